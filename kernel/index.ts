@@ -1,0 +1,6 @@
+/** The public surface of the kernel: what `svc/kernel` means. Re-exports only. */
+export * from './errors.ts'
+export type * from './log.ts'
+export * from './plugin.ts'
+export type * from './ports.ts'
+export type * from './threads.ts'

@@ -1,0 +1,106 @@
+/**
+ * What a plugin is. A plugin is one object made by `definePlugin`: a name, the services it requires and provides, the
+ * extension points it owns, a configuration schema, and a `setup` that wires it. Services and extension points are typed
+ * by declaration merging:
+ *
+ *     declare module 'svc/kernel' {
+ *       interface Services { notify: NotifyService }
+ *       interface ExtensionPoints { 'notify.target': NotifyTargetFactory }
+ *     }
+ *
+ * Life of a plugin: `setup` (synchronous, no I/O) -> points freeze -> `start` -> `serve` -> … -> `drain` -> `stop`.
+ */
+import type { Static, TObject } from 'typebox'
+import type { Logger } from './log.ts'
+import type { Ports } from './ports.ts'
+import type { Threads } from './threads.ts'
+
+// biome-ignore lint/suspicious/noEmptyInterface: filled by plugins through declaration merging
+export interface Services {}
+// biome-ignore lint/suspicious/noEmptyInterface: filled by plugins through declaration merging
+export interface ExtensionPoints {}
+
+export type ServiceName = keyof Services & string
+export type PointName = keyof ExtensionPoints & string
+
+/** One thing that a plugin contributed to an extension point. */
+export interface Contribution<T> {
+  readonly id: string
+  /** Name of the plugin that contributed it. */
+  readonly plugin: string
+  readonly value: T
+}
+
+/** What everybody contributed to one point. Readable only after set-up: the arrays are frozen by then. */
+export interface Point<T> {
+  /** All contributions, in plugin order and then in order of contribution. Throws while plugins are still set up. */
+  list(): readonly Contribution<T>[]
+  /** The contribution with this id, or undefined. Throws while plugins are still set up. */
+  get(id: string): T | undefined
+}
+
+export interface PluginContext<Config, Required extends ServiceName, Owned extends PointName> {
+  /** The plugin's own section of the configuration: validated, defaults filled in, frozen. */
+  readonly config: Config
+  readonly log: Logger
+  /** Exactly the services named in `requires`, frozen. Their methods may be called from `start` on. */
+  readonly services: Readonly<Pick<Services, Required>>
+  readonly ports: Ports
+  /** The thread this instance of the plugin runs in, and the way to its instances in the other threads. */
+  readonly threads: Threads
+  /** Adds to an extension point of this or another plugin. An id may be taken once per point. Only during `setup`. */
+  contribute<P extends PointName>(point: P, id: string, value: ExtensionPoints[P]): void
+  /** An extension point that this plugin owns (named in `points`). */
+  point<P extends Owned>(name: P): Point<ExtensionPoints[P]>
+}
+
+export interface PluginParts<Provided extends ServiceName> {
+  /** One implementation for each name in `provides`. */
+  readonly services?: Pick<Services, Provided>
+  /** Opens what is ours: drives, queues, timers. Never waits for a remote host. Runs in dependency order. */
+  start?(): Promise<void> | void
+  /** Begins to accept work from outside. Runs when every plugin of every thread has started. */
+  serve?(): Promise<void> | void
+  /** Stops accepting work and waits for what is in flight. Runs in reverse order, before the first `stop`. */
+  drain?(): Promise<void> | void
+  /** Undoes `start`. Runs in reverse order, also when `start` failed half-way; must be idempotent. */
+  stop?(): Promise<void> | void
+}
+
+export interface PluginDefinition<
+  Schema extends TObject = TObject,
+  Required extends ServiceName = ServiceName,
+  Provided extends ServiceName = ServiceName,
+  Owned extends PointName = PointName,
+> {
+  /** kebab-case; equals the folder, the log field, the metric subsystem and the configuration section. */
+  readonly name: string
+  readonly version?: string
+  /** Services that must be there; they are set up and started before this plugin. */
+  readonly requires?: readonly Required[]
+  readonly provides?: readonly Provided[]
+  /** Extension points that this plugin owns. */
+  readonly points?: readonly Owned[]
+  readonly config?: Schema
+  /** Milliseconds that `start` may take. */
+  readonly startTimeoutMs?: number
+  /** Milliseconds that `drain` and `stop` may take, each. */
+  readonly stopTimeoutMs?: number
+  /** `degrade` lets the server start without this plugin when its `start` fails. Default `abort`. */
+  readonly onStartFailure?: 'abort' | 'degrade'
+  setup(context: PluginContext<Static<Schema>, Required, Owned>): PluginParts<Provided> | undefined | void
+}
+
+/** Any plugin, whatever its types: what a list of plugins holds. */
+// biome-ignore lint/suspicious/noExplicitAny: the one place where plugins of different types meet
+export type AnyPlugin = PluginDefinition<any, any, any, any>
+
+/** Declares a plugin; returns it frozen, with its types inferred. */
+export function definePlugin<
+  Schema extends TObject,
+  const Required extends ServiceName = never,
+  const Provided extends ServiceName = never,
+  const Owned extends PointName = never,
+>(definition: PluginDefinition<Schema, Required, Provided, Owned>): AnyPlugin {
+  return Object.freeze(definition) as AnyPlugin
+}

@@ -1,0 +1,65 @@
+/**
+ * The doors to what a test must control: time, randomness, disks, network. Code takes these from its context; only the
+ * implementations behind them touch `Date`, `node:crypto` randomness or `node:fs`.
+ */
+export interface Clock {
+  /** Milliseconds since 1970, UTC. */
+  now(): number
+  /** Nanoseconds on a clock that never goes back. */
+  monotonicNs(): bigint
+  /** Calls once after `delayMs`; the timer does not keep the process alive. Returns the cancel function. */
+  after(delayMs: number, callback: () => void): () => void
+}
+
+export interface Random {
+  bytes(size: number): Buffer
+  /** A float in [0, 1). */
+  float(): number
+}
+
+export interface DiskFile {
+  /** True when opened past the page cache: buffer address, offset and length must then be multiples of 4096. */
+  readonly direct: boolean
+  /** Reads up to `length` bytes at `position` into `buffer` at `offset`; fewer only at the end of the file. */
+  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>
+  /** Writes all of it, or rejects. */
+  write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<void>
+  /** Returns when data and size are on stable storage. After a failure nothing written since the last success is trusted. */
+  datasync(): Promise<void>
+  truncate(size: number): Promise<void>
+  size(): Promise<number>
+  close(): Promise<void>
+}
+
+export interface DiskSpace {
+  readonly totalBytes: number
+  readonly freeBytes: number
+  readonly freeInodes: number
+}
+
+export interface OpenOptions {
+  readonly mode: 'read' | 'write' | 'create'
+  /** `create` fails when the file exists. */
+  readonly exclusive?: boolean
+  /** Ask for O_DIRECT; silently without it where the file system has none (see `DiskFile.direct`). */
+  readonly direct?: boolean
+}
+
+/** Errors carry Node's `code` (ENOENT, ENOSPC, EIO…). Paths are absolute. */
+export interface Disk {
+  open(path: string, options: OpenOptions): Promise<DiskFile>
+  makeDirectory(path: string): Promise<void>
+  list(path: string): Promise<string[]>
+  exists(path: string): Promise<boolean>
+  rename(from: string, to: string): Promise<void>
+  remove(path: string): Promise<void>
+  /** Makes created, renamed and removed names in this directory durable. */
+  syncDirectory(path: string): Promise<void>
+  space(path: string): Promise<DiskSpace>
+}
+
+export interface Ports {
+  readonly clock: Clock
+  readonly random: Random
+  readonly disk: Disk
+}
