@@ -1,0 +1,69 @@
+/**
+ * Signature Version 4: who signed the request, and what that signature says about its body. Covers the `Authorization`
+ * header, presigned query, and the forms of `x-amz-content-sha256`: hex digest, UNSIGNED-PAYLOAD,
+ * STREAMING-AWS4-HMAC-SHA256-PAYLOAD, …-PAYLOAD-TRAILER and STREAMING-UNSIGNED-PAYLOAD-TRAILER.
+ * Source: AWS "Signature Version 4 signing process" and "Transferring payload in multiple chunks".
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Credentials, Identity } from '../iam/api.ts'
+
+/** What the signature is computed over, as it came over the wire. */
+export interface SignedRequest {
+  readonly method: string
+  /** Raw path of the request target, before `?`, still percent-encoded. */
+  readonly rawPath: string
+  /** Raw query without `?`, still percent-encoded; empty when absent. */
+  readonly rawQuery: string
+  readonly headers: IncomingHttpHeaders
+  /** As in `Exchange.host`: replaces the `host` header in the canonical request when a trusted proxy forwarded it. */
+  readonly host: string
+}
+
+/** How the body is wrapped and verified. */
+export type PayloadForm =
+  | { readonly kind: 'unsigned' }
+  /** The whole body has this SHA-256, lower-case hexadecimal. */
+  | { readonly kind: 'sha256'; readonly hex: string }
+  /** aws-chunked; signed per chunk and/or with a trailer. */
+  | { readonly kind: 'chunked'; readonly signed: boolean; readonly trailer: boolean }
+
+export interface Authentication {
+  /** Undefined: anonymous. */
+  readonly identity: Identity | undefined
+  readonly method: 'anonymous' | 'header' | 'presigned' | 'form'
+  readonly payload: PayloadForm
+  /** Makes the decoder for this request's body; undefined where the body is to be taken as it comes. */
+  createDecoder(): PayloadDecoder | undefined
+}
+
+/** Turns wire bytes into payload bytes. Synchronous; holds at most one chunk header or trailer (bounded), never a chunk. */
+export interface PayloadDecoder {
+  /** Feeds wire bytes; `emit` gets slices of them, in order. Throws catalogue errors on bad framing or signature. */
+  push(bytes: Buffer, emit: (payload: Buffer) => void): void
+  /** At the end of the wire bytes: throws unless the payload is complete. Returns the trailers, lower-case names. */
+  end(): ReadonlyMap<string, string>
+}
+
+export interface AuthSigv4Service {
+  /** Verifies a request, or finds that it is anonymous. Throws catalogue errors (S3 codes) when it is neither. */
+  authenticate(request: SignedRequest): Authentication
+  /** Verifies the signature of a POST policy form: fields by lower-case name. */
+  authenticateForm(fields: ReadonlyMap<string, string>): Authentication
+  /** Signs, for presigned URLs that the server itself hands out. */
+  presign(request: PresignRequest, credentials: Credentials): string
+}
+
+export interface PresignRequest {
+  readonly method: string
+  /** Absolute URL without signature parameters. */
+  readonly url: string
+  readonly expiresSeconds: number
+  readonly nowMs: number
+  readonly accessKey: string
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    authSigv4: AuthSigv4Service
+  }
+}

@@ -1,0 +1,51 @@
+/** The ten checksum algorithms of S3, incremental, in one table. Digests are big-endian as S3 encodes them. */
+export type ChecksumAlgorithm =
+  | 'CRC32'
+  | 'CRC32C'
+  | 'CRC64NVME'
+  | 'SHA1'
+  | 'SHA256'
+  | 'SHA512'
+  | 'MD5'
+  | 'XXHASH64'
+  | 'XXHASH3'
+  | 'XXHASH128'
+
+export type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE'
+
+export interface Checksum {
+  update(bytes: Uint8Array): void
+  /** Raw digest bytes; ends the computation. */
+  digest(): Buffer
+}
+
+export interface ChecksumValue {
+  readonly algorithm: ChecksumAlgorithm
+  readonly type: ChecksumType
+  /** Base64; of a composite value with `-<parts>` behind it. */
+  readonly value: string
+}
+
+export interface ChecksumsService {
+  /** In the order of the AWS documentation. */
+  readonly algorithms: readonly ChecksumAlgorithm[]
+  create(algorithm: ChecksumAlgorithm): Checksum
+  /** Digest length in bytes. */
+  size(algorithm: ChecksumAlgorithm): number
+  /** Lower-case header and trailer name: `x-amz-checksum-crc32`. */
+  header(algorithm: ChecksumAlgorithm): string
+  /** The algorithm of a header name, or undefined. */
+  fromHeader(header: string): ChecksumAlgorithm | undefined
+  /** The types that the legality table allows for a multipart upload. */
+  types(algorithm: ChecksumAlgorithm): readonly ChecksumType[]
+  /** Checksum of the concatenation A+B from those of A and B (CRC family only; throws RangeError for others). */
+  combine(algorithm: ChecksumAlgorithm, a: Buffer, b: Buffer, sizeOfB: number): Buffer
+  /** Checksum of the concatenated raw digests of the parts, without the `-<parts>`. */
+  composite(algorithm: ChecksumAlgorithm, parts: readonly Buffer[]): Buffer
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    checksums: ChecksumsService
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * HTTP: the listeners, and what every protocol needs to know of a request before it looks into it. `http.mount` takes raw
+ * handlers (the S3 protocol, for its speed and its odd paths) and `http.routes` takes Fastify plugins (health, metrics, the
+ * Admin API). Paths under `/svc/` on the S3 listener always belong to Fastify.
+ */
+import type { FastifyPluginCallback, FastifyPluginAsync } from 'fastify'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+export type ListenerName = 's3' | 'console' | 'web'
+
+/** One request and its answer, with what proxies said about it already checked against `SVC_TRUSTED_PROXIES`. */
+export interface Exchange {
+  /** HTTP/1.1, or HTTP/2 through Node's compatibility layer. `request.url` is the raw target: use it for signatures. */
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly listener: ListenerName
+  /** Unique, 16 upper-case hexadecimal characters; already set as `x-amz-request-id`. */
+  readonly requestId: string
+  /** Of the client itself, behind trusted proxies too. No port, no brackets, IPv4-mapped addresses as IPv4. */
+  readonly clientAddress: string
+  /** True when the client spoke TLS to us or to a trusted proxy. */
+  readonly secure: boolean
+  /** Host and port as the client named them (lower case), from `Host`, `:authority` or, if trusted, the forwarded host. */
+  readonly host: string
+  /** `ports.clock.monotonicNs()` when the head had been read. */
+  readonly startedNs: bigint
+  /** True once the server drains: new requests are to be refused with 503. */
+  readonly draining: boolean
+  /** Answers `Expect: 100-continue`; call before reading the body, once it is known that it is wanted. Idempotent. */
+  continue(): void
+}
+
+export type RawHandler = (exchange: Exchange) => void | Promise<void>
+
+export interface HttpMount {
+  readonly listener: ListenerName
+  /** Takes each request of the listener that Fastify does not own. One mount per listener. */
+  readonly handler: RawHandler
+}
+
+export interface HttpRoutes {
+  readonly listeners: readonly ListenerName[]
+  readonly plugin: FastifyPluginCallback | FastifyPluginAsync
+}
+
+export interface BoundListener {
+  readonly name: ListenerName
+  readonly address: string
+  readonly port: number
+  readonly secure: boolean
+}
+
+export interface HttpService {
+  /** The addresses that are bound; known once `serve` is done. Front threads share one port per listener. */
+  listeners(): readonly BoundListener[]
+  readonly draining: boolean
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    http: HttpService
+  }
+  interface ExtensionPoints {
+    'http.mount': HttpMount
+    'http.routes': HttpRoutes
+  }
+}

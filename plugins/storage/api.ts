@@ -1,0 +1,193 @@
+/**
+ * Storage: an ordered, transactional store of small records with immutable bodies beside them. Everything that the server
+ * keeps (buckets, objects, uploads, documents) is records; what a record means is the business of the plugin that wrote it.
+ *
+ * Keys are bytes, at most 3 900 of them, ordered by unsigned bytes. Values are bytes that the backend never looks into.
+ *
+ * Changes are made by *procedures*: named synchronous functions that run in the storage thread, one at a time, under the
+ * commit lock, and see every earlier commit. So a precondition and the change that it guards cannot be separated, and a
+ * thread that has only a message channel to the storage thread can still commit.
+ */
+import type { Logger, Ports, Threads } from 'svc/kernel'
+
+export type MaybePromise<T> = T | Promise<T>
+export type RecordKey = Buffer
+
+/** Where a body that was committed together with its record lies. Opaque; immutable; never reused for other bytes. */
+export interface BodyRef {
+  readonly segment: number
+  readonly offset: number
+  readonly size: number
+  /** Checksum that the backend verifies when the body is read. */
+  readonly check: number
+}
+
+export interface StoredRecord {
+  /** Valid only until control returns to the event loop: decode or copy at once. */
+  readonly value: Uint8Array
+  readonly body: BodyRef | undefined
+}
+
+/** A finished blob: durable, but visible to nobody until a record that references it is committed. */
+export interface BlobRef {
+  /** Unique for ever; 26 lower-case characters. */
+  readonly id: string
+  readonly size: number
+  /** Checksum over the blob's own table of checksums: ties the file to the record that holds this reference. */
+  readonly check: number
+}
+
+export interface PutOptions {
+  /** Bytes to keep beside the record, at most `inlineBytesMax`. */
+  readonly body?: Uint8Array
+  /**
+   * Takes over the body of the record stored under this key (possibly the same key). When the keys differ, that record
+   * must be deleted or overwritten in the same transaction: a body belongs to one record.
+   */
+  readonly bodyOf?: RecordKey
+  /** Ids of the blobs that the record references; several records may reference one blob. Replaces the former list. */
+  readonly blobs?: readonly string[]
+}
+
+/** What a procedure works with. All of its changes become visible and durable together, or not at all. */
+export interface Transaction {
+  /** Increases with every transaction, also across restarts: milliseconds since 1970 × 2048 + counter. A safe integer. */
+  readonly sequence: number
+  /** Milliseconds since 1970 for everything that this commit stamps. */
+  readonly nowMs: number
+  get(key: RecordKey): StoredRecord | undefined
+  /** The first record with start <= key < end. */
+  first(start: RecordKey, end: RecordKey): { readonly key: RecordKey; readonly record: StoredRecord } | undefined
+  put(key: RecordKey, value: Uint8Array, options?: PutOptions): void
+  delete(key: RecordKey): void
+  /** The current sums of a counter (see `DerivedWriter.add`), this transaction's own changes included; empty when unset. */
+  counter(key: RecordKey): readonly number[]
+}
+
+/**
+ * A change under the commit lock. Synchronous, no I/O; a throw undoes it whole and reaches the caller of `execute`.
+ * `args` and the result must survive structured clone (they cross threads); `body` is what the caller passed to `execute`.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: each procedure has its own argument and result types
+export type Procedure = (tx: Transaction, args: any, body: Uint8Array | undefined) => any
+
+/** Receives what follows from a record: sums and entries that live in the index only and are rebuilt from the records. */
+export interface DerivedWriter {
+  /** Adds to each slot of a counter. Sums must stay within ±2^53. */
+  add(counter: RecordKey, deltas: readonly number[]): void
+  put(key: RecordKey, value: Uint8Array): void
+  delete(key: RecordKey): void
+}
+
+/**
+ * A pure function of one record's change. It is called inside every commit, at recovery and at a rebuild of the index, so
+ * that counters and derived entries are the same function of the records always. `before`/`after` are undefined where the
+ * record did not or does not exist.
+ */
+export type Derive = (
+  key: RecordKey,
+  before: Uint8Array | undefined,
+  after: Uint8Array | undefined,
+  emit: DerivedWriter,
+) => void
+
+/** Walks records in key order inside one snapshot. Valid only while the visitor runs; keys and values are copied out by it. */
+export interface Cursor {
+  /** Moves to the first record with key >= the given one; false at the end of the range. */
+  seek(key: RecordKey): boolean
+  /** Moves to the next record; false at the end of the range. */
+  next(): boolean
+  readonly key: Buffer
+  readonly value: Uint8Array
+  readonly body: BodyRef | undefined
+}
+
+export interface BlobWriter {
+  readonly id: string
+  /** Copies the chunk. A returned promise asks the caller to wait before the next write (back-pressure). */
+  write(chunk: Uint8Array): MaybePromise<void>
+  /** Resolves when every byte is durable. */
+  finish(): Promise<BlobRef>
+  /** Removes what was written. Idempotent; allowed after `finish` for a blob that no record came to reference. */
+  abort(): Promise<void>
+}
+
+export interface BlobChunk {
+  readonly bytes: Buffer
+  /** Gives the buffer back to the pool; the bytes must not be touched afterwards. */
+  release(): void
+}
+
+export interface BlobReader {
+  /** The next verified chunk (at most 512 KiB) or undefined at the end. Rejects with `corrupt` when a checksum differs. */
+  next(): Promise<BlobChunk | undefined>
+  close(): void
+}
+
+export interface DriveStatus {
+  readonly path: string
+  readonly id: string
+  readonly state: 'online' | 'full' | 'faulty' | 'offline'
+  readonly error: string | undefined
+  readonly totalBytes: number
+  readonly freeBytes: number
+  readonly freeInodes: number
+}
+
+/** The interface behind the extension point `storage.backend`. Every method may be called in every thread. */
+export interface StorageBackend {
+  /** Opens, recovers, and in a worker thread attaches to the main thread. After it every method works. */
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Runs a procedure; resolves with its result when the change is on stable storage. */
+  execute<Result>(procedure: string, args: unknown, body?: Uint8Array): Promise<Result>
+  /** The record, as of the last acknowledged commit of any thread. A promise only where it cannot be known at once. */
+  get(key: RecordKey): MaybePromise<StoredRecord | undefined>
+  /** Runs a synchronous visitor over start <= key < end of records (not derived entries), as of the last acknowledged commit. */
+  scan<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T>
+  /** The same over derived entries written by `Derive`. */
+  scanDerived<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T>
+  counter(key: RecordKey): MaybePromise<readonly number[]>
+  /** Verified bytes of an inline body. Synchronous when cached. Rejects with `gone` when the record has meanwhile moved. */
+  readBody(ref: BodyRef): MaybePromise<Buffer>
+  /** `sizeHint` is what the caller expects to write, in bytes, if it knows. */
+  createBlob(sizeHint?: number): BlobWriter
+  readBlob(ref: BlobRef, start: number, length: number): BlobReader
+  /** Largest body that may accompany a record, in bytes. */
+  readonly inlineBytesMax: number
+  drives(): MaybePromise<readonly DriveStatus[]>
+}
+
+export interface StorageBackendOptions {
+  /** What the operator named on the command line: for drives, absolute paths. */
+  readonly endpoints: readonly string[]
+  readonly procedures: Readonly<Record<string, Procedure>>
+  readonly derive: Derive
+  readonly threads: Threads
+  readonly ports: Ports
+  readonly log: Logger
+}
+
+export interface StorageBackendFactory {
+  /** Reports what is wrong with the endpoints without touching them: used by `server --dry-run`. Empty = fine. */
+  validate(endpoints: readonly string[]): readonly string[]
+  /** Called during set-up in every thread; must not do I/O before `start`. */
+  create(options: StorageBackendOptions): StorageBackend
+}
+
+/** The service `storage`: the configured backend, and the place where its users declare what they do in it. */
+export interface StorageService extends Omit<StorageBackend, 'start' | 'stop'> {
+  /** Declares procedures, by names that begin with the plugin's own. Only during `setup`. */
+  define(procedures: Readonly<Record<string, Procedure>>): void
+  /** Declares what follows from records whose key begins with this byte. One plugin per byte. Only during `setup`. */
+  derive(tableByte: number, derive: Derive): void
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    storage: StorageService
+  }
+  interface ExtensionPoints {
+    'storage.backend': StorageBackendFactory
+  }
+}
