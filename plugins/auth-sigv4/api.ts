@@ -5,7 +5,7 @@
  * Source: AWS "Signature Version 4 signing process" and "Transferring payload in multiple chunks".
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Credentials, Identity } from '../iam/api.ts'
+import type { Credentials, Identity } from 'svc/plugins/iam/api'
 
 /** What the signature is computed over, as it came over the wire. */
 export interface SignedRequest {

@@ -1,5 +1,5 @@
 /** Authorization: may this identity do this action on this resource? For now: root may do everything, nobody else anything. */
-import type { Identity } from '../iam/api.ts'
+import type { Identity } from 'svc/plugins/iam/api'
 
 export interface AccessRequest {
   /** Undefined for an anonymous request. */

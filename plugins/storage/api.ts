@@ -10,6 +10,8 @@
  */
 import type { Logger, Ports, Threads } from 'svc/kernel'
 
+export { storageErrors } from './errors.ts'
+
 export type MaybePromise<T> = T | Promise<T>
 export type RecordKey = Buffer
 

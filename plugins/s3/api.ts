@@ -1,0 +1,134 @@
+/**
+ * The S3 protocol: operations are declared, one per file, and contributed to `s3.operation`. The dispatcher finds the
+ * operation, authenticates, authorizes, reads and validates the body, calls `handle`, writes the answer, and then writes
+ * metrics, audit record and trace, once. A handler knows none of that.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ServiceName, Services } from 'svc/kernel'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { Body, ObjectData } from 'svc/plugins/objects/api'
+
+export type Level = 'service' | 'bucket' | 'object'
+
+/** A tree for the XML writer: a string, number or boolean is text, an array repeats the element, undefined leaves it out. */
+export type XmlValue = string | number | boolean | undefined | readonly XmlValue[] | { readonly [name: string]: XmlValue }
+
+/** A parsed XML body: every element an array of nodes in document order, text exactly as it came. */
+export interface XmlNode {
+  readonly name: string
+  readonly text: string
+  readonly children: readonly XmlNode[]
+}
+
+export interface S3Request {
+  readonly requestId: string
+  readonly method: string
+  /** Empty at service level. */
+  readonly bucket: string
+  /** Decoded (and normalized, see SVC_KEY_NORMALIZATION); empty at bucket level. */
+  readonly key: string
+  /** Decoded parameters; a parameter without `=` has the empty string. */
+  readonly query: ReadonlyMap<string, string>
+  readonly headers: IncomingHttpHeaders
+  /** Undefined: anonymous. */
+  readonly identity: Identity | undefined
+  readonly secure: boolean
+  readonly host: string
+  readonly clientAddress: string
+  /** The payload of an operation whose body is a stream. */
+  readonly body: Body
+  /** The root element of an operation whose body is XML; undefined when the body was empty and may be. */
+  readonly xml: XmlNode | undefined
+}
+
+/** What a handler returns; the declaration's `reply` says which parts it uses. */
+export interface S3Result {
+  /** Only where the declaration lists it in `statuses`; otherwise the declared status. */
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string | number | undefined>>
+  readonly xml?: XmlValue
+  readonly data?: ObjectData
+  /** For `data`, and for answers to HEAD. */
+  readonly sizeBytes?: number
+}
+
+export type BodyKind =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'stream' }
+  | { readonly kind: 'xml'; readonly root: string; readonly maxBytes: number; readonly optional?: boolean; readonly checksumRequired?: boolean }
+
+export interface S3OperationDeclaration {
+  /** The AWS name. */
+  readonly name: string
+  readonly summary: string
+  readonly match: {
+    readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE' | 'OPTIONS'
+    readonly level: Level
+    /** Parameters that must be present; `name=value` wants that value. */
+    readonly query?: readonly string[]
+    /** Header that must be present. */
+    readonly header?: string
+  }
+  /** The policy action; undefined only where the operation is for everyone. */
+  readonly action: string | undefined
+  readonly body: BodyKind
+  readonly reply:
+    | { readonly kind: 'empty'; readonly status: number }
+    | { readonly kind: 'xml'; readonly root: string }
+    | { readonly kind: 'data' }
+  /** Other statuses of success that the handler may choose (206, 304). */
+  readonly statuses?: readonly number[]
+  /** Codes that the operation may answer, beside those of every operation. */
+  readonly errors: readonly string[]
+}
+
+export interface S3Operation extends S3OperationDeclaration {
+  handle(request: S3Request): S3Result | Promise<S3Result>
+}
+
+/** An operation whose services are still to be given: `bind` is called once, by the plugin that contributes it. */
+export interface S3OperationDefinition<Uses extends ServiceName> extends S3OperationDeclaration {
+  handle(request: S3Request, services: Pick<Services, Uses>): S3Result | Promise<S3Result>
+}
+
+export function defineS3Operation<Uses extends ServiceName = never>(
+  definition: S3OperationDefinition<Uses>,
+): S3OperationDefinition<Uses> {
+  return Object.freeze(definition)
+}
+
+/** Gives an operation its services, for `contribute('s3.operation', definition.name, bindS3Operation(definition, services))`. */
+export function bindS3Operation<Uses extends ServiceName>(
+  definition: S3OperationDefinition<Uses>,
+  services: Pick<Services, Uses>,
+): S3Operation {
+  return { ...definition, handle: request => definition.handle(request, services) }
+}
+
+/** Called once per finished request, after the answer; must not throw. */
+export interface S3RequestRecord {
+  readonly operation: string
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  readonly bucket: string
+  readonly key: string
+  readonly identity: Identity | undefined
+  readonly clientAddress: string
+  readonly userAgent: string
+  readonly status: number
+  readonly errorCode: string | undefined
+  /** Milliseconds since 1970 when the request arrived. */
+  readonly timeMs: number
+  readonly durationMs: number
+  readonly receivedBytes: number
+  readonly sentBytes: number
+}
+
+declare module 'svc/kernel' {
+  interface ExtensionPoints {
+    's3.operation': S3Operation
+    /** Observers of finished requests: metrics, audit, trace. */
+    's3.observer': (record: S3RequestRecord) => void
+  }
+}
