@@ -3,8 +3,9 @@
  * handlers (the S3 protocol, for its speed and its odd paths) and `http.routes` takes Fastify plugins (health, metrics, the
  * Admin API). Paths under `/svc/` on the S3 listener always belong to Fastify.
  */
-import type { FastifyPluginCallback, FastifyPluginAsync } from 'fastify'
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
 
 export type ListenerName = 's3' | 'console' | 'web'
 

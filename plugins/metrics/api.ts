@@ -14,7 +14,12 @@ export interface MetricsService {
   counter(options: MetricOptions): Counter
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram
   /** `collect` sets the values at each scrape. `aggregate` says how the values of threads combine; default sum. */
-  gauge(options: MetricOptions & { readonly aggregate?: 'sum' | 'max' | 'first'; collect?(gauge: Gauge): void | Promise<void> }): Gauge
+  gauge(
+    options: MetricOptions & {
+      readonly aggregate?: 'sum' | 'max' | 'first'
+      collect?(gauge: Gauge): void | Promise<void>
+    },
+  ): Gauge
 }
 
 declare module 'svc/kernel' {

@@ -213,7 +213,10 @@ export type ObjectData =
 
 /** Missing buckets, keys and uploads are thrown (`objectErrors`), never returned as undefined, unless said otherwise. */
 export interface ObjectsService {
-  createBucket(name: string, options: { region: string; owner: Identity; tags?: Record<string, string> }): Promise<Bucket>
+  createBucket(
+    name: string,
+    options: { region: string; owner: Identity; tags?: Record<string, string> },
+  ): Promise<Bucket>
   getBucket(name: string): MaybePromise<Bucket>
   deleteBucket(name: string): Promise<void>
   /** In byte order of names. */
@@ -242,8 +245,18 @@ export interface ObjectsService {
   getUpload(bucket: string, key: string, uploadId: string): MaybePromise<Upload>
   putPart(upload: Upload, partNumber: number, body: Body): Promise<UploadPart>
   /** Copies bytes start <= i < start+length of an object into a part. */
-  copyPart(upload: Upload, partNumber: number, source: ObjectVersion, start: number, length: number): Promise<UploadPart>
-  listParts(upload: Upload, marker: number, maxParts: number): MaybePromise<{ readonly parts: readonly UploadPart[]; readonly isTruncated: boolean }>
+  copyPart(
+    upload: Upload,
+    partNumber: number,
+    source: ObjectVersion,
+    start: number,
+    length: number,
+  ): Promise<UploadPart>
+  listParts(
+    upload: Upload,
+    marker: number,
+    maxParts: number,
+  ): MaybePromise<{ readonly parts: readonly UploadPart[]; readonly isTruncated: boolean }>
   /** `onProgress` is called when the answer takes long, so that the caller may keep the connection alive. */
   completeUpload(request: CompleteRequest): Promise<PutResult>
   abortUpload(bucket: string, key: string, uploadId: string): Promise<void>

@@ -11,7 +11,13 @@ import type { Body, ObjectData } from 'svc/plugins/objects/api'
 export type Level = 'service' | 'bucket' | 'object'
 
 /** A tree for the XML writer: a string, number or boolean is text, an array repeats the element, undefined leaves it out. */
-export type XmlValue = string | number | boolean | undefined | readonly XmlValue[] | { readonly [name: string]: XmlValue }
+export type XmlValue =
+  | string
+  | number
+  | boolean
+  | undefined
+  | readonly XmlValue[]
+  | { readonly [name: string]: XmlValue }
 
 /** A parsed XML body: every element an array of nodes in document order, text exactly as it came. */
 export interface XmlNode {
@@ -55,7 +61,13 @@ export interface S3Result {
 export type BodyKind =
   | { readonly kind: 'none' }
   | { readonly kind: 'stream' }
-  | { readonly kind: 'xml'; readonly root: string; readonly maxBytes: number; readonly optional?: boolean; readonly checksumRequired?: boolean }
+  | {
+      readonly kind: 'xml'
+      readonly root: string
+      readonly maxBytes: number
+      readonly optional?: boolean
+      readonly checksumRequired?: boolean
+    }
 
 export interface S3OperationDeclaration {
   /** The AWS name. */
