@@ -1,0 +1,148 @@
+/**
+ * From a payload to durable bytes: small ones are kept in memory to be committed with their record, larger ones stream into
+ * a blob. Digests are computed on the way; what the client claimed is checked before anything can be committed. Memory is
+ * bounded by the backend's inline limit per request, whatever the size.
+ */
+import { createHash, hash } from 'node:crypto'
+import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
+import type { BlobRef, BlobWriter, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type { Body } from './api.ts'
+import { objectErrors } from './errors.ts'
+
+/** Largest object or part in one request: 5 GiB, as S3. */
+export const putBytesMax = 5 * 1024 ** 3
+
+export interface Ingested {
+  readonly sizeBytes: number
+  readonly md5: Buffer
+  readonly checksum: Buffer | undefined
+  /** Small bodies: to be given to `storage.execute`. */
+  readonly inline: Buffer | undefined
+  readonly blobs: readonly BlobRef[]
+  /** Removes what was written, when no record came to reference it. */
+  discard(): Promise<void>
+}
+
+export interface IngestOptions {
+  readonly storage: StorageService
+  readonly checksums: ChecksumsService
+  readonly algorithm: ChecksumAlgorithm | undefined
+  /** Bodies up to this many bytes stay in memory; 0 sends everything to a blob. */
+  readonly inlineBytesMax: number
+}
+
+const nothing = Buffer.alloc(0)
+const noDiscard = () => Promise.resolve()
+
+export async function ingest(body: Body, options: IngestOptions): Promise<Ingested> {
+  const announced = body.sizeBytes
+  if (announced !== undefined && announced > putBytesMax) throw tooLarge(announced)
+  const ingested =
+    announced !== undefined && announced <= options.inlineBytesMax
+      ? await ingestInline(body, announced, options)
+      : await ingestStream(body, options)
+  try {
+    checkClaims(body, ingested, options.algorithm)
+    return ingested
+  } catch (error) {
+    await ingested.discard()
+    throw error
+  }
+}
+
+async function ingestInline(body: Body, sizeBytes: number, options: IngestOptions): Promise<Ingested> {
+  const bytes = Buffer.allocUnsafe(sizeBytes)
+  let filled = 0
+  await body.consume(chunk => {
+    // `consume` checks the length; a copy beyond the end would silently be cut, so it is an error of the body itself.
+    if (filled + chunk.length > sizeBytes) throw objectErrors.InvalidRequest('The body is longer than announced.')
+    chunk.copy(bytes, filled)
+    filled += chunk.length
+  })
+  if (filled !== sizeBytes) throw objectErrors.InvalidRequest('The body is shorter than announced.')
+  return digestWhole(bytes, options)
+}
+
+function digestWhole(bytes: Buffer, options: IngestOptions): Ingested {
+  const checksum = options.algorithm === undefined ? undefined : options.checksums.create(options.algorithm)
+  checksum?.update(bytes)
+  return {
+    sizeBytes: bytes.length,
+    md5: hash('md5', bytes, 'buffer'),
+    checksum: checksum?.digest(),
+    inline: bytes,
+    blobs: [],
+    discard: noDiscard,
+  }
+}
+
+/** Length unknown or large: gathers up to the inline limit, then moves on to a blob. */
+async function ingestStream(body: Body, options: IngestOptions): Promise<Ingested> {
+  const md5 = createHash('md5')
+  const checksum = options.algorithm === undefined ? undefined : options.checksums.create(options.algorithm)
+  let sizeBytes = 0
+  let held: Buffer[] = []
+  let writer: BlobWriter | undefined
+  const discard = async () => {
+    await writer?.abort()
+  }
+  const sink = (chunk: Buffer): MaybePromise<void> => {
+    sizeBytes += chunk.length
+    if (sizeBytes > putBytesMax) throw tooLarge(sizeBytes)
+    md5.update(chunk)
+    checksum?.update(chunk)
+    if (writer !== undefined) return writer.write(chunk)
+    if (body.sizeBytes === undefined && sizeBytes <= options.inlineBytesMax) {
+      held.push(Buffer.from(chunk))
+      return
+    }
+    writer = options.storage.createBlob(body.sizeBytes)
+    if (held.length === 0) return writer.write(chunk)
+    const first = Buffer.concat([...held, chunk])
+    held = []
+    return writer.write(first)
+  }
+  try {
+    await body.consume(sink)
+    if (writer === undefined && (options.inlineBytesMax > 0 || sizeBytes === 0)) {
+      const inline = Buffer.concat(held)
+      return {
+        sizeBytes,
+        md5: md5.digest(),
+        checksum: checksum?.digest(),
+        inline: options.inlineBytesMax > 0 ? inline : nothing,
+        blobs: [],
+        discard: noDiscard,
+      }
+    }
+    const blob = await writer!.finish()
+    return { sizeBytes, md5: md5.digest(), checksum: checksum?.digest(), inline: undefined, blobs: [blob], discard }
+  } catch (error) {
+    await discard()
+    throw error
+  }
+}
+
+function checkClaims(body: Body, ingested: Ingested, algorithm: ChecksumAlgorithm | undefined): void {
+  const { md5, checksum } = body.claims()
+  if (md5 !== undefined && !md5.equals(ingested.md5)) {
+    throw objectErrors.BadDigest('The Content-MD5 you specified did not match what we received.', {
+      extra: { ExpectedDigest: md5.toString('base64'), CalculatedDigest: ingested.md5.toString('base64') },
+    })
+  }
+  if (checksum === undefined) return
+  if (checksum.algorithm !== algorithm) {
+    throw objectErrors.InvalidRequest(
+      `The request carries a ${checksum.algorithm} checksum, but ${algorithm ?? 'none'} was announced.`,
+    )
+  }
+  if (!checksum.value.equals(ingested.checksum!)) {
+    throw objectErrors.BadDigest(`The ${algorithm} you specified did not match the calculated checksum.`)
+  }
+}
+
+function tooLarge(sizeBytes: number) {
+  return objectErrors.EntityTooLarge(undefined, {
+    extra: { ProposedSize: String(sizeBytes), MaxSizeAllowed: String(putBytesMax) },
+  })
+}

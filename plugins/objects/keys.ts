@@ -1,0 +1,129 @@
+/**
+ * Record keys. Every table begins with one byte; inside it records sort as S3 lists them: by bucket, then by the UTF-8 bytes
+ * of the object key.
+ *
+ *     b <bucket>                                    a bucket
+ *     o <bucket> 00 <key> 00                        the current version of an object
+ *     o <bucket> 00 <key> 00 <8 bytes>              an older version; the bytes sort the newest first
+ *     u <bucket> 00 <key> 00 <upload id>            a multipart upload
+ *     p <bucket> 00 <upload id> <2 bytes>           a part of it, by number
+ *     c <bucket> [00 <first prefix>]                (derived) the bucket's counters, and those of its top-level prefixes
+ *
+ * An object key may hold the bytes 00 and 01; they are written as 01 01 and 01 02, which keeps the order and leaves 00 as a
+ * terminator that sorts before everything: `a` comes before `a/b`, and both exist side by side.
+ */
+
+export const table = { bucket: 0x62, object: 0x6f, upload: 0x75, part: 0x70, counter: 0x63 } as const
+
+const end = Buffer.from([0])
+
+/** The object key's bytes, escaped. */
+export function escapeKey(key: string): Buffer {
+  const bytes = Buffer.from(key, 'utf8')
+  if (!bytes.includes(0) && !bytes.includes(1)) return bytes
+  const escaped = Buffer.allocUnsafe(bytes.length * 2)
+  let length = 0
+  for (const byte of bytes) {
+    if (byte > 1) escaped[length++] = byte
+    else {
+      escaped[length++] = 1
+      escaped[length++] = byte + 1
+    }
+  }
+  return escaped.subarray(0, length)
+}
+
+/** The object key in `bytes` from `from` to `to`, escapes undone. */
+export function unescapeKey(bytes: Buffer, from: number, to: number): string {
+  const firstEscape = bytes.indexOf(1, from)
+  if (firstEscape === -1 || firstEscape >= to) return bytes.toString('utf8', from, to)
+  const plain = Buffer.allocUnsafe(to - from)
+  let length = 0
+  for (let i = from; i < to; i++) {
+    const byte = bytes[i]!
+    plain[length++] = byte === 1 ? bytes[++i]! - 1 : byte
+  }
+  return plain.toString('utf8', 0, length)
+}
+
+function join(tableByte: number, bucket: string, ...rest: readonly Uint8Array[]): Buffer {
+  return Buffer.concat([Buffer.from([tableByte]), Buffer.from(bucket, 'latin1'), end, ...rest])
+}
+
+export function bucketKey(bucket: string): Buffer {
+  const key = Buffer.allocUnsafe(1 + bucket.length)
+  key[0] = table.bucket
+  key.write(bucket, 1, 'latin1')
+  return key
+}
+
+/** Where the current version of an object is kept. On the hot path: one allocation where the key needs no escapes. */
+export function objectKey(bucket: string, key: string): Buffer {
+  const keyBytes = Buffer.byteLength(key)
+  const start = bucket.length + 2
+  const record = Buffer.allocUnsafe(start + keyBytes + 1)
+  record[0] = table.object
+  record.write(bucket, 1, 'latin1')
+  record[start - 1] = 0
+  record.write(key, start, 'utf8')
+  const first = record.subarray(start, start + keyBytes)
+  if (first.includes(0) || first.includes(1)) return join(table.object, bucket, escapeKey(key), end)
+  record[start + keyBytes] = 0
+  return record
+}
+
+/** Where an older version is kept: behind the current one, the newest first. */
+export function olderVersionKey(current: Buffer, sequence: number): Buffer {
+  const key = Buffer.allocUnsafe(current.length + 8)
+  current.copy(key)
+  key.writeBigUInt64BE(0xffff_ffff_ffff_ffffn - BigInt(sequence), current.length)
+  return key
+}
+
+/** Offset of the escaped object key inside an `o` or `u` record key. */
+export function objectKeyOffset(bucket: string): number {
+  return bucket.length + 2
+}
+
+/** Everything of a table in one bucket: start (inclusive) and end (exclusive), below an escaped prefix. */
+export function bucketRange(tableByte: number, bucket: string, prefix: Buffer = Buffer.alloc(0)): [Buffer, Buffer] {
+  const start = join(tableByte, bucket, prefix)
+  return [start, successor(start)]
+}
+
+/** The smallest key that is greater than every key beginning with `prefix`. The prefix must hold a byte below ff. */
+export function successor(prefix: Buffer): Buffer {
+  let last = prefix.length - 1
+  while (prefix[last] === 0xff) last--
+  const next = Buffer.from(prefix.subarray(0, last + 1))
+  next[last]!++
+  return next
+}
+
+/** The first possible record key of any object key that sorts after `key`, its older versions skipped. */
+export function afterObject(tableByte: number, bucket: string, key: string): Buffer {
+  return join(tableByte, bucket, escapeKey(key), Buffer.from([1]))
+}
+
+export function uploadKey(bucket: string, key: string, uploadId: string): Buffer {
+  return join(table.upload, bucket, escapeKey(key), end, Buffer.from(uploadId, 'latin1'))
+}
+
+export function partKey(bucket: string, uploadId: string, partNumber: number): Buffer {
+  return join(table.part, bucket, Buffer.from(uploadId, 'latin1'), Buffer.from([partNumber >> 8, partNumber & 0xff]))
+}
+
+export function partRange(bucket: string, uploadId: string): [Buffer, Buffer] {
+  return bucketRange(table.part, bucket, Buffer.from(uploadId, 'latin1'))
+}
+
+/** Number of the part that a part record's key names. */
+export function partNumberOf(key: Uint8Array): number {
+  return (key[key.length - 2]! << 8) | key[key.length - 1]!
+}
+
+export function counterKey(bucket: string): Buffer {
+  const key = bucketKey(bucket)
+  key[0] = table.counter
+  return key
+}

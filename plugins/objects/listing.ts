@@ -1,0 +1,230 @@
+/**
+ * Listing: one range scan over the index, a seek over each common prefix. The result is complete or an error: nothing here
+ * gives up early and calls it the end. A page reads a snapshot; between slices of a long walk (many records that are not
+ * shown) the event loop gets its turn.
+ */
+import type { Cursor, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type { Listing, ListRequest, ListUploadsRequest, ObjectSummary } from './api.ts'
+import { afterObject, bucketRange, escapeKey, objectKeyOffset, successor, table, unescapeKey } from './keys.ts'
+import { decodeSummary, isDeleteMarker } from './record.ts'
+
+/** Records that one slice may visit before others get their turn. */
+const visitsPerSlice = 20_000
+/** Older versions that are stepped over one by one before seeking past them. */
+const stepsBeforeSeek = 4
+
+interface Page {
+  readonly objects: ObjectSummary[]
+  readonly prefixes: string[]
+  next: string | undefined
+  /** Where to go on, when the slice ended before the page. */
+  resume: Buffer | undefined
+}
+
+export function listObjects(storage: StorageService, request: ListRequest): MaybePromise<Listing> {
+  const { bucket, prefix, delimiter, startAfter, maxKeys } = request
+  if (maxKeys === 0) return { objects: [], prefixes: [], next: undefined }
+  const prefixBytes = escapeKey(prefix)
+  const [start, end] = bucketRange(table.object, bucket, prefixBytes)
+  const page: Page = { objects: [], prefixes: [], next: undefined, resume: undefined }
+  const from = startPosition(table.object, bucket, prefix, delimiter, startAfter)
+  const position = from !== undefined && from.compare(start) > 0 ? from : start
+  if (position.compare(end) >= 0) return page
+  const walk: Walk = { bucket, prefixEnd: start.length, delimiter: escapeKey(delimiter), maxKeys, page }
+  return runSlices(storage, position, end, cursor => collectObjects(cursor, walk), page)
+}
+
+interface Walk {
+  readonly bucket: string
+  /** Offset in a record key where the prefix ends. */
+  readonly prefixEnd: number
+  readonly delimiter: Buffer
+  readonly maxKeys: number
+  readonly page: Page
+}
+
+/** A common prefix that was the last entry of a page is skipped whole; a key is skipped with its older versions. */
+function startPosition(
+  tableByte: number,
+  bucket: string,
+  prefix: string,
+  delimiter: string,
+  startAfter: string,
+): Buffer | undefined {
+  if (startAfter === '') return undefined
+  if (delimiter !== '' && startAfter.startsWith(prefix)) {
+    const cut = startAfter.indexOf(delimiter, prefix.length)
+    if (cut !== -1 && cut + delimiter.length === startAfter.length) {
+      return successor(bucketRange(tableByte, bucket, escapeKey(startAfter))[0])
+    }
+  }
+  return afterObject(tableByte, bucket, startAfter)
+}
+
+function runSlices<T extends { resume: Buffer | undefined }>(
+  storage: StorageService,
+  position: Buffer,
+  end: Buffer,
+  collect: (cursor: Cursor) => void,
+  page: T,
+): MaybePromise<T> {
+  const scanned = storage.scan(position, end, collect)
+  if (scanned === undefined && page.resume === undefined) return page
+  return continueSlices(storage, end, collect, page, scanned)
+}
+
+async function continueSlices<T extends { resume: Buffer | undefined }>(
+  storage: StorageService,
+  end: Buffer,
+  collect: (cursor: Cursor) => void,
+  page: T,
+  first: MaybePromise<void>,
+): Promise<T> {
+  await first
+  while (page.resume !== undefined) {
+    await new Promise<void>(resolve => {
+      setImmediate(resolve)
+    })
+    const position = page.resume
+    page.resume = undefined
+    await storage.scan(position, end, collect)
+  }
+  return page
+}
+
+function collectObjects(cursor: Cursor, walk: Walk): void {
+  const { bucket, prefixEnd, delimiter, maxKeys, page } = walk
+  const keyStart = objectKeyOffset(bucket)
+  let visits = 0
+  let steps = 0
+  let last: string | undefined
+  let more = cursor.next()
+  while (more) {
+    const { key } = cursor
+    if (++visits > visitsPerSlice) {
+      page.resume = Buffer.from(key)
+      return
+    }
+    const keyEnd = key.indexOf(0, keyStart)
+    if (keyEnd !== key.length - 1) {
+      // An older version: its current one was the record before.
+      more = ++steps < stepsBeforeSeek ? cursor.next() : cursor.seek(withByte(key.subarray(0, keyEnd), 1))
+      continue
+    }
+    steps = 0
+    if (isDeleteMarker(cursor.value)) {
+      more = cursor.next()
+      continue
+    }
+    if (page.objects.length + page.prefixes.length === maxKeys) {
+      page.next = last ?? lastOf(page)
+      return
+    }
+    const cut = delimiter.length === 0 ? -1 : key.indexOf(delimiter, prefixEnd)
+    if (cut !== -1 && cut < keyEnd) {
+      last = unescapeKey(key, keyStart, cut + delimiter.length)
+      page.prefixes.push(last)
+      more = cursor.seek(successor(key.subarray(0, cut + delimiter.length)))
+    } else {
+      last = unescapeKey(key, keyStart, keyEnd)
+      page.objects.push(decodeSummary(last, cursor.value))
+      more = cursor.next()
+    }
+  }
+}
+
+/** The greatest entry of a page that a former slice filled. */
+function lastOf(page: Page): string {
+  const key = page.objects.at(-1)?.key
+  const prefix = page.prefixes.at(-1)
+  if (key === undefined) return prefix!
+  if (prefix === undefined) return key
+  return Buffer.compare(Buffer.from(key), Buffer.from(prefix)) > 0 ? key : prefix
+}
+
+function withByte(bytes: Buffer, byte: number): Buffer {
+  return Buffer.concat([bytes, Buffer.from([byte])])
+}
+
+/** An upload as its record key names it, with the value to decode. */
+export interface FoundUpload {
+  readonly key: string
+  readonly uploadId: string
+  readonly value: Buffer
+}
+
+export interface UploadPage {
+  readonly uploads: FoundUpload[]
+  readonly prefixes: string[]
+  isTruncated: boolean
+  nextKeyMarker: string
+  nextUploadIdMarker: string
+  resume: Buffer | undefined
+}
+
+export function listUploads(storage: StorageService, request: ListUploadsRequest): MaybePromise<UploadPage> {
+  const { bucket, prefix, delimiter, keyMarker, uploadIdMarker, maxUploads } = request
+  const page: UploadPage = {
+    uploads: [],
+    prefixes: [],
+    isTruncated: false,
+    nextKeyMarker: '',
+    nextUploadIdMarker: '',
+    resume: undefined,
+  }
+  if (maxUploads === 0) return page
+  const [start, end] = bucketRange(table.upload, bucket, escapeKey(prefix))
+  const position = uploadPosition(bucket, prefix, delimiter, keyMarker, uploadIdMarker)
+  const from = position !== undefined && position.compare(start) > 0 ? position : start
+  if (from.compare(end) >= 0) return page
+  const delimiterBytes = escapeKey(delimiter)
+  const keyStart = objectKeyOffset(bucket)
+  return runSlices(
+    storage,
+    from,
+    end,
+    cursor => {
+      let more = cursor.next()
+      while (more) {
+        const { key } = cursor
+        const keyEnd = key.indexOf(0, keyStart)
+        if (page.uploads.length + page.prefixes.length === maxUploads) {
+          page.isTruncated = true
+          return
+        }
+        const cut = delimiterBytes.length === 0 ? -1 : key.indexOf(delimiterBytes, start.length)
+        if (cut !== -1 && cut < keyEnd) {
+          page.nextKeyMarker = unescapeKey(key, keyStart, cut + delimiterBytes.length)
+          page.nextUploadIdMarker = ''
+          page.prefixes.push(page.nextKeyMarker)
+          more = cursor.seek(successor(key.subarray(0, cut + delimiterBytes.length)))
+        } else {
+          page.nextKeyMarker = unescapeKey(key, keyStart, keyEnd)
+          page.nextUploadIdMarker = key.toString('latin1', keyEnd + 1)
+          page.uploads.push({
+            key: page.nextKeyMarker,
+            uploadId: page.nextUploadIdMarker,
+            value: Buffer.from(cursor.value),
+          })
+          more = cursor.next()
+        }
+      }
+    },
+    page,
+  )
+}
+
+/** `upload-id-marker` counts only together with `key-marker`: then uploads of that key after that id are still to come. */
+function uploadPosition(
+  bucket: string,
+  prefix: string,
+  delimiter: string,
+  keyMarker: string,
+  uploadIdMarker: string,
+): Buffer | undefined {
+  if (keyMarker === '' || uploadIdMarker === '') {
+    return startPosition(table.upload, bucket, prefix, delimiter, keyMarker)
+  }
+  const [key] = bucketRange(table.upload, bucket, escapeKey(keyMarker))
+  return Buffer.concat([key, Buffer.from([0]), Buffer.from(uploadIdMarker, 'utf8'), Buffer.from([0])])
+}

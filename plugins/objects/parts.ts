@@ -1,0 +1,122 @@
+/**
+ * Completing a multipart upload: the client's list against the stored parts, and what follows for the whole object.
+ * Source: AWS S3 API reference, CompleteMultipartUpload; "Checking object integrity" for the kinds of checksum.
+ */
+import { hash } from 'node:crypto'
+import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
+import type { CompleteRequest, Upload } from './api.ts'
+import { objectErrors } from './errors.ts'
+import type { StoredVersion } from './record.ts'
+
+/** Smallest part that is not the last: 5 MiB. */
+export const partBytesMin = 5 * 1024 ** 2
+/** Largest object: 50 TB, as S3 since December 2025. */
+const objectBytesMax = 50 * 1000 ** 4
+
+export interface StoredPart {
+  readonly partNumber: number
+  readonly version: StoredVersion
+}
+
+/** The parts that the client listed, in order. Throws when one is missing, differs, is out of order or too small. */
+export function matchParts(request: CompleteRequest, stored: ReadonlyMap<number, StoredVersion>): StoredPart[] {
+  const { parts } = request
+  for (let i = 1; i < parts.length; i++) {
+    if (parts[i]!.partNumber <= parts[i - 1]!.partNumber) throw objectErrors.InvalidPartOrder()
+  }
+  return parts.map((claimed, i) => {
+    const version = stored.get(claimed.partNumber)
+    if (version === undefined || version.etag !== claimed.etag) {
+      throw objectErrors.InvalidPart(undefined, {
+        extra: { UploadId: request.uploadId, PartNumber: String(claimed.partNumber), ETag: claimed.etag },
+      })
+    }
+    if (i < parts.length - 1 && version.sizeBytes < partBytesMin) {
+      throw objectErrors.EntityTooSmall(undefined, {
+        extra: {
+          ProposedSize: String(version.sizeBytes),
+          MinSizeAllowed: String(partBytesMin),
+          PartNumber: String(claimed.partNumber),
+          ETag: claimed.etag,
+        },
+      })
+    }
+    if (claimed.checksum !== undefined) {
+      const { checksum } = version
+      if (
+        checksum === undefined ||
+        checksum.algorithm !== claimed.checksum.algorithm ||
+        checksum.value !== claimed.checksum.value
+      ) {
+        throw objectErrors.InvalidPart(
+          `The ${claimed.checksum.algorithm} checksum of part ${claimed.partNumber} does not match.`,
+        )
+      }
+    }
+    return { partNumber: claimed.partNumber, version }
+  })
+}
+
+/** MD5 over the parts' MD5s: the digits of a multipart ETag before `-<parts>`. */
+export function multipartMd5(digests: readonly Buffer[]): Buffer {
+  return hash('md5', Buffer.concat(digests), 'buffer')
+}
+
+export function totalSize(parts: readonly StoredPart[], claimed: number | undefined): number {
+  const sizeBytes = parts.reduce((sum, part) => sum + part.version.sizeBytes, 0)
+  if (sizeBytes > objectBytesMax) {
+    throw objectErrors.EntityTooLarge(undefined, {
+      extra: { ProposedSize: String(sizeBytes), MaxSizeAllowed: String(objectBytesMax) },
+    })
+  }
+  if (claimed !== undefined && claimed !== sizeBytes) {
+    throw objectErrors.InvalidRequest(
+      `x-amz-mp-object-size is ${claimed}, but the parts have ${sizeBytes} bytes together.`,
+    )
+  }
+  return sizeBytes
+}
+
+/** The object's checksum from those of its parts, checked against what the client claims of the whole. */
+export function combineChecksums(
+  checksums: ChecksumsService,
+  upload: Upload,
+  parts: readonly StoredPart[],
+  request: CompleteRequest,
+): ChecksumValue | undefined {
+  const algorithm = upload.checksumAlgorithm
+  if (algorithm === undefined) return undefined
+  const type = upload.checksumType ?? 'COMPOSITE'
+  if (request.checksumType !== undefined && request.checksumType !== type) {
+    throw objectErrors.InvalidRequest(
+      `The upload was created with checksum type ${type}; the completion names ${request.checksumType}.`,
+    )
+  }
+  if (type === 'COMPOSITE' && request.checksum === undefined) requirePartChecksums(request)
+  const digests: Buffer[] = parts.map(part => Buffer.from(part.version.checksum!.value, 'base64'))
+  const value =
+    type === 'COMPOSITE'
+      ? `${checksums.composite(algorithm, digests).toString('base64')}-${parts.length}`
+      : digests
+          .reduce((whole, digest, i) =>
+            i === 0 ? digest : checksums.combine(algorithm, whole, digest, parts[i]!.version.sizeBytes),
+          )
+          .toString('base64')
+  const claimed = request.checksum
+  if (claimed !== undefined && claimed.algorithm !== algorithm) {
+    throw objectErrors.InvalidRequest(`The upload uses ${algorithm}; the completion names ${claimed.algorithm}.`)
+  }
+  // Clients send a composite value with or without its part count.
+  if (claimed !== undefined && claimed.value !== value && `${claimed.value}-${parts.length}` !== value) {
+    throw objectErrors.BadDigest(`The ${algorithm} you specified did not match the calculated checksum.`)
+  }
+  return { algorithm, type, value }
+}
+
+/** AWS refuses a composite completion whose parts lack the checksums that the upload was created to have. */
+function requirePartChecksums(request: CompleteRequest): void {
+  const bare = request.parts.find(part => part.checksum === undefined)
+  if (bare !== undefined && request.parts.some(part => part.checksum !== undefined)) {
+    throw objectErrors.InvalidPart(`Part ${bare.partNumber} has no checksum in the list, the others do.`)
+  }
+}
