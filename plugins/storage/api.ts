@@ -93,7 +93,7 @@ export type Derive = (
   emit: DerivedWriter,
 ) => void
 
-/** Walks records in key order inside one snapshot. Valid only while the visitor runs; keys and values are copied out by it. */
+/** Walks records in key order inside one snapshot, beginning before the first. Valid only while the visitor runs; keys and values are copied out by it. */
 export interface Cursor {
   /** Moves to the first record with key >= the given one; false at the end of the range. */
   seek(key: RecordKey): boolean
