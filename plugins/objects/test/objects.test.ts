@@ -1,0 +1,508 @@
+/** The rules of buckets, objects, listings and uploads, over a real drive in a temporary folder. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Body, ObjectData, ObjectsService } from '../api.ts'
+import { owner, startObjects } from './start.ts'
+
+const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
+const { objects, stop } = await startObjects()
+t.teardown(stop)
+
+let bucketCount = 0
+async function newBucket(): Promise<string> {
+  const name = `bucket-${++bucketCount}`
+  await objects.createBucket(name, { region: 'us-east-1', owner })
+  return name
+}
+
+/** A payload in chunks, as it would come from a socket. */
+function payload(
+  bytes: Buffer,
+  options: { chunkBytes?: number; announced?: boolean; claims?: Partial<ReturnType<Body['claims']>> } = {},
+): Body {
+  const { chunkBytes = 65_536, announced = true, claims = {} } = options
+  return {
+    sizeBytes: announced ? bytes.length : undefined,
+    claims: () => ({ md5: undefined, checksum: undefined, ...claims }),
+    async consume(sink) {
+      for (let at = 0; at < bytes.length; at += chunkBytes) await sink(bytes.subarray(at, at + chunkBytes))
+    },
+  }
+}
+
+function put(
+  bucket: string,
+  key: string,
+  bytes: Buffer | string = '',
+  extra: Partial<Parameters<ObjectsService['putObject']>[0]> = {},
+) {
+  const body = payload(Buffer.from(bytes))
+  return objects.putObject({ bucket, key, attributes, body, checksumAlgorithm: undefined, ...extra })
+}
+
+async function collect(data: ObjectData): Promise<Buffer> {
+  if (data.kind === 'whole') return Buffer.from(data.bytes)
+  const chunks: Buffer[] = []
+  for (let chunk = await data.next(); chunk !== undefined; chunk = await data.next()) {
+    chunks.push(Buffer.from(chunk.bytes))
+    chunk.release()
+  }
+  data.close()
+  return Buffer.concat(chunks)
+}
+
+async function get(bucket: string, key: string, start = 0, length?: number): Promise<Buffer> {
+  const version = await objects.getObject(bucket, key)
+  return collect(await objects.read(version, start, length ?? version.sizeBytes))
+}
+
+/** Bytes that differ everywhere, so that a misplaced block shows. */
+function pattern(sizeBytes: number, seed = 1): Buffer {
+  const bytes = Buffer.alloc(sizeBytes)
+  let state = seed
+  for (let i = 0; i < sizeBytes; i++) {
+    state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff
+    bytes[i] = state >> 16
+  }
+  return bytes
+}
+
+const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex')
+
+t.test('a bucket is created once, found, listed and deleted when empty', async t => {
+  const bucket = await newBucket()
+  t.match(await objects.getBucket(bucket), { name: bucket, region: 'us-east-1', ownerId: owner.ownerId })
+  await t.rejects(objects.createBucket(bucket, { region: 'us-east-1', owner }), { code: 'BucketAlreadyOwnedByYou' })
+  const other = { ...owner, ownerId: 'f'.repeat(64) }
+  await t.rejects(objects.createBucket(bucket, { region: 'us-east-1', owner: other }), { code: 'BucketAlreadyExists' })
+  await put(bucket, 'k', 'v')
+  await t.rejects(objects.deleteBucket(bucket), { code: 'BucketNotEmpty' })
+  await objects.deleteObject(bucket, 'k')
+  const upload = await objects.createUpload({
+    bucket,
+    key: 'k',
+    attributes,
+    checksumAlgorithm: undefined,
+    checksumType: undefined,
+  })
+  await t.rejects(objects.deleteBucket(bucket), { code: 'BucketNotEmpty' }, 'a pending upload keeps the bucket')
+  await objects.abortUpload(bucket, 'k', upload.uploadId)
+  await objects.deleteBucket(bucket)
+  await t.rejects(async () => objects.getBucket(bucket), { code: 'NoSuchBucket' })
+  await t.rejects(objects.deleteBucket(bucket), { code: 'NoSuchBucket' })
+})
+
+t.test('buckets are listed by name, in pages', async t => {
+  for (const name of ['page-b', 'page-a', 'page-c']) await objects.createBucket(name, { region: 'us-east-1', owner })
+  const first = await objects.listBuckets({ prefix: 'page-', startAfter: '', limit: 2 })
+  t.same(
+    first.buckets.map(bucket => bucket.name),
+    ['page-a', 'page-b'],
+  )
+  const second = await objects.listBuckets({ prefix: 'page-', startAfter: first.next!, limit: 2 })
+  t.same(
+    second.buckets.map(bucket => bucket.name),
+    ['page-c'],
+  )
+  t.equal(second.next, undefined)
+})
+
+t.test('what was put is what is read, at every size around the limits', async t => {
+  const bucket = await newBucket()
+  const limit = 128 * 1024
+  for (const sizeBytes of [0, 1, 4096, limit - 1, limit, limit + 1, 262_144, 262_145, 1_048_577, 5_000_000]) {
+    const bytes = pattern(sizeBytes, sizeBytes + 1)
+    for (const announced of [true, false]) {
+      const body = payload(bytes, { announced, chunkBytes: 50_001 })
+      const result = await objects.putObject({ bucket, key: 'k', attributes, body, checksumAlgorithm: 'SHA256' })
+      t.equal(result.etag, md5(bytes), `ETag of ${sizeBytes} bytes`)
+      t.equal(result.checksum?.value, createHash('sha256').update(bytes).digest('base64'))
+      t.ok(
+        (await get(bucket, 'k')).equals(bytes),
+        `${sizeBytes} bytes, ${announced ? 'announced' : 'of unknown length'}`,
+      )
+    }
+    if (sizeBytes > 10) {
+      t.ok((await get(bucket, 'k', 3, sizeBytes - 7)).equals(bytes.subarray(3, sizeBytes - 4)), 'a range in the middle')
+      t.ok((await get(bucket, 'k', sizeBytes - 1, 1)).equals(bytes.subarray(-1)), 'the last byte')
+    }
+  }
+})
+
+t.test('metadata comes back as it was given', async t => {
+  const bucket = await newBucket()
+  const given = {
+    system: { contentType: 'text/plain', cacheControl: 'no-store', expires: 'never' },
+    user: { name: 'wert', ü: 'ö' },
+    storageClass: 'REDUCED_REDUNDANCY',
+    tags: { a: 'b' },
+  }
+  await put(bucket, 'k', 'v', { attributes: given })
+  t.match(await objects.getObject(bucket, 'k'), {
+    ...given,
+    sizeBytes: 1,
+    versionId: 'null',
+    isDeleteMarker: false,
+    parts: [],
+  })
+})
+
+t.test('a wrong claim is refused and leaves nothing', async t => {
+  const bucket = await newBucket()
+  for (const bytes of [Buffer.from('small'), pattern(1_000_000)]) {
+    const wrongMd5 = payload(bytes, { claims: { md5: Buffer.alloc(16) } })
+    await t.rejects(put(bucket, 'k', '', { body: wrongMd5 }), { code: 'BadDigest' })
+    const wrongSum = payload(bytes, { claims: { checksum: { algorithm: 'CRC32', value: Buffer.alloc(4) } } })
+    await t.rejects(put(bucket, 'k', '', { body: wrongSum, checksumAlgorithm: 'CRC32' }), { code: 'BadDigest' })
+    const otherSum = payload(bytes, { claims: { checksum: { algorithm: 'CRC32', value: Buffer.alloc(4) } } })
+    await t.rejects(put(bucket, 'k', '', { body: otherSum, checksumAlgorithm: 'SHA1' }), { code: 'InvalidRequest' })
+    const broken: Body = {
+      ...payload(bytes),
+      consume: async sink => {
+        await sink(bytes.subarray(0, 3))
+        throw new Error('gone')
+      },
+    }
+    await t.rejects(put(bucket, 'k', '', { body: broken }), { message: 'gone' })
+  }
+  await t.rejects(async () => objects.getObject(bucket, 'k'), { code: 'NoSuchKey' })
+  t.same(await objects.usage(bucket), { objects: 0, versions: 0, deleteMarkers: 0, sizeBytes: 0, uploads: 0 })
+})
+
+t.test('conditions are evaluated in the commit: of many writers that want to be first, one is', async t => {
+  const bucket = await newBucket()
+  const attempts = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, i) => put(bucket, 'k', `writer ${i}`, { conditions: { ifNoneMatch: '*' } })),
+  )
+  t.equal(attempts.filter(attempt => attempt.status === 'fulfilled').length, 1)
+  const { etag } = await objects.getObject(bucket, 'k')
+  await t.rejects(put(bucket, 'k', 'x', { conditions: { ifMatch: 'other' } }), { code: 'PreconditionFailed' })
+  await t.rejects(put(bucket, 'missing', 'x', { conditions: { ifMatch: etag } }), { code: 'NoSuchKey' })
+  const updates = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, i) => put(bucket, 'k', `update ${i}`, { conditions: { ifMatch: etag } })),
+  )
+  t.equal(updates.filter(update => update.status === 'fulfilled').length, 1, 'compare-and-swap has one winner')
+  await t.rejects(objects.deleteObject(bucket, 'k', undefined, { ifMatch: etag }), { code: 'PreconditionFailed' })
+  const current = await objects.getObject(bucket, 'k')
+  t.match(
+    await objects.deleteObject(bucket, 'k', undefined, { ifMatch: current.etag, ifMatchSize: current.sizeBytes }),
+    { existed: true },
+  )
+  t.match(
+    await objects.deleteObject(bucket, 'k', undefined, { ifMatch: etag }),
+    { existed: false },
+    'nothing to delete is no error',
+  )
+})
+
+t.test('usage is exact after every change, per bucket and without drift', async t => {
+  const bucket = await newBucket()
+  const model = new Map<string, number>()
+  const random = fc.sample(
+    fc.tuple(fc.constantFrom('a', 'a/b', 'c/d/e', 'c/f'), fc.constantFrom(0, 10, 200_000), fc.boolean()),
+    {
+      numRuns: 60,
+      seed: 7,
+    },
+  )
+  for (const [key, sizeBytes, remove] of random) {
+    if (remove) {
+      await objects.deleteObject(bucket, key)
+      model.delete(key)
+    } else {
+      await put(bucket, key, pattern(sizeBytes))
+      model.set(key, sizeBytes)
+    }
+    const sizes = [...model.values()]
+    t.match(await objects.usage(bucket), {
+      objects: model.size,
+      versions: model.size,
+      deleteMarkers: 0,
+      sizeBytes: sizes.reduce((sum, size) => sum + size, 0),
+    })
+  }
+})
+
+const hostileKey = fc
+  .array(
+    fc.constantFrom('\0', '\u0001', '/', '//', 'a', 'b', '..', '.', ' ', '+', '&', '\n', '\u007f', '\uffff', '😀', 'é'),
+    {
+      minLength: 1,
+      maxLength: 6,
+    },
+  )
+  .map(parts => parts.join(''))
+const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** What a listing must show, computed the obvious way. */
+function modelListing(keys: readonly string[], prefix: string, delimiter: string): string[] {
+  const entries = new Set<string>()
+  for (const key of keys) {
+    if (!key.startsWith(prefix)) continue
+    const cut = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length)
+    entries.add(cut === -1 ? `k:${key}` : `p:${key.slice(0, cut + delimiter.length)}`)
+  }
+  return [...entries].sort((a, b) => compareBytes(a.slice(2), b.slice(2)))
+}
+
+t.test('a listing in pages of any size shows what an obvious model shows, in UTF-8 byte order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(hostileKey, { maxLength: 25 }),
+      fc.constantFrom('', 'a', 'a/', '/', '😀', '\u0001'),
+      fc.constantFrom('', '/', '//', 'a', '\0', '😀'),
+      fc.integer({ min: 1, max: 7 }),
+      async (keys, prefix, delimiter, maxKeys) => {
+        const bucket = await newBucket()
+        await Promise.all(keys.map(key => put(bucket, key)))
+        const seen: string[] = []
+        let startAfter: string | undefined = ''
+        while (startAfter !== undefined) {
+          const page = await objects.listObjects({ bucket, prefix, delimiter, startAfter, maxKeys })
+          const entries = [
+            ...page.objects.map(object => `k:${object.key}`),
+            ...page.prefixes.map(common => `p:${common}`),
+          ]
+          assert.ok(entries.length <= maxKeys)
+          assert.ok(entries.length > 0 || page.next === undefined, 'a page that promises more is not empty')
+          seen.push(...entries.sort((a, b) => compareBytes(a.slice(2), b.slice(2))))
+          startAfter = page.next
+        }
+        assert.deepEqual(seen, modelListing(keys, prefix, delimiter))
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+t.test('a listing starts after any key, whether it is there or not', async () => {
+  const bucket = await newBucket()
+  const keys = ['a', 'a/b', 'a/b/c', 'b', 'b\0', 'b\u0001', 'ä', '\uffff', '😀'].sort(compareBytes)
+  await Promise.all(keys.map(key => put(bucket, key)))
+  await fc.assert(
+    fc.asyncProperty(hostileKey, async startAfter => {
+      const page = await objects.listObjects({ bucket, prefix: '', delimiter: '', startAfter, maxKeys: 1000 })
+      assert.deepEqual(
+        page.objects.map(object => object.key),
+        keys.filter(key => compareBytes(key, startAfter) > 0),
+      )
+    }),
+    { numRuns: 100 },
+  )
+})
+
+const mebibyte = 1024 ** 2
+async function uploadOf(
+  bucket: string,
+  key: string,
+  sizes: readonly number[],
+  algorithm?: 'CRC32' | 'SHA256',
+  type?: 'FULL_OBJECT' | 'COMPOSITE',
+) {
+  const upload = await objects.createUpload({
+    bucket,
+    key,
+    attributes,
+    checksumAlgorithm: algorithm,
+    checksumType: type,
+  })
+  const contents = sizes.map((size, i) => pattern(size, i + 1))
+  const parts = []
+  for (const [i, bytes] of contents.entries()) parts.push(await objects.putPart(upload, i + 1, payload(bytes)))
+  return { upload, contents, parts, whole: Buffer.concat(contents) }
+}
+
+t.test('a multipart upload becomes one object, with the ETag that S3 defines', async t => {
+  const bucket = await newBucket()
+  const { upload, contents, parts, whole } = await uploadOf(bucket, 'big', [5 * mebibyte, 6 * mebibyte, 10])
+  const { uploadId } = upload
+  await t.rejects(async () => objects.getObject(bucket, 'big'), { code: 'NoSuchKey' }, 'invisible before completion')
+  const listed = await objects.listParts(upload, 1, 1)
+  t.match(listed, { parts: [{ partNumber: 2, sizeBytes: 6 * mebibyte }], isTruncated: true })
+  const request = { bucket, key: 'big', uploadId, parts }
+  const wrong = (changed: object) => objects.completeUpload({ ...request, ...changed })
+  await t.rejects(wrong({ parts: parts.toReversed() }), { code: 'InvalidPartOrder' })
+  await t.rejects(wrong({ parts: [{ partNumber: 9, etag: 'x' }] }), { code: 'InvalidPart' })
+  await t.rejects(wrong({ parts: [parts[2]!, { ...parts[0]!, partNumber: 4 }] }), { code: 'InvalidPart' })
+  await t.rejects(wrong({ sizeBytes: 1 }), { code: 'InvalidRequest' })
+  await t.rejects(wrong({ conditions: { ifMatch: 'x' } }), { code: 'NoSuchKey' })
+  const result = await objects.completeUpload(request)
+  const digest = createHash('md5').update(
+    Buffer.concat(contents.map(bytes => createHash('md5').update(bytes).digest())),
+  )
+  t.equal(result.etag, `${digest.digest('hex')}-3`)
+  t.ok((await get(bucket, 'big')).equals(whole))
+  t.ok(
+    (await get(bucket, 'big', 5 * mebibyte - 3, 7)).equals(whole.subarray(5 * mebibyte - 3, 5 * mebibyte + 4)),
+    'a range over a part boundary',
+  )
+  t.same(
+    (await objects.getObject(bucket, 'big')).parts.map(part => part.sizeBytes),
+    [5 * mebibyte, 6 * mebibyte, 10],
+  )
+  t.same(await objects.completeUpload(request), result, 'a repeated completion answers the same')
+  await t.rejects(wrong({ parts: parts.slice(0, 2) }), { code: 'NoSuchUpload' })
+  t.match(await objects.usage(bucket), { objects: 1, sizeBytes: whole.length, uploads: 0 })
+})
+
+t.test('a part that is too small is refused unless it is the last', async t => {
+  const bucket = await newBucket()
+  const { upload, parts } = await uploadOf(bucket, 'k', [100, 100])
+  await t.rejects(objects.completeUpload({ bucket, key: 'k', uploadId: upload.uploadId, parts }), {
+    code: 'EntityTooSmall',
+  })
+  await objects.completeUpload({ bucket, key: 'k', uploadId: upload.uploadId, parts: parts.slice(0, 1) })
+  t.equal((await get(bucket, 'k')).length, 100, 'a listed part alone may be small; the other is dropped')
+  t.match(await objects.usage(bucket), { objects: 1, sizeBytes: 100, uploads: 0 })
+})
+
+t.test('an aborted upload is gone, and a second abort says so', async t => {
+  const bucket = await newBucket()
+  const { upload } = await uploadOf(bucket, 'k', [10])
+  await objects.abortUpload(bucket, 'k', upload.uploadId)
+  await t.rejects(objects.abortUpload(bucket, 'k', upload.uploadId), { code: 'NoSuchUpload' })
+  await t.rejects(objects.putPart(upload, 1, payload(Buffer.from('x'))), { code: 'NoSuchUpload' })
+  await t.rejects(async () => objects.getUpload(bucket, 'k', '../../etc'), { code: 'NoSuchUpload' })
+})
+
+t.test('of two concurrent completions one wins and the other gets the same answer or is told', async t => {
+  const bucket = await newBucket()
+  const { upload, parts } = await uploadOf(bucket, 'k', [10])
+  const request = { bucket, key: 'k', uploadId: upload.uploadId, parts }
+  const both = await Promise.allSettled([objects.completeUpload(request), objects.completeUpload(request)])
+  t.ok(both.some(outcome => outcome.status === 'fulfilled'))
+  for (const outcome of both) if (outcome.status === 'rejected') t.equal(outcome.reason.code, 'NoSuchUpload')
+})
+
+t.test('checksums of parts become those of the object, composite or whole', async t => {
+  const bucket = await newBucket()
+  const composite = await uploadOf(bucket, 'c', [5 * mebibyte, 7], 'SHA256', 'COMPOSITE')
+  const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest()
+  const listed = composite.parts.map(part => ({
+    ...part,
+    checksum: { algorithm: 'SHA256' as const, value: part.checksum!.value },
+  }))
+  const done = await objects.completeUpload({ bucket, key: 'c', uploadId: composite.upload.uploadId, parts: listed })
+  t.same(done.checksum, {
+    algorithm: 'SHA256',
+    type: 'COMPOSITE',
+    value: `${sha(Buffer.concat(composite.contents.map(sha))).toString('base64')}-2`,
+  })
+  const full = await uploadOf(bucket, 'f', [5 * mebibyte, 7], 'CRC32', 'FULL_OBJECT')
+  const request = {
+    bucket,
+    key: 'f',
+    uploadId: full.upload.uploadId,
+    parts: full.parts.map(part => ({ partNumber: part.partNumber, etag: part.etag })),
+  }
+  await t.rejects(objects.completeUpload({ ...request, checksum: { algorithm: 'CRC32', value: 'AAAAAA==' } }), {
+    code: 'BadDigest',
+  })
+  const whole = await objects.completeUpload(request)
+  const direct = await put(bucket, 'd', full.whole, { checksumAlgorithm: 'CRC32' })
+  t.same(whole.checksum, direct.checksum, 'combined from the parts, as if computed over the whole')
+})
+
+t.test('uploads are listed by key and then by their beginning', async t => {
+  const bucket = await newBucket()
+  const keys = ['b', 'a', 'a', 'dir/x', 'dir/y']
+  const started = []
+  for (const key of keys) {
+    started.push(
+      await objects.createUpload({ bucket, key, attributes, checksumAlgorithm: undefined, checksumType: undefined }),
+    )
+  }
+  const request = { bucket, prefix: '', delimiter: '', keyMarker: '', uploadIdMarker: '', maxUploads: 1000 }
+  const all = await objects.listUploads(request)
+  t.same(
+    all.uploads.map(upload => upload.uploadId),
+    [1, 2, 0, 3, 4].map(i => started[i]!.uploadId),
+  )
+  const folded = await objects.listUploads({ ...request, delimiter: '/' })
+  t.same([folded.uploads.length, folded.prefixes], [3, ['dir/']])
+  const seen: string[] = []
+  let page = await objects.listUploads({ ...request, maxUploads: 2 })
+  for (;;) {
+    seen.push(...page.uploads.map(upload => upload.uploadId))
+    if (!page.isTruncated) break
+    page = await objects.listUploads({
+      ...request,
+      maxUploads: 2,
+      keyMarker: page.nextKeyMarker,
+      uploadIdMarker: page.nextUploadIdMarker,
+    })
+  }
+  t.same(
+    seen,
+    all.uploads.map(upload => upload.uploadId),
+    'pages add up',
+  )
+  t.equal(
+    (await objects.listUploads({ ...request, keyMarker: 'a' })).uploads[0]?.key,
+    'b',
+    'a key marker alone skips the key',
+  )
+})
+
+t.test('a copy outlives its source and a changed attribute is no change of bytes', async t => {
+  const bucket = await newBucket()
+  for (const bytes of [Buffer.alloc(0), pattern(10), pattern(3_000_000)]) {
+    await put(bucket, 'source', bytes)
+    const source = await objects.getObject(bucket, 'source')
+    const changed = { ...attributes, user: { copied: 'yes' } }
+    const copy = await objects.copyObject({
+      source,
+      bucket,
+      key: 'copy',
+      attributes: changed,
+      checksumAlgorithm: 'SHA1',
+    })
+    t.equal(copy.checksum?.value, createHash('sha1').update(bytes).digest('base64'))
+    await objects.deleteObject(bucket, 'source')
+    t.ok((await get(bucket, 'copy')).equals(bytes))
+    t.match(await objects.getObject(bucket, 'copy'), { etag: md5(bytes), user: { copied: 'yes' } })
+    const self = await objects.getObject(bucket, 'copy')
+    await objects.copyObject({ source: self, bucket, key: 'copy', attributes, checksumAlgorithm: undefined })
+    t.ok((await get(bucket, 'copy')).equals(bytes), 'copied onto itself')
+    if (bytes.length > 1_000_000) {
+      await put(bucket, 'source', bytes)
+      const stale = await objects.getObject(bucket, 'source')
+      await put(bucket, 'source', 'other')
+      await t.rejects(
+        objects.copyObject({ source: stale, bucket, key: 'late', attributes, checksumAlgorithm: undefined }),
+        { code: 'PreconditionFailed' },
+      )
+    }
+  }
+})
+
+t.test('a part is copied from a range of an object', async t => {
+  const bucket = await newBucket()
+  const bytes = pattern(1_000_000)
+  await put(bucket, 'source', bytes)
+  const upload = await objects.createUpload({
+    bucket,
+    key: 'k',
+    attributes,
+    checksumAlgorithm: undefined,
+    checksumType: undefined,
+  })
+  const part = await objects.copyPart(upload, 1, await objects.getObject(bucket, 'source'), 1000, 500_000)
+  t.equal(part.etag, md5(bytes.subarray(1000, 501_000)))
+  await objects.completeUpload({ bucket, key: 'k', uploadId: upload.uploadId, parts: [part] })
+  t.ok((await get(bucket, 'k')).equals(bytes.subarray(1000, 501_000)))
+})
+
+t.test('missing buckets win over missing keys and versions', async t => {
+  const bucket = await newBucket()
+  await t.rejects(async () => objects.getObject('no-such', 'k'), { code: 'NoSuchBucket' })
+  await t.rejects(async () => objects.getObject(bucket, 'k', 'version'), { code: 'NoSuchVersion' })
+  await t.rejects(put('no-such', 'k'), { code: 'NoSuchBucket' })
+  await t.rejects(objects.deleteObject('no-such', 'k'), { code: 'NoSuchBucket' })
+  await t.rejects(
+    async () => objects.listObjects({ bucket: 'no-such', prefix: '', delimiter: '', startAfter: '', maxKeys: 1 }),
+    { code: 'NoSuchBucket' },
+  )
+})
