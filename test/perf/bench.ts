@@ -1,0 +1,128 @@
+/** What a scenario works with: the options, the load generator, and the ways to start, measure and record. */
+import type { LoadClient } from './load-client.ts'
+import type { LoadLimits, LoadPlan, LoadResult } from './load-plan.ts'
+import { cpuSeconds } from './machine.ts'
+import type { FigureInput } from './report.ts'
+import type { Credentials } from './signature.ts'
+import type { ServerTarget, Target } from './targets.ts'
+
+export interface Bench {
+  readonly isQuick: boolean
+  /** SVC_WORKERS of the server; the servers that it is compared with get as many processes or threads, at least one. */
+  readonly workers: number
+  /** Empty folder on the drive to measure; removed afterwards. */
+  readonly folder: string
+  readonly load: LoadClient
+  /** Undefined when only the baselines are measured. */
+  readonly server: ServerTarget | undefined
+  /** For signing requests that go to baselines too. */
+  readonly credentials: Credentials
+  /** Host that signatures cover. */
+  readonly signedHost: string
+  record(figure: FigureInput): void
+  say(progress: string): void
+}
+
+export interface Scenario {
+  readonly name: string
+  readonly summary: string
+  run(bench: Bench): Promise<void>
+}
+
+/** One measurement: quantities by name. */
+export type Sample = Readonly<Record<string, number>>
+export type Samples<Name extends string = string> = Readonly<Record<Name, readonly Sample[]>>
+
+/**
+ * Measures the contestants in turn (A, B, A, B, …), so that what else the machine does touches all alike. Round -1 is a
+ * warm-up and is not kept.
+ */
+export async function alternate(
+  roundCount: number,
+  contestants: readonly Target[],
+  measure: (target: Target, round: number) => Promise<Sample>,
+): Promise<Samples> {
+  const samples: Record<string, Sample[]> = {}
+  for (const { name } of contestants) samples[name] = []
+  for (let round = -1; round < roundCount; round++) {
+    for (const target of contestants) {
+      const sample = await measure(target, round)
+      if (round >= 0) samples[target.name].push(sample)
+    }
+  }
+  return samples
+}
+
+/** One quantity of all rounds; empty when there is no such contestant. */
+export function column(samples: Samples, contestant: string, quantity: string): number[] {
+  return (samples[contestant] ?? []).map(sample => sample[quantity])
+}
+
+/** Quotients round by round. */
+export function ratios(numerators: readonly number[], denominators: readonly number[]): number[] {
+  return numerators.slice(0, denominators.length).map((value, index) => value / denominators[index])
+}
+
+/** What all scenarios with many requests report of each contestant. */
+export function recordRequests(bench: Bench, samples: Samples, label: string, cpuGoalMicros?: number): void {
+  for (const subject of Object.keys(samples)) {
+    const record = (quantity: string, unit: string, goal?: FigureInput['goal']): void => {
+      const values = column(samples, subject, quantity)
+      if (values.every(Number.isFinite))
+        bench.record({ subject, name: `${label}: ${quantity}`, unit, samples: values, goal })
+    }
+    record('rate', 'requests/s')
+    const hasGoal = subject === 'server' && cpuGoalMicros !== undefined
+    record('CPU', 'µs/request', hasGoal ? { relation: '<=', value: cpuGoalMicros } : undefined)
+    record('p50', 'ms')
+    record('p99', 'ms')
+    record('CPU of client', 'µs/request')
+  }
+}
+
+/** Runs the prepared load against a target and relates the CPU of its processes to the requests. */
+export async function measureRequests(bench: Bench, target: Target, limits: LoadLimits): Promise<Sample> {
+  const { result, cpu } = await measureCpu(target, () => bench.load.run(limits))
+  return {
+    rate: result.requestCount / result.seconds,
+    CPU: (cpu * 1e6) / result.requestCount,
+    p50: result.p50Ms,
+    p99: result.p99Ms,
+    'CPU of client': (result.clientCpuSeconds * 1e6) / result.requestCount,
+  }
+}
+
+/** CPU seconds that the target's processes used while `work` ran. */
+export async function measureCpu<T>(target: Target, work: () => Promise<T>): Promise<{ result: T; cpu: number }> {
+  const pids = target.pids()
+  const before = cpuSeconds(pids)
+  const result = await work()
+  return { result, cpu: cpuSeconds(pids) - before }
+}
+
+/** A plan for a target, with what all plans have in common. */
+export function planFor(
+  bench: Bench,
+  target: Target,
+  plan: Pick<LoadPlan, 'method' | 'targets' | 'connectionCount'> & Partial<LoadPlan>,
+): LoadPlan {
+  return {
+    host: target.host,
+    port: target.port,
+    credentials: bench.credentials,
+    signedHost: bench.signedHost,
+    bodySizeBytes: 0,
+    receiveBufferBytes: 65_536,
+    ...plan,
+  }
+}
+
+/** Sends each request of a plan once. */
+export async function sendAll(bench: Bench, plan: LoadPlan, timeMsMax: number): Promise<LoadResult> {
+  await bench.load.prepare(plan)
+  const count = 'count' in plan.targets ? plan.targets.count : plan.targets.length
+  const result = await bench.load.run({ requestCountMax: count, timeMsMax })
+  if (result.requestCount !== count)
+    throw new Error(`Only ${result.requestCount} of ${count} requests were sent in time.`)
+  return result
+}

@@ -1,0 +1,68 @@
+/** Single signed requests to the server under test, for what prepares and finishes a measurement. */
+import { createHash } from 'node:crypto'
+import { createSigner } from './signature.ts'
+import type { ServerTarget } from './targets.ts'
+
+const REQUEST_TIMEOUT_MS = 120_000
+
+export interface ControlAnswer {
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** `target` is a canonical path with its sorted query. Throws unless the answer is 2xx. */
+export async function request(
+  server: ServerTarget,
+  method: string,
+  target: string,
+  body?: string,
+): Promise<ControlAnswer> {
+  const host = `${server.host}:${server.port}`
+  const payloadHash = createHash('sha256')
+    .update(body ?? '')
+    .digest('hex')
+  const lines = createSigner(server.credentials, host).headers(method, target, payloadHash).trimEnd().split('\r\n')
+  const headers = lines.map(line => line.split(': ') as [string, string]).filter(([name]) => name !== 'Host')
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+  const response = await fetch(`http://${host}${target}`, { method, headers, body, signal })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${target} was answered ${response.status}: ${text.slice(0, 500)}`)
+  return { headers: response.headers, text }
+}
+
+export async function createBucket(server: ServerTarget, bucket: string): Promise<void> {
+  await request(server, 'PUT', `/${bucket}`)
+}
+
+/** Throws unless the object is there with this size: a fast server that stored nothing would win every contest. */
+export async function expectObject(server: ServerTarget, target: string, sizeBytes: number): Promise<void> {
+  const { headers } = await request(server, 'HEAD', target)
+  if (Number(headers.get('content-length')) !== sizeBytes) {
+    throw new Error(`${target} should have ${sizeBytes} bytes but has ${headers.get('content-length')}.`)
+  }
+}
+
+export interface MultipartUpload {
+  readonly target: string
+  /** Encoded for a query. */
+  readonly uploadId: string
+}
+
+export async function createUpload(server: ServerTarget, target: string): Promise<MultipartUpload> {
+  const { text } = await request(server, 'POST', `${target}?uploads=`)
+  const uploadId = /<UploadId>([^<]+)<\/UploadId>/.exec(text)?.[1]
+  if (uploadId === undefined) throw new Error(`CreateMultipartUpload returned no id: ${text.slice(0, 500)}`)
+  return { target, uploadId: encodeURIComponent(uploadId) }
+}
+
+export async function completeUpload(
+  server: ServerTarget,
+  upload: MultipartUpload,
+  etags: readonly string[],
+): Promise<void> {
+  const parts = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`)
+  const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
+  const { text } = await request(server, 'POST', `${upload.target}?uploadId=${upload.uploadId}`, body)
+  // The status was sent before the outcome was known, so an error may come with 200.
+  if (text.includes('<Error>')) throw new Error(`CompleteMultipartUpload failed: ${text.slice(0, 500)}`)
+}

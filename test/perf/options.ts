@@ -1,0 +1,68 @@
+/** The command line of the benchmarks. */
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { isMemoryFileSystem } from './machine.ts'
+
+export interface Options {
+  /** Names of scenarios; empty = all. */
+  readonly only: readonly string[]
+  readonly isQuick: boolean
+  /** Values of SVC_WORKERS to measure, one server each. */
+  readonly workers: readonly number[]
+  /** Folder on the drive to measure. */
+  readonly drive: string
+  /** File for the figures as JSON; undefined = standard output. */
+  readonly json: string | undefined
+  /** Measure what the server is compared with, without the server. */
+  readonly isBaselineOnly: boolean
+}
+
+export const USAGE = `Usage: npm run bench -- [options]
+  --only a,b       scenarios to run (default: all)
+  --quick          short rounds and small sizes
+  --workers 0,1,2  values of SVC_WORKERS to measure (default: 0)
+  --drive DIR      folder on the drive to measure (default: a temporary folder on disk)
+  --json FILE      write the figures there instead of to standard output
+  --baseline       measure only what the server is compared with
+  --list           print the scenarios
+`
+
+/** Throws an Error with a sentence for the user. */
+export function parseOptions(args: readonly string[], scenarios: readonly string[]): Options | 'help' | 'list' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      workers: { type: 'string', default: '0' },
+      drive: { type: 'string' },
+      json: { type: 'string' },
+      baseline: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return 'help'
+  if (values.list) return 'list'
+  const only = (values.only ?? '').split(',').filter(Boolean)
+  for (const name of only) {
+    if (!scenarios.includes(name)) throw new Error(`There is no scenario '${name}': ${scenarios.join(', ')}.`)
+  }
+  const workers = values.workers.split(',').map(Number)
+  if (workers.some(count => !Number.isInteger(count) || count < 0 || count > 64)) {
+    throw new Error('--workers takes whole numbers from 0 to 64, with commas between them.')
+  }
+  const drive = values.drive === undefined ? diskFolder() : resolve(values.drive)
+  const json = values.json === undefined ? undefined : resolve(values.json)
+  return { only, isQuick: values.quick, workers, drive, json, isBaselineOnly: values.baseline }
+}
+
+/** A temporary folder that is on a disk: what tmpfs makes durable says nothing. */
+function diskFolder(): string {
+  const candidates = [tmpdir(), '/var/tmp'].filter(folder => existsSync(folder))
+  const folder = candidates.find(candidate => !isMemoryFileSystem(candidate))
+  if (folder === undefined) throw new Error('No temporary folder on a disk was found: give one with --drive.')
+  return folder
+}

@@ -1,0 +1,191 @@
+/**
+ * Profiles the server under one kind of load and prints where its time goes, for the main thread and each worker:
+ *
+ *     node --conditions=svc-src test/perf/profile.ts get-small|put-small|get-large|put-large|list [--workers N] [--seconds N]
+ *       [--top N] [--keep DIR] [--drive DIR]
+ *
+ * The profiler of V8 sees JavaScript and what it calls, not the threads of libuv: compare with the CPU of the process, which
+ * is printed too, and measured without the profiler by `npm run bench`.
+ */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { createBucket } from './control.ts'
+import { type CpuProfile, type FunctionCost, groupCosts, summarizeProfile } from './cpu-profile.ts'
+import { type LoadClient, startLoadClient } from './load-client.ts'
+import { type LoadPlan, targetOf } from './load-plan.ts'
+import { cpuSeconds } from './machine.ts'
+import { parseOptions } from './options.ts'
+import { makeFolder } from './processes.ts'
+import { type ServerTarget, startServer } from './targets.ts'
+
+const BUCKET = 'bench'
+const SAMPLING_INTERVAL_MICROS = 250
+const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
+const MIB = 2 ** 20
+
+interface Load {
+  /** Objects that must be there first. */
+  readonly fill?: { readonly count: number; readonly sizeBytes: number }
+  readonly plan: Pick<LoadPlan, 'method' | 'targets' | 'bodySizeBytes' | 'connectionCount'>
+}
+
+const LOADS: Readonly<Record<string, Load>> = {
+  'get-small': {
+    fill: { count: 256, sizeBytes: 4096 },
+    plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 256 }, bodySizeBytes: 0, connectionCount: 64 },
+  },
+  'put-small': {
+    plan: {
+      method: 'PUT',
+      targets: { bucket: BUCKET, first: 0, count: 80_000 },
+      bodySizeBytes: 4096,
+      connectionCount: 64,
+    },
+  },
+  'get-large': {
+    fill: { count: 1, sizeBytes: 256 * MIB },
+    plan: { method: 'GET', targets: [targetOf(BUCKET, 0)], bodySizeBytes: 0, connectionCount: 1 },
+  },
+  'put-large': {
+    plan: {
+      method: 'PUT',
+      targets: { bucket: BUCKET, first: 0, count: 4 },
+      bodySizeBytes: 64 * MIB,
+      connectionCount: 4,
+    },
+  },
+  list: {
+    fill: { count: 10_000, sizeBytes: 0 },
+    plan: { method: 'GET', targets: [`/${BUCKET}?list-type=2&max-keys=1000`], bodySizeBytes: 0, connectionCount: 1 },
+  },
+}
+
+interface ProfiledLoad {
+  readonly requestCount: number
+  readonly cpuMicros: number
+  readonly fromMicros: number
+  readonly toMicros: number
+}
+
+async function applyLoad(server: ServerTarget, client: LoadClient, load: Load, seconds: number): Promise<ProfiledLoad> {
+  const { host, port, credentials } = server
+  const signedHost = `${host}:${port}`
+  const common = { host, port, credentials, signedHost, receiveBufferBytes: MIB }
+  await createBucket(server, BUCKET)
+  if (load.fill !== undefined) {
+    const { count, sizeBytes } = load.fill
+    const targets = { bucket: BUCKET, first: 0, count }
+    await client.prepare({
+      ...common,
+      method: 'PUT',
+      targets,
+      bodySizeBytes: sizeBytes,
+      connectionCount: Math.min(count, 64),
+    })
+    await client.run({ requestCountMax: count, timeMsMax: 60_000 })
+  }
+  await client.prepare({ ...common, ...load.plan })
+  // Warm-up: compiled code is what counts.
+  await client.run({ requestCountMax: 1_000_000, timeMsMax: 1000 })
+  const pids = server.pids()
+  const cpuBefore = cpuSeconds(pids)
+  const fromMicros = monotonicMicros()
+  const { requestCount } = await client.run({ requestCountMax: 10_000_000, timeMsMax: seconds * 1000 })
+  return { requestCount, cpuMicros: (cpuSeconds(pids) - cpuBefore) * 1e6, fromMicros, toMicros: monotonicMicros() }
+}
+
+function monotonicMicros(): number {
+  return Number(process.hrtime.bigint() / 1000n)
+}
+
+function printProfile(file: string, profile: CpuProfile, load: ProfiledLoad, top: number): void {
+  const { functions, busyMicros, idleMicros } = summarizeProfile(profile, load.fromMicros, load.toMicros)
+  // CPU.<date>.<time>.<pid>.<thread>.<sequence>.cpuprofile; the main thread is 0.
+  const thread = Number(file.split('.').at(-3))
+  const perRequest = (micros: number): string => (micros / load.requestCount).toFixed(2).padStart(8)
+  const share = (micros: number): string => `${((100 * micros) / busyMicros).toFixed(1)} %`.padStart(7)
+  const name = thread === 0 ? 'main thread' : `worker thread ${thread}`
+  print(`\n${name}: busy ${perRequest(busyMicros).trim()} µs/request, idle ${(idleMicros / 1e6).toFixed(2)} s`)
+  print(`${'self µs'.padStart(8)} ${'share'.padStart(7)} ${'total µs'.padStart(8)}  function`)
+  for (const cost of functions.slice(0, top)) {
+    const line = `${perRequest(cost.selfMicros)} ${share(cost.selfMicros)} ${perRequest(cost.totalMicros)}`
+    print(`${line}  ${cost.name} ${shorten(cost.place)}`)
+  }
+  print('\nself time by folder')
+  for (const [folder, micros] of groupCosts(functions, folderOf).slice(0, 25)) {
+    print(`${perRequest(micros)} ${share(micros)}  ${folder}`)
+  }
+}
+
+/** A plugin, the kernel, a package, a module of Node.js, or what V8 puts in parentheses. */
+function folderOf(cost: FunctionCost): string {
+  if (cost.place === '') return cost.name.startsWith('(') ? cost.name : '(native)'
+  const path = shorten(cost.place)
+  const packageName = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]
+  if (packageName !== undefined) return packageName
+  if (path.startsWith('node:')) return path.replace(/:\d+$/, '')
+  return path
+    .split('/')
+    .slice(0, path.startsWith('plugins/') ? 2 : 1)
+    .join('/')
+}
+
+function shorten(place: string): string {
+  return place.replace(REPOSITORY, '')
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      workers: { type: 'string', default: '0' },
+      seconds: { type: 'string', default: '5' },
+      top: { type: 'string', default: '45' },
+      keep: { type: 'string' },
+      drive: { type: 'string' },
+    },
+  })
+  const [name] = positionals
+  if (LOADS[name] === undefined) throw new Error(`Name one of: ${Object.keys(LOADS).join(', ')}.`)
+  const driveOptions = parseOptions(values.drive === undefined ? [] : ['--drive', values.drive], [])
+  if (typeof driveOptions === 'string') throw new Error('unreachable: no such option was passed')
+  const folder = makeFolder(driveOptions.drive, `svc-profile-${name}-`)
+  const profiles = join(folder, 'profiles')
+  mkdirSync(profiles)
+  const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLING_INTERVAL_MICROS}`]
+  const client = startLoadClient()
+  const server = await startServer({ folder, workers: Number(values.workers), nodeOptions })
+  const load = await applyLoad(server, client, LOADS[name], Number(values.seconds))
+  await client.stop()
+  await server.stop()
+
+  const rate = Math.round(load.requestCount / ((load.toMicros - load.fromMicros) / 1e6))
+  print(
+    `${name}: ${load.requestCount} requests, ${rate}/s, process CPU ${(load.cpuMicros / load.requestCount).toFixed(1)} µs/request`,
+  )
+  print('(with the profiler on, and on a shared machine: use the shares)')
+  const files = readdirSync(profiles)
+    .filter(file => file.endsWith('.cpuprofile'))
+    .sort()
+  if (files.length === 0) throw new Error('The server wrote no profile: it must end by itself on SIGTERM.')
+  for (const file of files) {
+    if (values.keep !== undefined) {
+      mkdirSync(values.keep, { recursive: true })
+      copyFileSync(join(profiles, file), join(values.keep, file))
+    }
+    printProfile(file, JSON.parse(readFileSync(join(profiles, file), 'utf8')), load, Number(values.top))
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`)
+  process.exit(1) // not only the exit code: the load generator may still be connected
+}

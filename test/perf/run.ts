@@ -1,0 +1,115 @@
+/**
+ * The benchmarks: each figure is measured beside what it is compared with, in one run on one machine. Prints a table on
+ * standard error and the figures as JSON on standard output or in a file. Nothing here is a test: goals are shown, not enforced.
+ */
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Bench, Scenario } from './bench.ts'
+import { startLoadClient } from './load-client.ts'
+import { describeMachine } from './machine.ts'
+import { type Options, parseOptions, USAGE } from './options.ts'
+import { makeFolder, removeFolder } from './processes.ts'
+import { createFigure, formatTable, type Report } from './report.ts'
+import { getLarge } from './scenarios/get-large.ts'
+import { getSmall } from './scenarios/get-small.ts'
+import { list } from './scenarios/list.ts'
+import { memory } from './scenarios/memory.ts'
+import { putLarge } from './scenarios/put-large.ts'
+import { putSmall } from './scenarios/put-small.ts'
+import { type ServerTarget, startServer } from './targets.ts'
+
+const SCENARIOS: readonly Scenario[] = [getSmall, putSmall, getLarge, putLarge, list, memory]
+const BASELINE_CREDENTIALS = { accessKey: 'bench-root', secretKey: 'not-verified-by-a-baseline' }
+
+async function runAll(options: Options): Promise<Report> {
+  const report: Report = {
+    startedAt: new Date().toISOString(),
+    commit: currentCommit(),
+    machine: describeMachine(),
+    options,
+    figures: [],
+    failures: [],
+  }
+  const chosen = SCENARIOS.filter(({ name }) => options.only.length === 0 || options.only.includes(name))
+  for (const workers of options.workers) {
+    for (const scenario of chosen) {
+      try {
+        await runOne(options, scenario, workers, report)
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        say(scenario, workers, `FAILED: ${message}`)
+        report.failures.push({ scenario: scenario.name, workers, error: message })
+      }
+    }
+  }
+  return report
+}
+
+/** Each scenario has a drive, a server and a load generator of its own: none inherits what another left behind. */
+async function runOne(options: Options, scenario: Scenario, workers: number, report: Report): Promise<void> {
+  const folder = makeFolder(options.drive, `svc-bench-${scenario.name}-`)
+  const load = startLoadClient()
+  let server: ServerTarget | undefined
+  try {
+    if (!options.isBaselineOnly) server = await startServer({ folder, workers })
+    const bench: Bench = {
+      isQuick: options.isQuick,
+      workers,
+      folder,
+      load,
+      server,
+      credentials: server?.credentials ?? BASELINE_CREDENTIALS,
+      signedHost: server === undefined ? '127.0.0.1:9000' : `${server.host}:${server.port}`,
+      record: input => report.figures.push(createFigure(scenario.name, workers, input)),
+      say: progress => say(scenario, workers, progress),
+    }
+    bench.say(scenario.summary)
+    await scenario.run(bench)
+  } finally {
+    await load.stop()
+    await server?.stop()
+    removeFolder(join(folder))
+  }
+}
+
+function say(scenario: Scenario, workers: number, progress: string): void {
+  process.stderr.write(`[${scenario.name} w=${workers}] ${progress}\n`)
+}
+
+function currentCommit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: import.meta.dirname, encoding: 'utf8' }).trim()
+  } catch {
+    return 'unknown' // an installed package has no history
+  }
+}
+
+async function main(): Promise<void> {
+  let options: Options | 'help' | 'list'
+  try {
+    options = parseOptions(
+      process.argv.slice(2),
+      SCENARIOS.map(({ name }) => name),
+    )
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`)
+    process.exitCode = 2
+    return
+  }
+  if (options === 'help') return void process.stdout.write(USAGE)
+  if (options === 'list') {
+    for (const { name, summary } of SCENARIOS) process.stdout.write(`${name.padEnd(10)} ${summary}\n`)
+    return
+  }
+  const report = await runAll(options)
+  process.stderr.write(`\n${formatTable(report.figures)}\n`)
+  for (const { scenario, workers, error } of report.failures)
+    process.stderr.write(`FAILED ${scenario} (${workers} workers): ${error}\n`)
+  const json = `${JSON.stringify(report, undefined, 2)}\n`
+  if (options.json === undefined) process.stdout.write(json)
+  else writeFileSync(options.json, json)
+  if (report.failures.length > 0) process.exitCode = 1
+}
+
+await main()

@@ -1,0 +1,154 @@
+/** What can be measured: the server itself and the servers that it is compared with. Each runs as a process of its own. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { childrenOf } from './machine.ts'
+import { startProcess, stopProcess, waitForLog } from './processes.ts'
+import type { Credentials } from './signature.ts'
+
+const START_TIMEOUT_MS = 30_000
+const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
+const NGINX_PATHS = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx', '/opt/homebrew/bin/nginx']
+/** Enough threads that the file system and not the thread pool limits the file writer. */
+const WRITER_POOL_SIZE = 16
+
+export interface Target {
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  /** Every process whose CPU counts. */
+  pids(): number[]
+  stop(): Promise<void>
+}
+
+export interface ServerTarget extends Target {
+  readonly credentials: Credentials
+  /** Folder that it stores in. */
+  readonly drive: string
+}
+
+export interface ServerStart {
+  readonly folder: string
+  readonly workers: number
+  /** Options for Node.js itself, such as those of the profiler. */
+  readonly nodeOptions?: readonly string[]
+}
+
+/** Starts `svc server` on a new drive below `folder` and waits until it says where it listens. */
+export async function startServer({ folder, workers, nodeOptions = [] }: ServerStart): Promise<ServerTarget> {
+  const drive = join(folder, 'drive')
+  const logFile = join(folder, 'server.log')
+  const credentials = { accessKey: 'bench-root', secretKey: randomBytes(24).toString('base64url') }
+  mkdirSync(drive, { recursive: true })
+  const args = [...nodeOptions, '--conditions=svc-src', join(REPOSITORY, 'kernel/main.ts'), 'server', drive]
+  const child = startProcess(process.execPath, args, {
+    logFile,
+    folder,
+    environment: {
+      SVC_ROOT_USER: credentials.accessKey,
+      SVC_ROOT_PASSWORD: credentials.secretKey,
+      SVC_ADDRESS: '127.0.0.1:0',
+      SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
+      SVC_WORKERS: String(workers),
+    },
+  })
+  const port = await waitForLog(child, logFile, START_TIMEOUT_MS, announcedPort)
+  return {
+    name: 'server',
+    host: '127.0.0.1',
+    port,
+    credentials,
+    drive,
+    pids: () => [child.pid!],
+    stop: () => stopProcess(child),
+  }
+}
+
+/** The port in the log line (JSON) that carries the S3 address under the key `s3`. */
+function announcedPort(log: string): number | undefined {
+  for (const line of log.split('\n')) {
+    if (!line.startsWith('{') || !line.includes('"s3"')) continue
+    let entry: { s3?: unknown }
+    try {
+      entry = JSON.parse(line)
+    } catch {
+      continue // the line is still being written
+    }
+    const match = /:(\d+)\/?"/.exec(JSON.stringify(entry.s3) ?? '')
+    if (match !== null) return Number(match[1])
+  }
+  return undefined
+}
+
+/** Starts nginx for the static files below `root`; undefined where it is not installed. */
+export async function startNginx(folder: string, root: string, workers: number): Promise<Target | undefined> {
+  const binary = NGINX_PATHS.find(path => existsSync(path))
+  if (binary === undefined) return undefined
+  const port = await freePort()
+  const logFile = join(folder, 'nginx.log')
+  const config = join(folder, 'nginx.conf')
+  writeFileSync(config, nginxConfig(folder, root, port, Math.min(Math.max(1, workers), availableParallelism())))
+  const child = startProcess(binary, ['-e', logFile, '-p', folder, '-c', config], { logFile, folder })
+  await waitForLog(child, logFile, START_TIMEOUT_MS, log => (log.includes('start worker process ') ? true : undefined))
+  const pids = (): number[] => [child.pid!, ...childrenOf(child.pid!)]
+  return { name: 'nginx', host: '127.0.0.1', port, pids, stop: () => stopProcess(child) }
+}
+
+function nginxConfig(folder: string, root: string, port: number, workers: number): string {
+  return `daemon off;
+worker_processes ${workers};
+pid ${folder}/nginx.pid;
+error_log ${folder}/nginx.log notice;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events { worker_connections 1024; }
+http {
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  keepalive_timeout 75s;
+  keepalive_requests 1000000000;
+  default_type application/octet-stream;
+  client_body_temp_path ${folder}/nginx-body;
+  proxy_temp_path ${folder}/nginx-proxy;
+  fastcgi_temp_path ${folder}/nginx-fastcgi;
+  uwsgi_temp_path ${folder}/nginx-uwsgi;
+  scgi_temp_path ${folder}/nginx-scgi;
+  server {
+    listen 127.0.0.1:${port}${workers > 1 ? ' reuseport' : ''};
+    root ${root};
+  }
+}
+`
+}
+
+/** Starts the file-per-object writer (file-writer.ts). */
+export async function startFileWriter(folder: string, workers: number, syncsDirectory: boolean): Promise<Target> {
+  const suffix = syncsDirectory ? 'synced' : 'plain'
+  const root = join(folder, `files-${suffix}`)
+  const logFile = join(folder, `file-writer-${suffix}.log`)
+  mkdirSync(root, { recursive: true })
+  const script = fileURLToPath(new URL('file-writer.ts', import.meta.url))
+  const args = [script, root, String(Math.max(1, workers)), ...(syncsDirectory ? ['sync-directory'] : [])]
+  const child = startProcess(process.execPath, args, {
+    logFile,
+    environment: { UV_THREADPOOL_SIZE: String(WRITER_POOL_SIZE) },
+  })
+  const port = await waitForLog(child, logFile, START_TIMEOUT_MS, log => {
+    const match = /listening (\d+)/.exec(log)
+    return match === null ? undefined : Number(match[1])
+  })
+  const name = syncsDirectory ? 'file writer, directory synced' : 'file writer'
+  return { name, host: '127.0.0.1', port, pids: () => [child.pid!], stop: () => stopProcess(child) }
+}
+
+/** nginx cannot choose a port and say which: take one that is free now. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
