@@ -1,0 +1,156 @@
+/**
+ * A real server process for tests: started on random loopback ports over a folder of its own, stopped by its process id.
+ * The number of workers comes from SVC_WORKERS (0 when unset), so that one suite covers each process model.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createWriteStream, mkdtempSync, readFileSync, rmSync, type WriteStream } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const root = resolve(import.meta.dirname, '../..')
+const startDeadlineMs = 60_000
+const stopDeadlineMs = 30_000
+
+export const accessKey = 'wire-root'
+export const secretKey = 'wire-secret-9d2b'
+export const region = 'us-east-1'
+export const workerCount = Number(process.env.SVC_WORKERS ?? '0')
+
+const running = new Set<ChildProcess>()
+// A test process that is ended by its runner must not leave a server behind.
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+export interface ServerOptions {
+  /** The drive; a folder inside a new temporary folder when unset. */
+  readonly drive?: string
+  /** Additional SVC_… variables. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export interface TestServer {
+  /** A temporary folder that is removed by `remove`. Nothing of the server lies in it but the drive and the log. */
+  readonly folder: string
+  readonly drive: string
+  /** `http://127.0.0.1:port`; the port stays the same over restarts. */
+  readonly endpoint: string
+  readonly port: number
+  readonly pid: number
+  /** The last start-up line. */
+  readonly startup: Readonly<Record<string, unknown>>
+  /** Everything that the server wrote to stderr, over all its lives. */
+  log(): string
+  /** Ends it as a service manager does; resolves with the exit code, rejects when it does not stop in time. */
+  stop(): Promise<number | null>
+  /** Ends it as a power cut does, as far as a process can. */
+  kill(): Promise<void>
+  /** Starts it again over the same drive and on the same port. It must have ended. */
+  start(): Promise<void>
+  /** Kills what still runs and removes the folder. */
+  remove(): Promise<void>
+}
+
+interface Life {
+  readonly child: ChildProcess
+  readonly ended: Promise<number | null>
+  readonly startup: Record<string, unknown>
+}
+
+function announcedPort(startup: Record<string, unknown>): number {
+  const port = Number(/:(\d+)\/?$/.exec(String(startup.s3))?.[1])
+  if (!Number.isInteger(port) || port === 0) throw new Error(`No port in the start-up line: ${JSON.stringify(startup)}`)
+  return port
+}
+
+async function live(drive: string, address: string, options: ServerOptions, log: WriteStream): Promise<Life> {
+  const child = spawn(process.execPath, ['--conditions=svc-src', join(root, 'kernel/main.ts'), 'server', drive], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      SVC_ROOT_USER: accessKey,
+      SVC_ROOT_PASSWORD: secretKey,
+      SVC_ADDRESS: address,
+      SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
+      SVC_WORKERS: String(workerCount),
+      ...options.environment,
+    },
+  })
+  running.add(child)
+  const ended = new Promise<number | null>((done, fail) => {
+    child.on('error', fail)
+    child.on('close', code => {
+      running.delete(child)
+      done(code)
+    })
+  })
+  const lines: string[] = []
+  const startup = new Promise<Record<string, unknown>>((done, fail) => {
+    createInterface({ input: child.stderr! }).on('line', line => {
+      log.write(`${line}\n`)
+      if (lines.length < 200) lines.push(line)
+      if (!line.startsWith('{') || !line.includes('"s3"')) return
+      const entry = JSON.parse(line) as Record<string, unknown>
+      if (typeof entry.s3 === 'string') done(entry)
+    })
+    ended.then(code => fail(new Error(`The server ended with ${code} before it was ready:\n${lines.join('\n')}`)), fail)
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), startDeadlineMs)
+  try {
+    return { child, ended, startup: await startup }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-wire-'))
+  const drive = options.drive ?? join(folder, 'drive')
+  const logFile = join(folder, 'server.log')
+  const log = createWriteStream(logFile, { flags: 'a' })
+  let life = await live(drive, '127.0.0.1:0', options, log)
+  const port = announcedPort(life.startup)
+
+  async function kill(): Promise<void> {
+    life.child.kill('SIGKILL')
+    await life.ended
+  }
+
+  return {
+    folder,
+    drive,
+    port,
+    endpoint: `http://127.0.0.1:${port}`,
+    get pid() {
+      return life.child.pid!
+    },
+    get startup() {
+      return life.startup
+    },
+    log: () => readFileSync(logFile, 'utf8'),
+    kill,
+    async stop() {
+      let late = false
+      const timer = setTimeout(() => {
+        late = true
+        life.child.kill('SIGKILL')
+      }, stopDeadlineMs)
+      life.child.kill('SIGTERM')
+      const code = await life.ended
+      clearTimeout(timer)
+      if (late) throw new Error(`The server did not stop within ${stopDeadlineMs} ms`)
+      return code
+    },
+    async start() {
+      life = await live(drive, `127.0.0.1:${port}`, options, log)
+    },
+    async remove() {
+      await kill()
+      await new Promise(done => log.end(done))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
