@@ -1,0 +1,38 @@
+import { type Static, Type } from 'typebox'
+
+/** What separates the parts of an Authorization header cannot be part of an access key. */
+const accessKeyPattern = /^[!-~]+$/
+const reserved = /[,=/]/
+
+export const IamConfig = Type.Object({
+  rootUser: Type.String({
+    description: 'Access key of the root user: 3 to 128 visible ASCII characters without comma, equals sign and slash.',
+    variable: 'SVC_ROOT_USER',
+    secret: true,
+    check: checkRootUser,
+  }),
+  rootPassword: Type.String({
+    description: 'Secret key of the root user, at least 8 characters.',
+    variable: 'SVC_ROOT_PASSWORD',
+    secret: true,
+    check: checkRootPassword,
+  }),
+})
+
+export type IamConfig = Static<typeof IamConfig>
+
+/** Undefined, or what is wrong; never repeats the value. */
+export function checkRootUser(value: string): string | undefined {
+  if (value.length < 3) return 'must have at least 3 characters'
+  if (value.length > 128) return 'must have at most 128 characters'
+  if (!accessKeyPattern.test(value)) return 'must consist of visible ASCII characters'
+  if (reserved.test(value)) return 'must not contain a comma, an equals sign or a slash'
+  return undefined
+}
+
+/** Undefined, or what is wrong; never repeats the value. */
+export function checkRootPassword(value: string): string | undefined {
+  if (value.length < 8) return 'must have at least 8 characters'
+  if (value.length > 1024) return 'must have at most 1024 characters'
+  return undefined
+}

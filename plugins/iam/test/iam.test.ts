@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { inspect } from 'node:util'
+import t from 'tap'
+import { checkRootPassword, checkRootUser } from '../config.ts'
+import { createIam } from '../iam.ts'
+
+const iam = createIam({ rootUser: 'root-user', rootPassword: 'root-password' })
+
+t.test('the access key of the root user has credentials and no other key has', async () => {
+  assert.equal(iam.credentials('root-user')?.identity, iam.owner)
+  assert.equal(iam.owner.isRoot, true)
+  assert.equal(iam.owner.accessKey, 'root-user')
+  for (const other of [
+    '',
+    'r',
+    'root-use',
+    'root-userr',
+    'root-user\0',
+    'ROOT-USER',
+    'root-usez',
+    'root-password',
+    'x'.repeat(9),
+  ]) {
+    assert.equal(iam.credentials(other), undefined, JSON.stringify(other))
+  }
+})
+
+t.test('the signing secret is the HMAC key of Signature Version 4', async () => {
+  const made = createHmac('sha256', iam.credentials('root-user')!.signingSecret).update('20250101').digest('hex')
+  assert.equal(made, createHmac('sha256', 'AWS4root-password').update('20250101').digest('hex'))
+})
+
+t.test('the owner id is stable, hexadecimal and depends on the access key alone', async () => {
+  assert.equal(iam.owner.ownerId, createIam({ rootUser: 'root-user', rootPassword: 'another-one' }).owner.ownerId)
+  assert.notEqual(iam.owner.ownerId, createIam({ rootUser: 'root-user2', rootPassword: 'root-password' }).owner.ownerId)
+  // Objects store nothing else about their owner: this value may never change.
+  assert.equal(iam.owner.ownerId, '414a7e543b15b84c32efd9f52e3998623373aa8c3489f25c51ecf75204b6dc5b')
+})
+
+t.test('the password cannot be read back from the service', async () => {
+  const seen = inspect(iam, { depth: 10, showHidden: true }) + JSON.stringify(iam.credentials('root-user'))
+  assert.equal(seen.includes('root-password'), false)
+})
+
+t.test('root credentials that cannot work are refused without repeating them', async () => {
+  assert.equal(checkRootUser('abc'), undefined)
+  assert.equal(checkRootPassword('12345678'), undefined)
+  for (const user of ['', 'ab', 'a b c', 'a,bc', 'a=bc', 'a/bc', 'réseau', 'ab\n', 'x'.repeat(129)]) {
+    assert.match(checkRootUser(user) ?? '', /^must /, JSON.stringify(user))
+  }
+  for (const password of ['', '1234567', 'x'.repeat(1025)]) assert.match(checkRootPassword(password) ?? '', /^must /)
+  assert.throws(() => createIam({ rootUser: 'ab', rootPassword: 'long-enough' }), /at least 3 characters/)
+  assert.throws(
+    () => createIam({ rootUser: 'root', rootPassword: 'hunter2' }),
+    (error: Error) => /at least 8 characters/.test(error.message) && !error.message.includes('hunter2'),
+  )
+})
