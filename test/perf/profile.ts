@@ -9,7 +9,6 @@
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createBucket } from './control.ts'
 import { type CpuProfile, type FunctionCost, groupCosts, summarizeProfile } from './cpu-profile.ts'
@@ -22,7 +21,7 @@ import { type ServerTarget, startServer } from './targets.ts'
 
 const BUCKET = 'bench'
 const SAMPLING_INTERVAL_MICROS = 250
-const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
+const REPOSITORY = `${join(import.meta.dirname, '../..')}/`
 const MIB = 2 ** 20
 
 interface Load {

@@ -4,13 +4,12 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { childrenOf } from './machine.ts'
 import { startProcess, stopProcess, waitForLog } from './processes.ts'
 import type { Credentials } from './signature.ts'
 
 const START_TIMEOUT_MS = 30_000
-const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
+const REPOSITORY = join(import.meta.dirname, '../..')
 const NGINX_PATHS = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx', '/opt/homebrew/bin/nginx']
 /** Enough threads that the file system and not the thread pool limits the file writer. */
 const WRITER_POOL_SIZE = 16
@@ -125,14 +124,23 @@ http {
 }
 
 /** Starts the file-per-object writer (file-writer.ts). */
-export async function startFileWriter(folder: string, workers: number, syncsDirectory: boolean): Promise<Target> {
+export function startFileWriter(folder: string, workers: number, syncsDirectory: boolean): Promise<Target> {
   const suffix = syncsDirectory ? 'synced' : 'plain'
   const root = join(folder, `files-${suffix}`)
   const logFile = join(folder, `file-writer-${suffix}.log`)
   mkdirSync(root, { recursive: true })
-  const script = fileURLToPath(new URL('file-writer.ts', import.meta.url))
-  const args = [script, root, String(Math.max(1, workers)), ...(syncsDirectory ? ['sync-directory'] : [])]
-  const child = startProcess(process.execPath, args, {
+  const args = ['file-writer.ts', root, String(Math.max(1, workers)), ...(syncsDirectory ? ['sync-directory'] : [])]
+  return startScript(syncsDirectory ? 'file writer, directory synced' : 'file writer', args, logFile)
+}
+
+/** Starts the bare `node:http` server (bare-http.ts). */
+export function startBareHttp(folder: string): Promise<Target> {
+  return startScript('bare node:http', ['bare-http.ts'], join(folder, 'bare-http.log'))
+}
+
+/** Starts a baseline of this folder, which says `listening PORT`. */
+async function startScript(name: string, [script, ...args]: readonly string[], logFile: string): Promise<Target> {
+  const child = startProcess(process.execPath, [join(import.meta.dirname, script), ...args], {
     logFile,
     environment: { UV_THREADPOOL_SIZE: String(WRITER_POOL_SIZE) },
   })
@@ -140,7 +148,6 @@ export async function startFileWriter(folder: string, workers: number, syncsDire
     const match = /listening (\d+)/.exec(log)
     return match === null ? undefined : Number(match[1])
   })
-  const name = syncsDirectory ? 'file writer, directory synced' : 'file writer'
   return { name, host: '127.0.0.1', port, pids: () => [child.pid!], stop: () => stopProcess(child) }
 }
 

@@ -1,4 +1,7 @@
-/** GET of 4 KiB: presigned URLs by wrk and signed headers by the own load generator, against nginx with the same files. */
+/**
+ * GET of 4 KiB: presigned URLs by wrk and signed headers by the own load generator, against nginx with the same files. A bare
+ * `node:http` server shows what of the CPU is not ours.
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -19,7 +22,7 @@ import {
 import { createBucket, expectObject } from '../control.ts'
 import { type TargetRange, targetOf } from '../load-plan.ts'
 import { createSigner } from '../signature.ts'
-import { startNginx, type Target } from '../targets.ts'
+import { startBareHttp, startNginx, type Target } from '../targets.ts'
 import { hasWrk, runWrk } from '../wrk.ts'
 
 const SIZE_BYTES = 4096
@@ -44,7 +47,8 @@ export const getSmall: Scenario = {
     }
     if (bench.server !== undefined) await fill(bench)
     const nginx = await startNginx(bench.folder, root, bench.workers)
-    const contestants = [bench.server, nginx].filter(target => target !== undefined)
+    const bare = await startBareHttp(bench.folder)
+    const contestants = [bench.server, nginx, bare].filter(target => target !== undefined)
     try {
       if (hasWrk()) {
         bench.say('presigned URLs, wrk')
@@ -62,6 +66,7 @@ export const getSmall: Scenario = {
       recordContest(bench, samples, 'signed header')
     } finally {
       await nginx?.stop()
+      await bare.stop()
     }
   },
 }
