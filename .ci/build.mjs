@@ -1,0 +1,27 @@
+/**
+ * Makes dist/: the same sources as JavaScript with type declarations, and beside them what the sources load that is no
+ * TypeScript. The product runs from it without any build tool, also from inside node_modules.
+ */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+const target = join(root, 'dist')
+
+rmSync(target, { recursive: true, force: true })
+const compiler = join(root, 'node_modules/typescript/bin/tsc')
+const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
+if (status !== 0) process.exit(status ?? 1)
+
+const assets = globSync('{kernel,plugins}/**/*.{wasm,html,css,svg,json}', { cwd: root }).filter(
+  path => !path.split(/[\\/]/).includes('test'),
+)
+for (const path of assets) {
+  mkdirSync(dirname(join(target, path)), { recursive: true })
+  copyFileSync(join(root, path), join(target, path))
+}
+
+const main = join(target, 'kernel/main.js')
+if (!readFileSync(main, 'utf8').startsWith('#!')) throw new Error('kernel/main.ts must begin with #!/usr/bin/env node')
+chmodSync(main, 0o755)
