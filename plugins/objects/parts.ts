@@ -24,37 +24,38 @@ export function matchParts(request: CompleteRequest, stored: ReadonlyMap<number,
   for (let i = 1; i < parts.length; i++) {
     if (parts[i]!.partNumber <= parts[i - 1]!.partNumber) throw objectErrors.InvalidPartOrder()
   }
-  return parts.map((claimed, i) => {
-    const version = stored.get(claimed.partNumber)
-    if (version === undefined || version.etag !== claimed.etag) {
-      throw objectErrors.InvalidPart(undefined, {
-        extra: { UploadId: request.uploadId, PartNumber: String(claimed.partNumber), ETag: claimed.etag },
-      })
-    }
-    if (i < parts.length - 1 && version.sizeBytes < partBytesMin) {
-      throw objectErrors.EntityTooSmall(undefined, {
-        extra: {
-          ProposedSize: String(version.sizeBytes),
-          MinSizeAllowed: String(partBytesMin),
-          PartNumber: String(claimed.partNumber),
-          ETag: claimed.etag,
-        },
-      })
-    }
-    if (claimed.checksum !== undefined) {
-      const { checksum } = version
-      if (
-        checksum === undefined ||
-        checksum.algorithm !== claimed.checksum.algorithm ||
-        checksum.value !== claimed.checksum.value
-      ) {
-        throw objectErrors.InvalidPart(
-          `The ${claimed.checksum.algorithm} checksum of part ${claimed.partNumber} does not match.`,
-        )
-      }
-    }
-    return { partNumber: claimed.partNumber, version }
-  })
+  const matched = parts.map(claimed => matchPart(claimed, stored, request.uploadId))
+  const small = matched.slice(0, -1).find(part => part.version.sizeBytes < partBytesMin)
+  if (small !== undefined) {
+    throw objectErrors.EntityTooSmall(undefined, {
+      extra: {
+        ProposedSize: String(small.version.sizeBytes),
+        MinSizeAllowed: String(partBytesMin),
+        PartNumber: String(small.partNumber),
+        ETag: small.version.etag,
+      },
+    })
+  }
+  return matched
+}
+
+function matchPart(
+  claimed: CompleteRequest['parts'][number],
+  stored: ReadonlyMap<number, StoredVersion>,
+  uploadId: string,
+): StoredPart {
+  const { partNumber, etag, checksum } = claimed
+  const version = stored.get(partNumber)
+  if (version === undefined || version.etag !== etag) {
+    throw objectErrors.InvalidPart(undefined, {
+      extra: { UploadId: uploadId, PartNumber: String(partNumber), ETag: etag },
+    })
+  }
+  const has = version.checksum
+  if (checksum !== undefined && (has?.algorithm !== checksum.algorithm || has.value !== checksum.value)) {
+    throw objectErrors.InvalidPart(`The ${checksum.algorithm} checksum of part ${partNumber} does not match.`)
+  }
+  return { partNumber, version }
 }
 
 /** MD5 over the parts' MD5s: the digits of a multipart ETag before `-<parts>`. */
