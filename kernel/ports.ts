@@ -20,6 +20,8 @@ export interface Random {
 export interface DiskFile {
   /** True when opened past the page cache: buffer address, offset and length must then be multiples of 4096. */
   readonly direct: boolean
+  /** True when opened so that each write returns only when its bytes are on stable storage: `datasync` is then implied. */
+  readonly synchronous: boolean
   /** Reads up to `length` bytes at `position` into `buffer` at `offset`; fewer only at the end of the file. */
   read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>
   /** Writes all of it, or rejects. */
@@ -43,6 +45,8 @@ export interface OpenOptions {
   readonly exclusive?: boolean
   /** Ask for O_DIRECT; silently without it where the file system has none (see `DiskFile.direct`). */
   readonly direct?: boolean
+  /** Ask that each write be on stable storage when it returns; one trip instead of two. See `DiskFile.synchronous`. */
+  readonly synchronous?: boolean
 }
 
 /** Errors carry Node's `code` (ENOENT, ENOSPC, EIO…). Paths are absolute. */

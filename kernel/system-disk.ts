@@ -1,0 +1,164 @@
+/**
+ * The disk port over `node:fs`. Direct and synchronous opens exist on Linux; elsewhere, and on file systems that refuse
+ * O_DIRECT (tmpfs, some overlays), files are opened through the page cache and `DiskFile.direct` says so.
+ */
+import {
+  close,
+  constants,
+  fdatasync,
+  fstat,
+  fsync,
+  ftruncate,
+  mkdir,
+  open as openFile,
+  readdir,
+  read as readFile,
+  rename,
+  stat,
+  statfs,
+  unlink,
+  write as writeFile,
+} from 'node:fs'
+import type { Disk, DiskFile, DiskSpace, OpenOptions } from './ports.ts'
+
+const isLinux = process.platform === 'linux'
+
+export function createSystemDisk(): Disk {
+  return {
+    open,
+    makeDirectory: path => call<void>(done => mkdir(path, { recursive: true }, error => done(error))),
+    list: path => call<string[]>(done => readdir(path, done)),
+    exists,
+    rename: (from, to) => call<void>(done => rename(from, to, done)),
+    remove: path => call<void>(done => unlink(path, done)),
+    syncDirectory,
+    space,
+  }
+}
+
+type Done<T> = (error: NodeJS.ErrnoException | null, value?: T) => void
+
+function call<T>(run: (done: Done<T>) => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    run((error, value) => (error ? reject(error) : resolve(value as T)))
+  })
+}
+
+function flagsOf(options: OpenOptions): number {
+  const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL } = constants
+  if (options.mode === 'read') return O_RDONLY
+  if (options.mode === 'write') return O_RDWR
+  return O_RDWR | O_CREAT | (options.exclusive ? O_EXCL : 0)
+}
+
+async function open(path: string, options: OpenOptions): Promise<DiskFile> {
+  const synchronous = isLinux && options.synchronous === true
+  const flags = flagsOf(options) | (synchronous ? constants.O_DSYNC : 0)
+  if (isLinux && options.direct) {
+    const existed = options.mode === 'create' ? await exists(path) : true
+    try {
+      const fd = await call<number>(done => openFile(path, flags | constants.O_DIRECT, 0o640, done))
+      return new SystemFile(fd, true, synchronous)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error
+      // Linux creates the file before it finds that the file system has no O_DIRECT.
+      if (options.exclusive && !existed) await call<void>(done => unlink(path, () => done(null)))
+    }
+  }
+  const fd = await call<number>(done => openFile(path, flags, 0o640, done))
+  return new SystemFile(fd, false, synchronous)
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await call(done => stat(path, done))
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw error
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  // Windows cannot open a directory; its file systems journal names by themselves.
+  if (process.platform === 'win32') return
+  const fd = await call<number>(done => openFile(path, constants.O_RDONLY, done))
+  try {
+    await call<void>(done => fsync(fd, done))
+  } finally {
+    await call<void>(done => close(fd, () => done(null)))
+  }
+}
+
+async function space(path: string): Promise<DiskSpace> {
+  const facts = await call<{ bsize: number; blocks: number; bavail: number; ffree: number }>(done => statfs(path, done))
+  return {
+    totalBytes: facts.blocks * facts.bsize,
+    freeBytes: facts.bavail * facts.bsize,
+    freeInodes: facts.ffree,
+  }
+}
+
+/** One open file. A class, because reads and writes through it are the hot path. */
+class SystemFile implements DiskFile {
+  readonly direct: boolean
+  readonly synchronous: boolean
+  readonly #fd: number
+  #closing: Promise<void> | undefined
+
+  constructor(fd: number, direct: boolean, synchronous: boolean) {
+    this.#fd = fd
+    this.direct = direct
+    this.synchronous = synchronous
+  }
+
+  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      let done = 0
+      const step = () => {
+        readFile(this.#fd, buffer, offset + done, length - done, position + done, (error, count) => {
+          if (error) return reject(error)
+          done += count
+          // A direct read that ends within a block has met the end of the file: going on there would be misaligned.
+          if (count === 0 || done === length || (this.direct && done % 4096 !== 0)) resolve(done)
+          else step()
+        })
+      }
+      step()
+    })
+  }
+
+  write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let done = 0
+      const step = () => {
+        writeFile(this.#fd, buffer, offset + done, length - done, position + done, (error, count) => {
+          if (error) return reject(error)
+          done += count
+          if (done === length) resolve()
+          else if (count === 0) reject(Object.assign(new Error('write returned 0 bytes'), { code: 'EIO' }))
+          else step()
+        })
+      }
+      step()
+    })
+  }
+
+  datasync(): Promise<void> {
+    return call<void>(done => fdatasync(this.#fd, done))
+  }
+
+  truncate(size: number): Promise<void> {
+    return call<void>(done => ftruncate(this.#fd, size, done))
+  }
+
+  async size(): Promise<number> {
+    return (await call<{ size: number }>(done => fstat(this.#fd, done))).size
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= call<void>(done => close(this.#fd, done))
+    return this.#closing
+  }
+}
