@@ -15,7 +15,7 @@ export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly listener: ListenerName
-  /** Unique, 16 upper-case hexadecimal characters; already set as `x-amz-request-id`. */
+  /** Unique, 16 upper-case hexadecimal characters. Every answer carries it as `x-amz-request-id`, beside `Server`: set neither. */
   readonly requestId: string
   /** Of the client itself, behind trusted proxies too. No port, no brackets, IPv4-mapped addresses as IPv4. */
   readonly clientAddress: string
@@ -40,9 +40,35 @@ export interface HttpMount {
 }
 
 export interface HttpRoutes {
+  /** Where the routes are served; on the S3 listener only paths under `/svc/` reach them. */
   readonly listeners: readonly ListenerName[]
   readonly plugin: FastifyPluginCallback | FastifyPluginAsync
 }
+
+/** One request that Fastify answered, after its answer. Requests of mounts are the mount's own business. */
+export interface HttpRequestRecord {
+  readonly listener: ListenerName
+  /** `config.operation` of the route; empty where nothing matched. */
+  readonly operation: string
+  readonly requestId: string
+  readonly method: string
+  /** Raw path, and raw query without its question mark. */
+  readonly path: string
+  readonly query: string
+  /** The request came with an Authorization header, a cookie or a signature in its query, valid or not. */
+  readonly presentsCredentials: boolean
+  readonly clientAddress: string
+  readonly userAgent: string
+  readonly status: number
+  /** Milliseconds since 1970 when the request arrived. */
+  readonly timeMs: number
+  readonly durationMs: number
+  readonly receivedBytes: number
+  readonly sentBytes: number
+}
+
+/** Must not throw, and must not wait. */
+export type HttpObserver = (record: HttpRequestRecord) => void
 
 export interface BoundListener {
   readonly name: ListenerName
@@ -57,6 +83,17 @@ export interface HttpService {
   readonly draining: boolean
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The request as the listener sees it: client address, TLS, request id. */
+    readonly exchange: Exchange
+  }
+  interface FastifyContextConfig {
+    /** Name of the operation in audit, trace and metrics. */
+    operation?: string
+  }
+}
+
 declare module 'svc/kernel' {
   interface Services {
     http: HttpService
@@ -64,5 +101,6 @@ declare module 'svc/kernel' {
   interface ExtensionPoints {
     'http.mount': HttpMount
     'http.routes': HttpRoutes
+    'http.observer': HttpObserver
   }
 }

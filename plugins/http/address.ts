@@ -1,0 +1,73 @@
+/** Addresses: what a listener binds, and how a client's address is written everywhere (logs, policies, audit). */
+import { isIP, isIPv6 } from 'node:net'
+
+export interface ListenAddress {
+  /** Undefined: every address of the machine, IPv6 and IPv4. Without brackets. */
+  readonly host: string | undefined
+  /** 0 lets the system choose. */
+  readonly port: number
+}
+
+/** Reads `host:port`, `:port` or `[v6]:port`; a string says what is wrong with it. */
+export function parseListenAddress(text: string): ListenAddress | string {
+  const colon = text.lastIndexOf(':')
+  if (colon < 0) return `${JSON.stringify(text)} has no port: write host:port, :port or [v6]:port`
+  const portText = text.slice(colon + 1)
+  if (!/^\d{1,5}$/.test(portText) || Number(portText) > 65535) {
+    return `${JSON.stringify(portText)} is not a port between 0 and 65535`
+  }
+  const port = Number(portText)
+  let host = text.slice(0, colon)
+  if (host === '') return { host: undefined, port }
+  if (host.startsWith('[') && host.endsWith(']')) {
+    host = host.slice(1, -1)
+    if (!isIPv6(host)) return `[${host}] is not an IPv6 address`
+    return { host, port }
+  }
+  if (host.includes(':')) return `IPv6 addresses need brackets: [${host}]:${portText}`
+  if (!/^[a-z0-9._-]{1,253}$/i.test(host)) return `${JSON.stringify(host)} is neither an address nor a host name`
+  return { host, port }
+}
+
+/** For configuration schemas: undefined when the address is fine. */
+export function checkListenAddress(text: string): string | undefined {
+  const parsed = parseListenAddress(text)
+  return typeof parsed === 'string' ? parsed : undefined
+}
+
+/** `host:port` as a person would type it; an unspecified host gives `:port`. */
+export function formatAddress(host: string | undefined, port: number): string {
+  if (host === undefined) return `:${port}`
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** One spelling per address: IPv4-mapped IPv6 as IPv4, no brackets, no zone, lower case. */
+export function plainAddress(address: string | undefined): string {
+  if (address === undefined) return ''
+  if (address.charCodeAt(0) === 58 /* : */ && address.startsWith('::ffff:') && address.includes('.')) {
+    return address.slice(7)
+  }
+  const zone = address.indexOf('%')
+  return zone < 0 ? address : address.slice(0, zone)
+}
+
+/**
+ * The address inside a forwarding header: `192.0.2.1`, `192.0.2.1:8080`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+ * Undefined for names, `unknown`, obfuscated identifiers (RFC 7239 section 6.3) and anything else.
+ */
+export function forwardedAddress(text: string): string | undefined {
+  let candidate = text.trim()
+  if (candidate.startsWith('[')) {
+    const end = candidate.indexOf(']')
+    if (end < 0 || !/^(:\d{1,5})?$/.test(candidate.slice(end + 1))) return undefined
+    candidate = candidate.slice(1, end)
+    if (!isIPv6(candidate)) return undefined
+  } else {
+    const colon = candidate.indexOf(':')
+    if (colon >= 0 && candidate.indexOf(':', colon + 1) < 0 && /^\d{1,5}$/.test(candidate.slice(colon + 1))) {
+      candidate = candidate.slice(0, colon)
+    }
+  }
+  if (isIP(candidate) === 0) return undefined
+  return plainAddress(candidate.toLowerCase())
+}

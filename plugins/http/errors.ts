@@ -1,0 +1,19 @@
+import { type CatalogError, defineErrors } from 'svc/kernel'
+import { formatAddress, type ListenAddress } from './address.ts'
+
+export const httpErrors = defineErrors({
+  address_unavailable: { status: 500, title: 'A listener could not be opened.' },
+})
+
+/** What went wrong when an address was bound, in words for the operator. */
+export function bindFailure(address: ListenAddress, error: NodeJS.ErrnoException): CatalogError {
+  const where = formatAddress(address.host, address.port)
+  return httpErrors.address_unavailable(`cannot listen on ${where}: ${reasonOf(error)}`, { cause: error })
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'EADDRINUSE') return 'the address is in use'
+  if (error.code === 'EACCES') return 'this port needs privileges that the server does not have'
+  if (error.code === 'EADDRNOTAVAIL') return 'this machine does not have that address'
+  return error.message
+}

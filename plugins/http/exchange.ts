@@ -1,0 +1,75 @@
+/** One request and its answer, as `Exchange` promises. What few need (client address, host) is worked out when asked for. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Exchange, ListenerName } from './api.ts'
+import type { Connection } from './connection.ts'
+import { type ForwardedFacts, nothingForwarded, type Proxies } from './proxies.ts'
+
+/** What every exchange of a listener shares. */
+export interface ExchangeEnvironment {
+  readonly listener: ListenerName
+  readonly proxies: Proxies
+  readonly state: { draining: boolean }
+}
+
+export class HttpExchange implements Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly startedNs: bigint
+  readonly #connection: Connection
+  readonly #environment: ExchangeEnvironment
+  #forwarded: ForwardedFacts | undefined
+  #awaitsContinue: boolean
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    startedNs: bigint,
+    connection: Connection,
+    environment: ExchangeEnvironment,
+    awaitsContinue: boolean,
+  ) {
+    this.request = request
+    this.response = response
+    this.requestId = requestId
+    this.startedNs = startedNs
+    this.#connection = connection
+    this.#environment = environment
+    this.#forwarded = connection.peerTrusted ? undefined : nothingForwarded
+    this.#awaitsContinue = awaitsContinue
+  }
+
+  get listener(): ListenerName {
+    return this.#environment.listener
+  }
+
+  get draining(): boolean {
+    return this.#environment.state.draining
+  }
+
+  get clientAddress(): string {
+    return this.#facts().address ?? this.#connection.peerAddress
+  }
+
+  get secure(): boolean {
+    return this.#facts().secure ?? this.#connection.secure
+  }
+
+  get host(): string {
+    const { headers } = this.request
+    const named = headers.host ?? (headers[':authority'] as string | undefined)
+    return this.#facts().host ?? (named === undefined ? '' : named.toLowerCase())
+  }
+
+  continue(): void {
+    if (!this.#awaitsContinue) return
+    this.#awaitsContinue = false
+    if (!this.response.headersSent && !this.response.destroyed) this.response.writeContinue()
+  }
+
+  #facts(): ForwardedFacts {
+    this.#forwarded ??= this.#environment.proxies.read(this.request.headers)
+    return this.#forwarded
+  }
+}

@@ -1,0 +1,46 @@
+/** HTTP listeners: mounts for raw protocols, Fastify for everything else. */
+import { definePlugin } from 'svc/kernel'
+import './api.ts'
+import { parseListenAddress } from './address.ts'
+import { httpConfig, validateHttpConfig } from './config.ts'
+import { probePort } from './port-probe.ts'
+import { createHttpService } from './service.ts'
+
+export default definePlugin({
+  name: 'http',
+  requires: ['kernel', 'tls', 'metrics'],
+  provides: ['http'],
+  points: ['http.mount', 'http.routes', 'http.observer'],
+  config: httpConfig,
+  validate: validateHttpConfig,
+
+  async preflight(config) {
+    const problems: string[] = []
+    for (const text of [config.address, config.consoleAddress]) {
+      const address = parseListenAddress(text)
+      if (typeof address === 'string') continue
+      try {
+        await probePort(address)
+      } catch (error) {
+        problems.push((error as Error).message)
+      }
+    }
+    return problems
+  },
+
+  setup({ config, log, services, ports, threads, point }) {
+    const http = createHttpService({
+      config,
+      log,
+      ports,
+      threads,
+      kernel: services.kernel,
+      tls: services.tls,
+      metrics: services.metrics,
+      mounts: point('http.mount'),
+      routes: point('http.routes'),
+      observers: point('http.observer'),
+    })
+    return { services: { http }, start: http.start, serve: http.serve, drain: http.drain, stop: http.stop }
+  },
+})

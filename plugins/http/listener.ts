@@ -1,0 +1,390 @@
+/**
+ * One listener: a Node server with our limits, and the way of each request to the protocol that owns it. The parts that can
+ * stall or break (slow clients, malformed heads, PROXY headers, draining) are here; what a request means is not.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2'
+import { Socket } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
+import type { Clock, Logger } from 'svc/kernel'
+import { type ListenAddress, plainAddress } from './address.ts'
+import { answerBytes, answerFor, type Refusal, refusals } from './answers.ts'
+import type { ListenerName, RawHandler } from './api.ts'
+import { bindConnection, boundConnection, Connection } from './connection.ts'
+import { bindFailure } from './errors.ts'
+import { HttpExchange } from './exchange.ts'
+import type { Proxies } from './proxies.ts'
+import { readProxyHeader } from './proxy-protocol.ts'
+import { Http2Response, HttpResponse } from './response.ts'
+import { watchSession } from './sessions.ts'
+import { createIdleCheck } from './timeouts.ts'
+
+export interface ListenerLimits {
+  /** Request line and headers together, in bytes. */
+  readonly headerBytesMax: number
+  readonly headerTimeoutMs: number
+  /** Between two pieces of a request body that somebody waits for. */
+  readonly bodyTimeoutMs: number
+  /** Without progress of an answer. */
+  readonly sendTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly connectionsMax: number
+}
+
+export interface ListenerOptions {
+  readonly name: ListenerName
+  readonly limits: ListenerLimits
+  readonly proxies: Proxies
+  readonly proxyProtocol: boolean
+  /** Present: TLS, with HTTP/2 and HTTP/1.1. */
+  readonly tls: SecureContextOptions | undefined
+  /** Takes what `ownedByApplication` leaves; without it everything goes to the application. */
+  readonly mount: RawHandler | undefined
+  readonly application: (exchange: HttpExchange) => void
+  readonly nextRequestId: () => string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface HttpListener {
+  readonly name: ListenerName
+  /** Requests of the mount whose answers are not finished. */
+  readonly inFlight: number
+  /** Opens the port; resolves with the port that was bound. */
+  listen(address: ListenAddress, reusePort: boolean): Promise<number>
+  replaceCertificate(options: SecureContextOptions): void
+  /** From now on answers end their connections; resolves when every request that began before has its answer. */
+  drain(): Promise<void>
+  /** Closes everything at once. */
+  close(): Promise<void>
+}
+
+const applicationPrefix = '/svc/'
+const proxyHeaderTimeoutMs = 5_000
+/** How long a refused client may take to read its answer. */
+const lingerMs = 500
+
+export function createListener(options: ListenerOptions): HttpListener {
+  const { name, limits, proxies, nextRequestId, clock, log, mount, application } = options
+  const state = { draining: false }
+  const environment = { listener: name, proxies, state }
+  const sockets = new Set<Socket>()
+  const sessions = new Set<ServerHttp2Session>()
+  /** Peers named by PROXY headers on TLS connections, from TCP accept to the end of the handshake, by remote address and port. */
+  const announced = new Map<string, Connection>()
+  let inFlight = 0
+  let awaited = 0
+  let onDrained: (() => void) | undefined
+  let refusedProxies = 0
+
+  const server = options.tls === undefined ? plainServer(limits) : secureServer(limits, options.tls)
+  server.on('request', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, false))
+  server.on('checkContinue', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, true))
+  server.on('checkExpectation', (request: IncomingMessage, response: HttpResponse) => {
+    track(request, response)
+    refuse(response, refusals.expectation)
+  })
+  server.on('clientError', onClientError)
+  const idleCheck = createIdleCheck(limits, socket => sendAndClose(socket, refusals.timeout))
+  // HTTP/2 sessions have a check of their own.
+  server.on('timeout', (bearer: Socket | ServerHttp2Session) => {
+    if (bearer instanceof Socket) idleCheck(bearer)
+  })
+  if (options.proxyProtocol) expectProxyHeaders()
+  else server.on('connection', (socket: Socket) => accept(socket, plainAddress(socket.remoteAddress), false))
+  if (options.tls !== undefined) acceptSecure()
+
+  /** Remembers a TCP connection and who is behind it. */
+  function accept(socket: Socket, peerAddress: string, secure: boolean): void {
+    sockets.add(socket)
+    const connection = new Connection(peerAddress, secure || options.tls !== undefined, proxies)
+    bindConnection(socket, connection)
+    const key = options.tls === undefined ? '' : `${socket.remotePort} ${socket.remoteAddress}`
+    if (options.tls !== undefined) announced.set(key, connection)
+    socket.on('close', () => {
+      sockets.delete(socket)
+      if (announced.get(key) === connection) announced.delete(key)
+      forget(connection)
+    })
+  }
+
+  function acceptSecure(): void {
+    server.on('secureConnection', (socket: Socket) => {
+      const connection = announced.get(`${socket.remotePort} ${socket.remoteAddress}`)
+      // Gone already: the TCP connection closed while the handshake ended.
+      if (connection === undefined) socket.destroy()
+      else bindConnection(socket, connection)
+    })
+    // Handshakes fail all day long on a public port; Node closes those connections, nothing is to be done.
+    server.on('tlsClientError', () => {})
+    server.on('sessionError', () => {})
+    server.on('session', (session: ServerHttp2Session) => {
+      const connection = announced.get(`${session.socket.remotePort} ${session.socket.remoteAddress}`)
+      if (connection === undefined) return session.destroy()
+      connection.streams = new Set()
+      bindConnection(session, connection)
+      sessions.add(session)
+      session.on('close', () => sessions.delete(session))
+      watchSession(session, connection, limits)
+    })
+  }
+
+  /** Puts the PROXY header in front of the server's own handling of connections. */
+  function expectProxyHeaders(): void {
+    const attach = server.listeners('connection')
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      const peer = plainAddress(socket.remoteAddress)
+      if (!proxies.isTrusted(peer)) return refuseProxy(socket, `${peer} is not a trusted proxy`)
+      sockets.add(socket)
+      socket.on('close', () => sockets.delete(socket))
+      readProxyHeader(socket, clock.after, proxyHeaderTimeoutMs, outcome => {
+        if (!outcome.ok) return refuseProxy(socket, outcome.reason)
+        accept(socket, outcome.source?.address ?? peer, outcome.secure)
+        for (const listener of attach) listener.call(server, socket)
+      })
+    })
+  }
+
+  function refuseProxy(socket: Socket, reason: string): void {
+    socket.destroy()
+    // A wrong balancer set-up shows as exactly this; more than the first few lines would only fill the log.
+    refusedProxies++
+    if (refusedProxies <= 10 || refusedProxies % 1000 === 0) {
+      log.warn({ listener: name, reason, refused: refusedProxies }, 'connection without a valid PROXY header closed')
+    }
+  }
+
+  function track(request: IncomingMessage, response: HttpResponse): Connection | undefined {
+    response.requestId = nextRequestId()
+    const http2 = request.httpVersionMajor === 2 ? (response as unknown as Http2Response) : undefined
+    const bearer = http2 === undefined ? request.socket : http2.stream.session
+    const connection = bearer === undefined ? undefined : boundConnection(bearer)
+    if (connection === undefined) return undefined
+    response.countedBy = connection
+    response.awaited = !state.draining
+    count(connection, response.awaited, 1)
+    connection.response = response
+    if (http2 === undefined) {
+      response.drainState = state
+    } else {
+      connection.streams?.add(http2)
+      http2.setHeader('server', 'svc')
+      http2.setHeader('x-amz-request-id', http2.requestId)
+    }
+    response.on('close', onResponseClose)
+    return connection
+  }
+
+  function onResponseClose(this: HttpResponse): void {
+    const connection = this.countedBy
+    if (connection === undefined) return
+    this.countedBy = undefined
+    if (connection.response === this) connection.response = undefined
+    connection.streams?.delete(this as unknown as Http2Response)
+    if (connection.inFlight > 0) count(connection, this.awaited, -1)
+  }
+
+  function count(connection: Connection, isAwaited: boolean, step: 1 | -1): void {
+    connection.inFlight += step
+    inFlight += step
+    if (!isAwaited) return
+    connection.awaited += step
+    awaited += step
+    if (awaited === 0 && onDrained !== undefined) onDrained()
+  }
+
+  /** Answers that were still queued on a connection that has closed: Node tells nobody about them. */
+  function forget(connection: Connection): void {
+    while (connection.inFlight > 0) count(connection, connection.awaited > 0, -1)
+  }
+
+  function dispatch(request: IncomingMessage, response: HttpResponse, awaitsContinue: boolean): void {
+    const connection = track(request, response)
+    if (connection === undefined) {
+      request.destroy()
+      return
+    }
+    const refusal = flawOf(request)
+    if (refusal !== undefined) {
+      refuse(response, refusal)
+      return
+    }
+    const exchange = new HttpExchange(
+      request,
+      response,
+      response.requestId,
+      clock.monotonicNs(),
+      connection,
+      environment,
+      awaitsContinue,
+    )
+    if (mount === undefined || request.url?.startsWith(applicationPrefix)) {
+      exchange.continue()
+      application(exchange)
+      return
+    }
+    try {
+      const pending = mount(exchange)
+      if (pending !== undefined) pending.catch(error => onDefect(exchange, error))
+    } catch (error) {
+      onDefect(exchange, error)
+    }
+  }
+
+  function onDefect(exchange: HttpExchange, error: unknown): void {
+    log.error({ err: error, requestId: exchange.requestId }, 'request handler failed')
+    if (exchange.response.headersSent) exchange.response.destroy()
+    else refuse(exchange.response as HttpResponse, refusals.defect)
+  }
+
+  function refuse(response: HttpResponse, refusal: Refusal): void {
+    const answer = answerFor(name, refusal, response.requestId)
+    if (response instanceof HttpResponse) response.shouldKeepAlive = false
+    response.writeHead(answer.status, [
+      'Content-Type',
+      answer.contentType,
+      'Content-Length',
+      String(Buffer.byteLength(answer.body)),
+    ])
+    response.end(answer.body)
+  }
+
+  function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    const connection = boundConnection(socket)
+    if (connection?.ended) return
+    if (error.code === 'ECONNRESET' || error.code === 'EPIPE' || !socket.writable || connection === undefined) {
+      socket.destroy()
+    } else {
+      sendAndClose(socket, refusalFor(error))
+    }
+  }
+
+  /** Answers a connection that has no response object, unless an answer is already under way on it. */
+  function sendAndClose(socket: Socket, refusal: Refusal): void {
+    const connection = boundConnection(socket)
+    if (connection === undefined || connection.inFlight > 1 || connection.response?.headersSent) {
+      socket.destroy()
+      return
+    }
+    connection.ended = true
+    socket.end(answerBytes(name, refusal, nextRequestId(), clock.now()))
+    // Closing at once with unread input would reset the connection and take the answer with it.
+    clock.after(lingerMs, () => socket.destroy())
+  }
+
+  return {
+    name,
+    get inFlight() {
+      return inFlight
+    },
+    listen: (address, reusePort) => listen(server, address, reusePort),
+    replaceCertificate(tls) {
+      if (options.tls !== undefined) (server as unknown as Http2SecureServer).setSecureContext(tls)
+    },
+    async drain() {
+      state.draining = true
+      server.closeIdleConnections()
+      for (const session of sessions) session.close()
+      if (awaited > 0) {
+        await new Promise<void>(resolve => {
+          onDrained = resolve
+        })
+      }
+    },
+    async close() {
+      state.draining = true
+      if (server.listening) await new Promise<void>(resolve => closeServer(resolve))
+      else closeConnections()
+    },
+  }
+
+  function closeServer(done: () => void): void {
+    server.close(() => done())
+    closeConnections()
+  }
+
+  function closeConnections(): void {
+    for (const session of sessions) session.destroy()
+    for (const socket of sockets) socket.destroy()
+  }
+}
+
+function plainServer(limits: ListenerLimits): Server {
+  return configure(createServer({ ...http1Options(limits), noDelay: true }), limits)
+}
+
+/** HTTP/2 and HTTP/1.1 by ALPN. The type is that of the plain server: what is used here, both have. */
+function secureServer(limits: ListenerLimits, tls: SecureContextOptions): Server {
+  const server = createSecureServer({
+    ...tls,
+    allowHTTP1: true,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    handshakeTimeout: 10_000,
+    noDelay: true,
+    Http2ServerResponse: Http2Response,
+    ...http1Options(limits),
+    http1Options: http1Options(limits),
+    settings: { maxConcurrentStreams: 256, initialWindowSize: 1 << 20, maxHeaderListSize: limits.headerBytesMax },
+  } as Parameters<typeof createSecureServer>[0])
+  return configure(server as unknown as Server, limits)
+}
+
+function http1Options(limits: ListenerLimits): ServerOptions {
+  return {
+    ServerResponse: HttpResponse,
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headerTimeoutMs,
+    // An upload may take as long as it moves: `timeouts.ts` looks at progress, not at the whole.
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.max(250, Math.min(5_000, limits.headerTimeoutMs / 2)),
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    requireHostHeader: false,
+    joinDuplicateHeaders: true,
+  }
+}
+
+function configure(server: Server, limits: ListenerLimits): Server {
+  server.maxConnections = limits.connectionsMax
+  // Headers beyond this count would be dropped silently; their bytes are bounded anyway.
+  server.maxHeadersCount = 0
+  server.timeout = Math.min(limits.sendTimeoutMs, limits.bodyTimeoutMs)
+  return server
+}
+
+function listen(server: Server, address: ListenAddress, reusePort: boolean): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: Error): void => reject(bindFailure(address, error))
+    server.once('error', onError)
+    server.listen({ host: address.host, port: address.port, reusePort, backlog: 1024 }, () => {
+      server.off('error', onError)
+      const bound = server.address()
+      resolve(bound !== null && typeof bound === 'object' ? bound.port : address.port)
+    })
+  })
+}
+
+function refusalFor(error: NodeJS.ErrnoException): Refusal {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return refusals.headersTooLarge
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusals.timeout
+  return refusals.malformed
+}
+
+/** What is wrong with a head that the parser has let through. */
+function flawOf(request: IncomingMessage): Refusal | undefined {
+  if ((request.url as string).charCodeAt(0) !== 47 /* / */ && !toOriginForm(request)) return refusals.malformed
+  if (request.httpVersionMajor === 2) return undefined
+  const { host } = request.headers
+  if (host === undefined) return request.httpVersionMinor === 0 ? undefined : refusals.noHost
+  // Joined by us: there were two, and the proxy in front may have gone by the other one.
+  return host.includes(',') ? refusals.noHost : undefined
+}
+
+/** Rewrites `GET http://host/path` (RFC 9112 section 3.2.2); false when the target is neither that nor `*`. */
+function toOriginForm(request: IncomingMessage): boolean {
+  const match = /^https?:\/\/([^/?#]+)(.*)$/i.exec(request.url as string)
+  if (match === null) return request.url === '*'
+  request.headers.host = match[1]
+  request.url = match[2].startsWith('/') ? match[2] : `/${match[2]}`
+  return true
+}

@@ -1,0 +1,179 @@
+/** The listeners of this thread, from set-up to stop. */
+import type { KernelService, Logger, Point, Ports, Threads } from 'svc/kernel'
+import type { MetricsService } from 'svc/plugins/metrics/api'
+import type { TlsService } from 'svc/plugins/tls/api'
+import { formatAddress, type ListenAddress, parseListenAddress } from './address.ts'
+import type { BoundListener, HttpMount, HttpObserver, HttpRoutes, HttpService, ListenerName } from './api.ts'
+import { type Application, createApplication } from './application.ts'
+import type { HttpConfig } from './config.ts'
+import { createListener, type HttpListener, type ListenerLimits } from './listener.ts'
+import { createPortClaims } from './port-claim.ts'
+import { probePort } from './port-probe.ts'
+import { createProxies } from './proxies.ts'
+import { createRequestIds } from './request-ids.ts'
+
+export interface HttpServiceOptions {
+  readonly config: HttpConfig
+  readonly log: Logger
+  readonly ports: Ports
+  readonly threads: Threads
+  readonly kernel: KernelService
+  readonly tls: TlsService
+  readonly metrics: MetricsService
+  readonly mounts: Point<HttpMount>
+  readonly routes: Point<HttpRoutes>
+  readonly observers: Point<HttpObserver>
+}
+
+export interface RunningHttpService extends HttpService {
+  start(): Promise<void>
+  serve(): Promise<void>
+  drain(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Part {
+  readonly name: ListenerName
+  readonly address: ListenAddress
+  readonly application: Application
+  readonly listener: HttpListener
+}
+
+export function createHttpService(options: HttpServiceOptions): RunningHttpService {
+  const { config, log, ports, threads, kernel, tls } = options
+  const proxies = createProxies({
+    trusted: config.trustedProxies,
+    style: config.forwardedHeaders,
+    trustHost: config.trustForwardedHost,
+  })
+  const nextRequestId = createRequestIds(ports.random)
+  const claims = createPortClaims(threads, 's3')
+  const addresses: Record<'s3' | 'console', ListenAddress> = {
+    s3: requireAddress(config.address),
+    console: requireAddress(config.consoleAddress),
+  }
+  // The console's few requests are all answered in the main thread; S3 runs where the front threads are.
+  const names: ('s3' | 'console')[] = []
+  if (threads.isFront) names.push('s3')
+  if (threads.isMain) names.push('console')
+  const parts: Part[] = []
+  const bound: BoundListener[] = []
+  let draining = false
+  let forgetReloads: (() => void) | undefined
+
+  options.metrics.gauge({
+    name: 'svc_s3_requests_inflight',
+    help: 'S3 requests whose answer is not finished.',
+    collect(gauge) {
+      gauge.set(parts.find(part => part.name === 's3')?.listener.inFlight ?? 0)
+    },
+  })
+
+  function limitsOf(): ListenerLimits {
+    const threadCount = Math.max(1, threads.workerCount)
+    return {
+      headerBytesMax: config.headerBytesMax,
+      headerTimeoutMs: config.headerTimeout,
+      bodyTimeoutMs: config.bodyTimeout,
+      sendTimeoutMs: config.sendTimeout,
+      keepAliveTimeoutMs: config.keepAliveTimeout,
+      connectionsMax: Math.ceil(config.connectionsMax / threadCount),
+    }
+  }
+
+  async function createPart(name: 's3' | 'console'): Promise<Part> {
+    const application = await createApplication({
+      listener: name,
+      routes: options.routes.list().map(({ value }) => value),
+      observers: options.observers.list().map(({ value }) => value),
+      log,
+      now: ports.clock.now,
+    })
+    const mount = options.mounts.list().find(({ value }) => value.listener === name)
+    const listener = createListener({
+      name,
+      limits: limitsOf(),
+      proxies,
+      proxyProtocol: config.proxyProtocol.includes(name),
+      tls: tls.enabled ? tls.contextOptions() : undefined,
+      mount: mount?.value.handler,
+      application: application.handle,
+      nextRequestId,
+      clock: ports.clock,
+      log,
+    })
+    return { name, address: addresses[name], application, listener }
+  }
+
+  function refuseTwoMounts(): void {
+    const taken = new Map<ListenerName, string>()
+    for (const { plugin, value } of options.mounts.list()) {
+      const other = taken.get(value.listener)
+      if (other !== undefined) {
+        throw new Error(`plugins ${other} and ${plugin} both want to answer the ${value.listener} listener`)
+      }
+      taken.set(value.listener, plugin)
+    }
+  }
+
+  async function bind(part: Part): Promise<number> {
+    const { listener, address } = part
+    if (part.name === 'console' || threads.workerCount === 0) return listener.listen(address, false)
+    return claims.claim(address.port, port => listener.listen({ ...address, port }, true))
+  }
+
+  return {
+    listeners: () => bound,
+    get draining() {
+      return draining
+    },
+
+    async start() {
+      refuseTwoMounts()
+      // With SO_REUSEPORT a second server could take part of our connections; a plain bind shows that the port is free.
+      if (threads.isMain && threads.workerCount > 0) await probePort(addresses.s3)
+      for (const name of names) parts.push(await createPart(name))
+      if (tls.enabled) {
+        forgetReloads = tls.onReload(() => {
+          for (const { listener } of parts) listener.replaceCertificate(tls.contextOptions())
+        })
+      }
+    },
+
+    async serve() {
+      for (const part of parts) {
+        const port = await bind(part)
+        bound.push({ name: part.name, address: part.address.host ?? '', port, secure: tls.enabled })
+      }
+      if (!threads.isMain) return
+      const sharedPort = claims.bound()
+      if (sharedPort !== undefined) {
+        bound.unshift({ name: 's3', address: addresses.s3.host ?? '', port: sharedPort, secure: tls.enabled })
+      }
+      for (const { name, port } of bound) {
+        kernel.announce(name, formatAddress(addresses[name as 's3' | 'console'].host, port))
+      }
+    },
+
+    async drain() {
+      draining = true
+      await Promise.all(parts.map(part => part.listener.drain()))
+    },
+
+    async stop() {
+      draining = true
+      forgetReloads?.()
+      for (const part of parts.splice(0)) {
+        await part.listener.close()
+        await part.application.close()
+      }
+      bound.length = 0
+    },
+  }
+}
+
+function requireAddress(text: string): ListenAddress {
+  const address = parseListenAddress(text)
+  if (typeof address === 'string') throw new TypeError(address)
+  return address
+}
