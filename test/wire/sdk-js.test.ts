@@ -16,25 +16,18 @@ import {
   NoSuchKey,
   PutObjectCommand,
   paginateListObjectsV2,
-  S3Client,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import t from 'tap'
 import { bytesOf, oddNames, sha256 } from './clients.ts'
-import { accessKey, region, secretKey, startServer } from './server.ts'
+import { createClient } from './sdk.ts'
+import { accessKey, region, startServer } from './server.ts'
 
 const server = await startServer()
 t.teardown(() => server.remove())
 
-const settings = {
-  endpoint: server.endpoint,
-  region,
-  forcePathStyle: true,
-  maxAttempts: 1,
-  credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
-}
-const s3 = new S3Client(settings)
+const s3 = createClient(server)
 t.teardown(() => s3.destroy())
 const Bucket = 'sdk-js'
 
@@ -87,8 +80,7 @@ t.test(
 )
 
 t.test('a client that is told to send checksums only where they are required', async t => {
-  const sparing = new S3Client({
-    ...settings,
+  const sparing = createClient(server, {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
@@ -217,7 +209,7 @@ t.test('presigned requests', async t => {
     expiresIn: 60,
     unhoistableHeaders: new Set(['x-amz-checksum-crc32']),
   })
-  const bare = new S3Client({ ...settings, requestChecksumCalculation: 'WHEN_REQUIRED' })
+  const bare = createClient(server, { requestChecksumCalculation: 'WHEN_REQUIRED' })
   const plain = await getSignedUrl(bare, new PutObjectCommand({ Bucket, Key: 'by url' }), { expiresIn: 60 })
   bare.destroy()
   t.equal((await fetch(plain, { method: 'PUT', body: 'through the browser' })).status, 200)
@@ -244,8 +236,7 @@ t.test('errors are the ones that the SDK knows', async t => {
   const missing = await s3.send(new GetObjectCommand({ Bucket, Key: 'nothing' })).catch(error => error)
   t.type(missing, NoSuchKey)
   t.ok(missing.$metadata.requestId)
-  const stranger = new S3Client({
-    ...settings,
+  const stranger = createClient(server, {
     credentials: { accessKeyId: accessKey, secretAccessKey: 'wrong-secret' },
   })
   await t.rejects(stranger.send(new GetObjectCommand({ Bucket, Key: 'a' })), { name: 'SignatureDoesNotMatch' })

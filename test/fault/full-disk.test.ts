@@ -1,0 +1,148 @@
+/** A full drive refuses new writes with 507 and harms nothing: reads and deletes go on, and then writes again. */
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  CreateBucketCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
+import t, { type Test } from 'tap'
+import { bytesOf, sha256 } from '../wire/clients.ts'
+import { createClient } from '../wire/sdk.ts'
+import { startServer } from '../wire/server.ts'
+
+const Bucket = 'full'
+const mountedBytes = 320 << 20
+const mount = mkdtempSync(join(tmpdir(), 'svc-full-'))
+let skip: string | false = false
+try {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mountedBytes}`, 'tmpfs', mount], { stdio: 'pipe' })
+} catch (error) {
+  if (process.env.CI && process.getuid?.() === 0) throw error
+  skip = 'a small tmpfs can be mounted by root alone'
+}
+t.teardown(() => {
+  if (!skip) execFileSync('umount', ['-l', mount])
+  rmSync(mount, { recursive: true, force: true })
+})
+
+t.test('a full drive', { skip, timeout: 110_000 }, async t => {
+  const drive = join(mount, 'drive')
+  mkdirSync(drive)
+  const server = await startServer({ drive })
+  t.teardown(() => server.remove())
+  const s3 = createClient(server)
+  t.teardown(() => s3.destroy())
+  await s3.send(new CreateBucketCommand({ Bucket }))
+
+  const stored = new Map<string, string>()
+  const put = async (Key: string, size: number) => {
+    const Body = bytesOf(Key, size)
+    await s3.send(new PutObjectCommand({ Bucket, Key, Body }))
+    stored.set(Key, sha256(Body))
+  }
+  const refusal = { name: 'InsufficientStorage', $metadata: { httpStatusCode: 507 } }
+  const refused = async (t: Test, send: () => Promise<unknown>, what: string) => {
+    const error = await send().then(
+      () => undefined,
+      error => error,
+    )
+    t.match(error, refusal, what)
+  }
+  const fill = async (size: number, countMax: number) => {
+    for (let count = 0; count < countMax; count++) {
+      try {
+        await put(`${size}/${count}`, size)
+      } catch (error) {
+        return error
+      }
+    }
+    return undefined
+  }
+  const intact = async (t: Test) => {
+    for (const [Key, hash] of stored) {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }))
+      if (sha256(await Body!.transformToByteArray()) !== hash) t.fail(`${Key} is not what was stored`)
+    }
+    const listed: string[] = []
+    for (let ContinuationToken: string | undefined; ; ) {
+      const page = await s3.send(new ListObjectsV2Command({ Bucket, ContinuationToken }))
+      for (const { Key } of page.Contents ?? []) listed.push(Key!)
+      ContinuationToken = page.NextContinuationToken
+      if (ContinuationToken === undefined) break
+    }
+    t.same(listed.sort(), [...stored.keys()].sort(), 'all of it and nothing else is listed and readable')
+  }
+  const removeHalf = async () => {
+    const keys = [...stored.keys()].filter((_, index) => index % 2 === 0)
+    for (let start = 0; start < keys.length; start += 1000) {
+      const Objects = keys.slice(start, start + 1000).map(Key => ({ Key }))
+      const { Errors } = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
+      t.equal(Errors, undefined, 'deletes work on a full drive')
+    }
+    for (const key of keys) stored.delete(key)
+  }
+  /** Space comes back when the deletes have reached the disk. */
+  const writableAgain = async (t: Test, key: string) => {
+    for (let attempt = 0; attempt < 100; attempt++) {
+      try {
+        await put(key, 300_000)
+        return t.pass('writes work again')
+      } catch {
+        await sleep(100)
+      }
+    }
+    return t.fail('writes never worked again')
+  }
+
+  t.test('refuses bodies of every size with 507', async t => {
+    t.match(await fill(2_000_000, mountedBytes / 2_000_000), refusal, 'large bodies fill it up')
+    t.ok(stored.size > 10, `${stored.size} objects were stored before that`)
+    await refused(t, () => put('one more', 2_000_000), 'and stay refused')
+    const upload = new Upload({ client: s3, params: { Bucket, Key: 'parts', Body: bytesOf('parts', 12 << 20) } })
+    await refused(t, () => upload.done(), 'parts of an upload')
+    t.equal((await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads, undefined)
+    t.match(await fill(4000, 40_000), refusal, 'small bodies fill the rest')
+    await intact(t)
+  })
+
+  t.test('lets go what is deleted and takes new writes', async t => {
+    await removeHalf()
+    await writableAgain(t, 'after the deletes')
+    await intact(t)
+  })
+
+  t.test('survives that somebody else takes the last byte', async t => {
+    const filler = openSync(join(mount, 'filler'), 'w')
+    const block = Buffer.alloc(1 << 20)
+    try {
+      for (;;) if (writeSync(filler, block) < block.length) break
+    } catch (error) {
+      t.match(error, { code: 'ENOSPC' })
+    }
+    closeSync(filler)
+    t.equal(statfsSync(mount).bfree, 0, 'the disk is full to the last block')
+    await refused(t, () => put('no room', 500_000), 'a large body')
+    await refused(t, () => put('no room either', 100), 'a small body')
+    await intact(t)
+    rmSync(join(mount, 'filler'))
+    await writableAgain(t, 'after the filler')
+  })
+
+  t.test('starts again, also after a crash while full', async t => {
+    t.match(await fill(1_000_000, mountedBytes / 1_000_000), refusal)
+    await server.kill()
+    await server.start()
+    await intact(t)
+    await removeHalf()
+    await writableAgain(t, 'after the restart')
+    t.equal(await server.stop(), 0)
+  })
+})

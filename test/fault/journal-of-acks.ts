@@ -1,0 +1,81 @@
+/**
+ * What a client knows of the objects that it wrote: for each key the state that was acknowledged last, and the states that
+ * it asked for since without an answer. After a crash the server must show one of those, whole.
+ */
+import { bytesOf, sha256 } from '../wire/clients.ts'
+
+/** The hash of the content, or undefined where there is no object. */
+export type State = string | undefined
+
+interface KnownKey {
+  acknowledged: State
+  readonly asked: Set<State>
+}
+
+export interface Content {
+  readonly bytes: Buffer
+  readonly hash: string
+}
+
+/** Content that no other write has. */
+export function contentOf(seed: string, size: number): Content {
+  const bytes = bytesOf(seed, size)
+  return { bytes, hash: `${size}:${sha256(bytes)}` }
+}
+
+export function stateOf(bytes: Uint8Array): string {
+  return `${bytes.length}:${sha256(bytes)}`
+}
+
+export interface JournalOfAcks {
+  /** Call before the request goes out. */
+  ask(key: string, state: State): void
+  /** Call when the answer was a success. */
+  acknowledge(key: string, state: State): void
+  /** The states that a read may show now. */
+  possible(key: string): ReadonlySet<State>
+  /** After a crash: what is seen now is what counts from now on. Returns what is wrong with it, or undefined. */
+  settle(key: string, seen: State): string | undefined
+  /** Every key that was ever written. */
+  keys(): string[]
+  /** Keys that exist for certain, and keys that may exist. */
+  present(): { readonly certain: Set<string>; readonly possible: Set<string> }
+}
+
+export function createJournalOfAcks(): JournalOfAcks {
+  const known = new Map<string, KnownKey>()
+  const of = (key: string): KnownKey => {
+    const entry = known.get(key) ?? { acknowledged: undefined, asked: new Set() }
+    known.set(key, entry)
+    return entry
+  }
+  const possible = (key: string) => new Set([of(key).acknowledged, ...of(key).asked])
+  return {
+    ask: (key, state) => void of(key).asked.add(state),
+    acknowledge(key, state) {
+      const entry = of(key)
+      entry.acknowledged = state
+      entry.asked.clear()
+    },
+    possible,
+    settle(key, seen) {
+      const entry = of(key)
+      const allowed = possible(key)
+      entry.acknowledged = seen
+      entry.asked.clear()
+      if (allowed.has(seen)) return undefined
+      return `${key}: seen ${seen ?? 'nothing'}, possible ${[...allowed].map(state => state ?? 'nothing').join(' or ')}`
+    },
+    keys: () => [...known.keys()],
+    present() {
+      const certain = new Set<string>()
+      const maybe = new Set<string>()
+      for (const key of known.keys()) {
+        const states = possible(key)
+        if (!states.has(undefined)) certain.add(key)
+        if (states.size > 1 || !states.has(undefined)) maybe.add(key)
+      }
+      return { certain, possible: maybe }
+    },
+  }
+}
