@@ -18,6 +18,8 @@ export interface Credentials {
 export interface IamService {
   /** The credentials of an access key, or undefined. Takes the same time for known and unknown keys as far as possible. */
   credentials(accessKey: string): Credentials | undefined
+  /** HMAC key of the plain secret, for tokens that are signed with it (HS512); undefined for unknown access keys. */
+  verificationKey(accessKey: string): KeyObject | undefined
   /** The owner of every bucket and object of this deployment. */
   readonly owner: Identity
 }

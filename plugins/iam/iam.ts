@@ -21,8 +21,10 @@ export function createIam({ rootUser, rootPassword }: IamConfig): IamService {
     identity: owner,
     signingSecret: createSecretKey(`AWS4${rootPassword}`, 'utf8'),
   })
+  const verificationKey = createSecretKey(rootPassword, 'utf8')
   return Object.freeze({
     owner,
+    verificationKey: (accessKey: string) => (equalsInConstantTime(accessKey, rootUser) ? verificationKey : undefined),
     credentials: (accessKey: string) => (equalsInConstantTime(accessKey, rootUser) ? root : undefined),
   })
 }

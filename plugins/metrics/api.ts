@@ -11,6 +11,7 @@ export interface MetricOptions {
 }
 
 export interface MetricsService {
+  /** The values of all threads are added up. A name may be taken once per thread; the same for the other two. */
   counter(options: MetricOptions): Counter
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram
   /** `collect` sets the values at each scrape. `aggregate` says how the values of threads combine; default sum. */

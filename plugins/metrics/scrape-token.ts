@@ -1,0 +1,60 @@
+/**
+ * Scrape tokens: JSON Web Tokens with HS512, signed with the secret key of the identity in `sub`. Nothing is stored: a token
+ * ends with its expiry or when that secret key changes.
+ */
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { decodeJwt, jwtVerify, SignJWT } from 'jose'
+import type { IamService } from 'svc/plugins/iam/api'
+import { metricsErrors } from './errors.ts'
+
+const issuer = 'prometheus'
+/** Longer headers are no token of ours. */
+const tokenCharactersMax = 4096
+
+/** A token that lets `accessKey` scrape until `expiresAtMs`. */
+export function createScrapeToken(
+  accessKey: string,
+  key: KeyObject,
+  nowMs: number,
+  expiresAtMs: number,
+): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
+    .setIssuer(issuer)
+    .setSubject(accessKey)
+    .setIssuedAt(Math.floor(nowMs / 1000))
+    .setExpirationTime(Math.floor(expiresAtMs / 1000))
+    .sign(key)
+}
+
+/** Rejects with `access_denied` unless the header carries a valid token of an identity that may scrape. */
+export function createTokenCheck(
+  iam: Pick<IamService, 'credentials' | 'verificationKey'>,
+  nowMs: () => number,
+): (authorization: string | undefined) => Promise<void> {
+  // Unknown access keys are verified too, against a key that nobody has: they cannot be told apart by time.
+  const nobody = createSecretKey(randomBytes(64))
+  return async authorization => {
+    const token = bearerOf(authorization)
+    if (token === undefined) throw metricsErrors.access_denied()
+    let accessKey: string | undefined
+    try {
+      accessKey = decodeJwt(token).sub ?? ''
+      await jwtVerify(token, iam.verificationKey(accessKey) ?? nobody, {
+        algorithms: ['HS512'],
+        issuer,
+        requiredClaims: ['sub', 'exp'],
+        currentDate: new Date(nowMs()),
+      })
+    } catch {
+      // Malformed, foreign, expired or forged: the caller learns only that it is refused.
+      throw metricsErrors.access_denied()
+    }
+    if (iam.credentials(accessKey)?.identity.isRoot !== true) throw metricsErrors.access_denied()
+  }
+}
+
+function bearerOf(authorization: string | undefined): string | undefined {
+  if (authorization === undefined || authorization.length > tokenCharactersMax) return undefined
+  return /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1]
+}

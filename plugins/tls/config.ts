@@ -1,0 +1,28 @@
+import { isAbsolute } from 'node:path'
+import Type, { type Static } from 'typebox'
+
+export const tlsConfig = Type.Object({
+  certsDir: Type.Optional(
+    Type.String({
+      variable: 'SVC_CERTS_DIR',
+      format: 'path',
+      description:
+        'Directory with public.crt and private.key (PEM); enables TLS on every listener, reloaded on change.',
+      check: (path: string) => (isAbsolute(path) ? undefined : 'the path must be absolute'),
+    }),
+  ),
+  tlsMinVersion: Type.Union([Type.Literal('1.2'), Type.Literal('1.3')], {
+    variable: 'SVC_TLS_MIN_VERSION',
+    default: '1.2',
+    description: 'Oldest TLS version that clients may speak.',
+  }),
+  reloadInterval: Type.Integer({
+    format: 'duration',
+    minimum: 100,
+    default: 60_000,
+    description:
+      'The directory is watched; where that does not work (network file systems) it is looked at this often.',
+  }),
+})
+
+export type TlsConfig = Static<typeof tlsConfig>

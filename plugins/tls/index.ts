@@ -1,0 +1,28 @@
+/** TLS of the listeners: certificate and key from a directory, reloaded when they change. */
+import { definePlugin } from 'svc/kernel'
+import './api.ts'
+import { tlsConfig } from './config.ts'
+import { readKeyPair } from './key-pair.ts'
+import { createTlsService } from './service.ts'
+
+export default definePlugin({
+  name: 'tls',
+  requires: ['metrics'],
+  provides: ['tls'],
+  config: tlsConfig,
+
+  async preflight({ certsDir }) {
+    if (certsDir === undefined) return []
+    try {
+      await readKeyPair(certsDir)
+      return []
+    } catch (error) {
+      return [`SVC_CERTS_DIR: ${(error as Error).message}`]
+    }
+  },
+
+  setup({ config, log, ports, threads, services }) {
+    const tls = createTlsService({ config, log, ports, threads, metrics: services.metrics })
+    return { services: { tls }, start: tls.start, stop: tls.stop }
+  },
+})

@@ -1,0 +1,74 @@
+/** A certificate chain and its private key, read and checked as a pair. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { CertificateInfo } from './api.ts'
+import { tlsErrors } from './errors.ts'
+
+export const certificateFile = 'public.crt'
+export const keyFile = 'private.key'
+
+export interface KeyPair {
+  /** PEM, leaf first. */
+  readonly certificate: string
+  readonly key: string
+  readonly info: CertificateInfo
+}
+
+/** Reads the pair; rejects with `certificate_unusable`, naming the file and what is wrong, never its content. */
+export async function readKeyPair(directory: string): Promise<KeyPair> {
+  const [certificate, key] = await Promise.all([
+    readText(join(directory, certificateFile)),
+    readText(join(directory, keyFile)),
+  ])
+  return checkKeyPair(certificate, key, certificateFile, keyFile)
+}
+
+/** Throws `certificate_unusable` unless the key is that of the certificate and OpenSSL takes both. */
+export function checkKeyPair(certificate: string, key: string, certificateName: string, keyName: string): KeyPair {
+  const leaf = parse(certificateName, 'a PEM certificate', () => new X509Certificate(certificate))
+  const privateKey = parse(keyName, 'an unencrypted PEM private key', (): KeyObject => createPrivateKey(key))
+  if (!leaf.checkPrivateKey(privateKey)) {
+    throw tlsErrors.certificate_unusable(`${keyName} is not the key of the certificate in ${certificateName}`)
+  }
+  try {
+    createSecureContext({ cert: certificate, key })
+  } catch (error) {
+    throw tlsErrors.certificate_unusable(`${certificateName} is refused: ${(error as Error).message}`)
+  }
+  return { certificate, key, info: describe(leaf, certificateName) }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw tlsErrors.certificate_unusable(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`, {
+      cause: error,
+    })
+  }
+}
+
+function parse<T>(name: string, what: string, read: () => T): T {
+  try {
+    return read()
+  } catch {
+    // The parser's own message may quote the input; the name of the file says enough.
+    throw tlsErrors.certificate_unusable(`${name} is not ${what}`)
+  }
+}
+
+function describe(certificate: X509Certificate, name: string): CertificateInfo {
+  const alternatives = (certificate.subjectAltName ?? '').split(', ')
+  return {
+    name,
+    domains: alternatives.filter(entry => entry.startsWith('DNS:')).map(entry => entry.slice(4)),
+    ips: alternatives.filter(entry => entry.startsWith('IP Address:')).map(entry => entry.slice(11)),
+    subject: certificate.subject?.replaceAll('\n', ', ') ?? '',
+    issuer: certificate.issuer.replaceAll('\n', ', '),
+    notBefore: certificate.validFromDate.toISOString(),
+    notAfter: certificate.validToDate.toISOString(),
+    fingerprint: certificate.fingerprint256,
+  }
+}
