@@ -5,8 +5,20 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ServiceName, Services } from 'svc/kernel'
+import type { ChecksumAlgorithm } from 'svc/plugins/checksums/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { Body, ObjectData } from 'svc/plugins/objects/api'
+
+export { checkBucketOwner } from './bucket-owner.ts'
+export { checkCopyConditions, checkReadConditions, readDeleteConditions, readWriteConditions } from './conditions.ts'
+export { requireChecksumAlgorithm } from './checksum-algorithm.ts'
+export { type CopySource, readCopySource, requireCopySource } from './copy-source.ts'
+export { s3Errors } from './errors.ts'
+export { checksumFields, checksumHeaders, httpDate, isoTime, quoteEtag, unquoteEtag } from './formats.ts'
+export { listingText, readListSize, requireEncodingType } from './listing-parameters.ts'
+export { metadataHeaders, readAttributes, readStorageClass } from './metadata.ts'
+export { type ByteRange, readCopyRange, readRange } from './ranges.ts'
+export { childText, childrenNamed } from './xml-nodes.ts'
 
 export type Level = 'service' | 'bucket' | 'object'
 
@@ -43,8 +55,14 @@ export interface S3Request {
   readonly clientAddress: string
   /** The payload of an operation whose body is a stream. */
   readonly body: Body
+  /** Algorithm of the payload's checksum that the client announced by header or trailer; known before the body. */
+  readonly checksumAlgorithm: ChecksumAlgorithm | undefined
   /** The root element of an operation whose body is XML; undefined when the body was empty and may be. */
   readonly xml: XmlNode | undefined
+  /** For what a request touches beside its own resource: the source of a copy, each key of a bulk delete. */
+  isAllowed(action: string, bucket: string, key: string): boolean
+  /** Brings a key, prefix or marker that came otherwise than in the path into the form of SVC_KEY_NORMALIZATION. */
+  normalizeKey(key: string): string
 }
 
 /** What a handler returns; the declaration's `reply` says which parts it uses. */
@@ -83,6 +101,19 @@ export interface S3OperationDeclaration {
   }
   /** The policy action; undefined only where the operation is for everyone. */
   readonly action: string | undefined
+  /** The action that replaces it when the request names a version. */
+  readonly versionedAction?: string
+  /**
+   * `items`: the dispatcher only refuses anonymous requests, and the handler asks `isAllowed` for each item, because some
+   * may be allowed and others not. Default: the dispatcher decides.
+   */
+  readonly authorization?: 'items'
+  /** Parameters that the operation reads and that, alone, would mean another operation. */
+  readonly parameters?: readonly string[]
+  /** Lower-case request headers whose feature the operation itself serves: they are not refused as not built. */
+  readonly features?: readonly string[]
+  /** The answer may take long: the dispatcher then sends 200 and white space, and an error becomes the document. */
+  readonly isSlow?: boolean
   readonly body: BodyKind
   readonly reply:
     | { readonly kind: 'empty'; readonly status: number }

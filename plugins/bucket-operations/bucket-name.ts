@@ -1,0 +1,20 @@
+/** Source: AWS "General purpose bucket naming rules". */
+import { objectErrors } from 'svc/plugins/objects/api'
+
+const shape = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+const address = /^\d{1,3}(\.\d{1,3}){3}$/
+const reservedPrefixes = ['xn--', 'sthree-', 'amzn-s3-demo-']
+const reservedSuffixes = ['-s3alias', '--ol-s3', '.mrap', '--x-s3', '--table-s3']
+
+/** Throws InvalidBucketName when no new bucket may have this name. */
+export function requireNewBucketName(name: string): void {
+  const isValid =
+    shape.test(name) &&
+    !name.includes('..') &&
+    !name.includes('.-') &&
+    !name.includes('-.') &&
+    !address.test(name) &&
+    !reservedPrefixes.some(prefix => name.startsWith(prefix)) &&
+    !reservedSuffixes.some(suffix => name.endsWith(suffix))
+  if (!isValid) throw objectErrors.InvalidBucketName(undefined, { extra: { BucketName: name } })
+}

@@ -1,0 +1,121 @@
+/** What GetObject and HeadObject have in common: which bytes, and which headers say what they are. */
+import { type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
+import {
+  type ByteRange,
+  checkReadConditions,
+  checksumHeaders,
+  httpDate,
+  metadataHeaders,
+  quoteEtag,
+  readRange,
+  type S3Request,
+} from 'svc/plugins/s3/api'
+
+export interface ReadPlan {
+  readonly status: 200 | 206 | 304
+  readonly start: number
+  readonly length: number
+  readonly headers: Record<string, string | number | undefined>
+}
+
+const overrides: readonly (readonly [parameter: string, header: string])[] = [
+  ['response-cache-control', 'Cache-Control'],
+  ['response-content-disposition', 'Content-Disposition'],
+  ['response-content-encoding', 'Content-Encoding'],
+  ['response-content-language', 'Content-Language'],
+  ['response-content-type', 'Content-Type'],
+  ['response-expires', 'Expires'],
+]
+
+/** Throws what S3 answers for delete markers, failed conditions, and ranges or parts that are not there. */
+export function planRead(request: S3Request, version: ObjectVersion): ReadPlan {
+  const { headers: asked, query } = request
+  refuseDeleteMarker(request, version)
+  const condition = checkReadConditions(asked, version)
+  const headers: ReadPlan['headers'] = {
+    'Accept-Ranges': 'bytes',
+    ETag: quoteEtag(version.etag),
+    'Last-Modified': httpDate(version.modifiedMs),
+    ...metadataHeaders(version),
+  }
+  if (version.versionId !== 'null' || query.has('versionId')) headers['x-amz-version-id'] = version.versionId
+  if (query.size > 0) overrideHeaders(request, headers)
+  const { sizeBytes } = version
+  if (condition === 'not-modified') {
+    delete headers['Content-Type']
+    return { status: 304, start: 0, length: 0, headers }
+  }
+  const part = query.size === 0 ? undefined : query.get('partNumber')
+  const range = part === undefined ? requestedRange(request, version) : partRange(request, version, part)
+  if (range === undefined) {
+    if (asked['x-amz-checksum-mode'] === 'ENABLED') Object.assign(headers, checksumHeaders(version.checksum))
+    return { status: 200, start: 0, length: sizeBytes, headers }
+  }
+  if (part !== undefined && version.parts.length > 0) headers['x-amz-mp-parts-count'] = version.parts.length
+  headers['Content-Range'] = `bytes ${range.start}-${range.start + range.length - 1}/${sizeBytes}`
+  return { status: 206, ...range, headers }
+}
+
+function refuseDeleteMarker({ query }: S3Request, version: ObjectVersion): void {
+  if (!version.isDeleteMarker) return
+  const facts = { 'x-amz-delete-marker': 'true', 'x-amz-version-id': version.versionId }
+  if (query.has('versionId')) {
+    throw objectErrors.MethodNotAllowed(undefined, {
+      extra: { ...facts, 'last-modified': httpDate(version.modifiedMs), allow: 'DELETE' },
+    })
+  }
+  throw objectErrors.NoSuchKey(undefined, { extra: { ...facts, Key: version.key } })
+}
+
+/** `If-Range`: an older version than the client has parts of is sent whole. */
+function requestedRange({ headers }: S3Request, version: ObjectVersion): ByteRange | undefined {
+  const ifRange = headers['if-range']
+  if (ifRange !== undefined && ifRange !== quoteEtag(version.etag) && ifRange !== httpDate(version.modifiedMs)) {
+    return undefined
+  }
+  return readRange(headers.range, version.sizeBytes)
+}
+
+/** The bytes of one part. An object that was stored in one piece is its own part 1. */
+function partRange({ headers }: S3Request, version: ObjectVersion, text: string): ByteRange | undefined {
+  if (headers.range !== undefined) {
+    throw objectErrors.InvalidRequest('Cannot specify both Range header and partNumber query parameter')
+  }
+  const partNumber = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (partNumber < 1 || partNumber > 10_000) {
+    throw objectErrors.InvalidArgument('Part number must be an integer between 1 and 10000, inclusive', {
+      extra: { ArgumentName: 'partNumber', ArgumentValue: text },
+    })
+  }
+  const { parts, sizeBytes } = version
+  const count = Math.max(parts.length, 1)
+  if (partNumber > count) {
+    throw objectErrors.InvalidPartNumber(undefined, {
+      extra: { ActualPartCount: String(count), PartNumberRequested: text },
+    })
+  }
+  // A range over no bytes cannot be written.
+  if (sizeBytes === 0) return undefined
+  if (parts.length === 0) return { start: 0, length: sizeBytes }
+  let start = 0
+  for (let i = 0; i < partNumber - 1; i++) start += parts[i]!.sizeBytes
+  return { start, length: parts[partNumber - 1]!.sizeBytes }
+}
+
+/** `response-…` parameters; only for signed requests, so that nobody makes a public object look like something else. */
+function overrideHeaders({ query, identity }: S3Request, headers: ReadPlan['headers']): void {
+  for (const [parameter, header] of overrides) {
+    const value = query.get(parameter)
+    if (value === undefined) continue
+    if (identity === undefined) {
+      throw objectErrors.InvalidRequest('Request specific response headers cannot be used for anonymous GET requests.')
+    }
+    if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) {
+      throw objectErrors.InvalidArgument('Header value cannot contain control characters.', {
+        extra: { ArgumentName: parameter },
+      })
+    }
+    // A header holds bytes: UTF-8 goes out as it is.
+    headers[header] = Buffer.from(value, 'utf8').toString('latin1')
+  }
+}

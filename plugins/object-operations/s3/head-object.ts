@@ -1,0 +1,30 @@
+import { defineS3Operation } from 'svc/plugins/s3/api'
+import { planRead } from '../read-answer.ts'
+
+export default defineS3Operation<'objects'>({
+  name: 'HeadObject',
+  summary: 'Returns what GetObject would say of an object, without its bytes.',
+  match: { method: 'HEAD', level: 'object' },
+  action: 's3:GetObject',
+  versionedAction: 's3:GetObjectVersion',
+  parameters: ['partNumber'],
+  body: { kind: 'none' },
+  reply: { kind: 'empty', status: 200 },
+  statuses: [206, 304],
+  errors: [
+    'InvalidArgument',
+    'InvalidPartNumber',
+    'InvalidRange',
+    'InvalidRequest',
+    'MethodNotAllowed',
+    'NoSuchBucket',
+    'NoSuchKey',
+    'NoSuchVersion',
+    'PreconditionFailed',
+  ],
+  async handle(request, { objects }) {
+    const version = await objects.getObject(request.bucket, request.key, request.query.get('versionId'))
+    const { status, length, headers } = planRead(request, version)
+    return { status, headers, sizeBytes: length }
+  },
+})

@@ -1,0 +1,165 @@
+/**
+ * The payload of a request as a stream of pushed chunks: unwrapped, counted, held back when the sink is slow. Nothing is
+ * gathered here: at most the slices of one read from the socket wait while a sink's promise is pending.
+ */
+import type { PayloadDecoder } from 'svc/plugins/auth-sigv4/api'
+import type { ChecksumsService } from 'svc/plugins/checksums/api'
+import type { Exchange } from 'svc/plugins/http/api'
+import type { Body, BodyClaims } from 'svc/plugins/objects/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import { checksumBytes, type PayloadClaims } from './claims.ts'
+import { s3Errors } from './errors.ts'
+
+/** The client went away before its request was complete. Never answered: nobody is there to read it. */
+export class ClientGoneError extends Error {
+  constructor() {
+    super('The client closed the connection before the request was complete.')
+    this.name = 'ClientGoneError'
+  }
+}
+
+export class RequestBody implements Body {
+  readonly sizeBytes: number | undefined
+  /** Bytes that came over the wire so far, framing included. */
+  receivedBytes = 0
+  readonly #exchange: Exchange
+  readonly #checksums: ChecksumsService
+  readonly #given: PayloadClaims
+  readonly #decoder: PayloadDecoder | undefined
+  #claims: BodyClaims
+  #begun = false
+
+  constructor(
+    exchange: Exchange,
+    checksums: ChecksumsService,
+    given: PayloadClaims,
+    decoder: PayloadDecoder | undefined,
+  ) {
+    this.#exchange = exchange
+    this.#checksums = checksums
+    this.#given = given
+    this.#decoder = decoder
+    this.sizeBytes = given.sizeBytes
+    this.#claims = { md5: given.md5, checksum: given.checksum }
+  }
+
+  claims(): BodyClaims {
+    return this.#claims
+  }
+
+  consume(sink: (chunk: Buffer) => MaybePromise<void>): Promise<void> {
+    if (this.#begun) throw new Error('A body can be consumed once.')
+    this.#begun = true
+    this.#exchange.continue()
+    return new Promise((resolve, reject) => this.#read(sink, resolve, reject))
+  }
+
+  #read(sink: (chunk: Buffer) => MaybePromise<void>, resolve: () => void, reject: (error: unknown) => void): void {
+    const { request } = this.#exchange
+    const { sizeBytes } = this
+    const decoder = this.#decoder
+    const waiting: Buffer[] = []
+    let decodedBytes = 0
+    let isHeld = false
+    let isEnded = false
+    let isSettled = false
+
+    const settle = () => {
+      isSettled = true
+      request.off('data', onData)
+      request.off('end', onEnd)
+      request.off('close', onClose)
+    }
+    const fail = (error: unknown) => {
+      if (isSettled) return
+      settle()
+      // The rest stays where it is: whoever answers decides between reading it away and closing the connection.
+      request.pause()
+      reject(error)
+    }
+    const finish = () => {
+      try {
+        const trailers = decoder?.end()
+        if (sizeBytes !== undefined && decodedBytes !== sizeBytes) throw incomplete(sizeBytes, decodedBytes)
+        if (trailers !== undefined) this.#takeTrailer(trailers)
+      } catch (error) {
+        fail(error)
+        return
+      }
+      settle()
+      resolve()
+    }
+    const deliver = (payload: Buffer) => {
+      const taken = sink(payload)
+      if (taken === undefined) return
+      isHeld = true
+      request.pause()
+      taken.then(proceed, fail)
+    }
+    const proceed = () => {
+      isHeld = false
+      if (isSettled) return
+      try {
+        while (!isHeld && waiting.length > 0) deliver(waiting.shift()!)
+      } catch (error) {
+        fail(error)
+        return
+      }
+      if (isHeld) return
+      if (isEnded) finish()
+      else request.resume()
+    }
+    const emit = (payload: Buffer) => {
+      decodedBytes += payload.length
+      if (sizeBytes !== undefined && decodedBytes > sizeBytes) throw incomplete(sizeBytes, decodedBytes)
+      if (isHeld) waiting.push(payload)
+      else deliver(payload)
+    }
+    const onData = (bytes: Buffer) => {
+      this.receivedBytes += bytes.length
+      try {
+        if (decoder === undefined) emit(bytes)
+        else decoder.push(bytes, emit)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    const onEnd = () => {
+      isEnded = true
+      if (!isHeld) finish()
+    }
+    const onClose = () => fail(new ClientGoneError())
+
+    if (request.destroyed && !request.readableEnded) {
+      fail(new ClientGoneError())
+      return
+    }
+    request.on('data', onData)
+    request.on('end', onEnd)
+    request.on('close', onClose)
+  }
+
+  #takeTrailer(trailers: ReadonlyMap<string, string>): void {
+    const { trailer, algorithm, md5 } = this.#given
+    if (trailer === undefined || algorithm === undefined) return
+    const text = trailers.get(trailer)
+    if (text === undefined) throw s3Errors.IncompleteBody(`The trailer ${trailer} did not come.`)
+    this.#claims = {
+      md5,
+      checksum: { algorithm, value: checksumBytes(trailer, text, this.#checksums.size(algorithm)) },
+    }
+  }
+}
+
+function incomplete(announcedBytes: number, receivedBytes: number) {
+  return s3Errors.IncompleteBody('The request body does not have the length that the request announced.', {
+    extra: { NumberBytesExpected: String(announcedBytes), NumberBytesProvided: String(receivedBytes) },
+  })
+}
+
+/** What an operation gets that takes no payload. */
+export const noBody: Body = {
+  sizeBytes: 0,
+  claims: () => ({ md5: undefined, checksum: undefined }),
+  consume: () => Promise.resolve(),
+}

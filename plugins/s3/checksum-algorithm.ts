@@ -1,0 +1,16 @@
+import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
+import { objectErrors } from 'svc/plugins/objects/api'
+
+/** The algorithm that `x-amz-checksum-algorithm` names. Throws InvalidRequest for one that S3 does not have. */
+export function requireChecksumAlgorithm(
+  header: string | string[] | undefined,
+  checksums: ChecksumsService,
+): ChecksumAlgorithm | undefined {
+  if (header === undefined) return undefined
+  const name = String(header).toUpperCase()
+  const algorithm = checksums.algorithms.find(known => known === name)
+  if (algorithm === undefined) {
+    throw objectErrors.InvalidRequest('Checksum algorithm provided is unsupported. Please try again with any of the valid types.')
+  }
+  return algorithm
+}

@@ -1,0 +1,93 @@
+/**
+ * Which operation a request asks for. The table is compiled once: by level and method, and there by the number of
+ * constraints, so that the order of registration means nothing. Of two operations that match, the one with more
+ * constraints wins; two with the same constraints are refused at start.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Contribution } from 'svc/kernel'
+import type { Level, S3Operation } from './api.ts'
+
+export interface DispatchTable {
+  find(
+    level: Level,
+    method: string,
+    query: ReadonlyMap<string, string>,
+    headers: IncomingHttpHeaders,
+  ): S3Operation | undefined
+  /** Methods that a level takes with this query and these headers, for `Allow`. Sorted. */
+  methods(level: Level, query: ReadonlyMap<string, string>, headers: IncomingHttpHeaders): readonly string[]
+  /** Parameters that some loaded operation of this level wants: none of them may be taken for harmless. */
+  selects(level: Level, parameter: string): boolean
+}
+
+interface Row {
+  readonly operation: S3Operation
+  readonly query: readonly { readonly name: string; readonly value: string | undefined }[]
+  readonly header: string | undefined
+}
+
+export function createDispatchTable(operations: readonly Contribution<S3Operation>[]): DispatchTable {
+  const rows = new Map<string, Row[]>()
+  const selecting = new Set<string>()
+  const owners = new Map<string, string>()
+  for (const { plugin, value: operation } of operations) {
+    const { method, level, query = [], header } = operation.match
+    const constraints = `${method} ${level} ?${[...query].sort().join('&')} ${header?.toLowerCase() ?? ''}`
+    const owner = owners.get(constraints)
+    if (owner !== undefined) {
+      throw new Error(`${operation.name} of the plugin "${plugin}" has the same constraints as ${owner}: ${constraints}`)
+    }
+    owners.set(constraints, `${operation.name} of the plugin "${plugin}"`)
+    const row: Row = {
+      operation,
+      header: header?.toLowerCase(),
+      query: query.map(constraint => {
+        const equals = constraint.indexOf('=')
+        return equals === -1
+          ? { name: constraint, value: undefined }
+          : { name: constraint.slice(0, equals), value: constraint.slice(equals + 1) }
+      }),
+    }
+    for (const { name } of row.query) selecting.add(`${level} ${name}`)
+    const list = rows.get(`${level} ${method}`)
+    if (list === undefined) rows.set(`${level} ${method}`, [row])
+    else list.push(row)
+  }
+  for (const list of rows.values()) {
+    list.sort((a, b) => weight(b) - weight(a) || (a.operation.name < b.operation.name ? -1 : 1))
+  }
+  const levels: Record<Level, Map<string, Row[]>> = { service: new Map(), bucket: new Map(), object: new Map() }
+  for (const [place, list] of rows) {
+    const [level, method] = place.split(' ') as [Level, string]
+    levels[level].set(method, list)
+  }
+
+  const find: DispatchTable['find'] = (level, method, query, headers) => {
+    const list = levels[level].get(method)
+    if (list === undefined) return undefined
+    for (const row of list) if (matches(row, query, headers)) return row.operation
+    return undefined
+  }
+
+  return {
+    find,
+    methods: (level, query, headers) =>
+      [...levels[level].keys()].filter(method => find(level, method, query, headers) !== undefined).sort(),
+    selects: (level, parameter) => selecting.has(`${level} ${parameter}`),
+  }
+}
+
+/** A value narrows more than a name; a header breaks the tie between operations on the same parameters. */
+function weight(row: Row): number {
+  return (
+    row.query.length * 4 + row.query.filter(item => item.value !== undefined).length * 2 + (row.header ? 1 : 0)
+  )
+}
+
+function matches(row: Row, query: ReadonlyMap<string, string>, headers: IncomingHttpHeaders): boolean {
+  for (const { name, value } of row.query) {
+    const given = query.get(name)
+    if (given === undefined || (value !== undefined && given !== value)) return false
+  }
+  return row.header === undefined || headers[row.header] !== undefined
+}

@@ -1,0 +1,30 @@
+import { defineErrors } from 'svc/kernel'
+
+/** What the protocol itself may answer. Codes and statuses as in the AWS S3 error list, titles close to its texts. */
+export const s3Errors = defineErrors({
+  AccessControlListNotSupported: { status: 400, title: 'The bucket does not allow ACLs.' },
+  AccessDenied: { status: 403, title: 'Access Denied.' },
+  IncompleteBody: {
+    status: 400,
+    title: 'You did not provide the number of bytes specified by the Content-Length HTTP header.',
+  },
+  InternalError: { status: 500, title: 'We encountered an internal error. Please try again.' },
+  InvalidBucketAclWithObjectOwnership: {
+    status: 400,
+    title: 'Bucket cannot have ACLs set with the ObjectOwnership setting BucketOwnerEnforced.',
+  },
+  InvalidDigest: { status: 400, title: 'The Content-MD5 you specified was invalid.' },
+  InvalidLocationConstraint: { status: 400, title: 'The specified location constraint is not valid.' },
+  InvalidStorageClass: { status: 400, title: 'The storage class you specified is not valid.' },
+  InvalidURI: { status: 400, title: 'The specified URI could not be parsed.' },
+  MalformedXML: {
+    status: 400,
+    title: 'The XML you provided was not well-formed or did not validate against our published schema.',
+  },
+  MaxMessageLengthExceeded: { status: 400, title: 'Your request was too big.' },
+  MetadataTooLarge: { status: 400, title: 'Your metadata headers exceed the maximum allowed metadata size.' },
+  MissingContentLength: { status: 411, title: 'You must provide the Content-Length HTTP header.' },
+  MissingRequestBodyError: { status: 400, title: 'Request body is empty.' },
+  NotImplemented: { status: 501, title: 'A header or query you provided implies functionality that is not implemented.' },
+  ServiceUnavailable: { status: 503, title: 'The service is temporarily unavailable. Please retry.' },
+})

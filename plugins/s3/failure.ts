@@ -1,0 +1,79 @@
+/** From whatever was thrown to an S3 error answer. */
+import { CatalogError, isCatalogError } from 'svc/kernel'
+import { objectErrors } from 'svc/plugins/objects/api'
+import { sendDocument } from './answer.ts'
+import { ClientGoneError } from './body.ts'
+import { s3Errors } from './errors.ts'
+import type { S3RequestContext } from './request.ts'
+import { writeElement, xmlDeclaration } from './xml-writer.ts'
+
+/** For what is decided before an action is known: strangers learn nothing about it. */
+export function keepFromAnonymous(context: S3RequestContext): void {
+  if (context.identity === undefined) throw s3Errors.AccessDenied()
+}
+
+/** Answers with an error, as far as an answer is still possible. Never throws. */
+export function answerError(context: S3RequestContext, thrown: unknown): void {
+  const { response } = context.exchange
+  const error = toS3Error(context, thrown)
+  context.errorCode = error.code
+  if (response.headersSent || context.isClosed) {
+    // The status is out: all that can still be said is that the answer is not whole.
+    response.destroy()
+    return
+  }
+  const headers: string[] = []
+  for (const name in error.extra) if (isHeader(name)) headers.push(name, error.extra[name]!)
+  if (context.method === 'HEAD' && context.level === 'bucket' && error.status === 403) {
+    headers.push('x-amz-bucket-region', context.environment.region)
+  }
+  try {
+    sendDocument(context, error.status, headers, errorDocument(context, error))
+  } catch (err) {
+    context.environment.log.error({ err, requestId: context.requestId }, 'an error could not be answered')
+    response.destroy()
+  }
+}
+
+/** The document alone, with its declaration: also the end of an answer whose status has long been sent. */
+export function errorDocument(context: S3RequestContext, error: CatalogError): string {
+  const fields: Record<string, string> = { Code: error.code, Message: error.message }
+  for (const name in error.extra) if (!isHeader(name)) fields[name] = error.extra[name]!
+  fields.Resource = resource(context)
+  fields.RequestId = context.requestId
+  fields.HostId = context.environment.hostId
+  return xmlDeclaration + writeElement('Error', fields)
+}
+
+/** Facts in lower case are headers of the answer (`allow`, `retry-after`), others elements of the document. */
+function isHeader(name: string): boolean {
+  const first = name.charCodeAt(0)
+  return first >= 0x61 && first <= 0x7a
+}
+
+function resource(context: S3RequestContext): string {
+  if (context.level === 'service') return '/'
+  return context.level === 'bucket' ? `/${context.bucket}` : `/${context.bucket}/${context.key}`
+}
+
+/** Codes of S3 pass; others are mapped by what they mean; everything else is a defect that is logged and not told. */
+export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogError {
+  if (isCatalogError(thrown)) {
+    if (/^[A-Z]/.test(thrown.code)) return hidden(context, thrown)
+    if (thrown.status === 507) return objectErrors.InsufficientStorage(undefined, { cause: thrown })
+    if (thrown.status === 503) {
+      return s3Errors.ServiceUnavailable(undefined, { cause: thrown, extra: { 'retry-after': '1' } })
+    }
+  }
+  if (thrown instanceof ClientGoneError) return new CatalogError('RequestAborted', 499, thrown.message)
+  const { log } = context.environment
+  log.error({ err: thrown, requestId: context.requestId, operation: context.operation }, 'a request failed')
+  return s3Errors.InternalError()
+}
+
+/** Who may not list a bucket does not learn which keys are missing from it. */
+function hidden(context: S3RequestContext, error: CatalogError): CatalogError {
+  if (error.code !== 'NoSuchKey' || context.level !== 'object') return error
+  if (context.method !== 'GET' && context.method !== 'HEAD') return error
+  return context.may('s3:ListBucket', context.bucket, '') ? error : s3Errors.AccessDenied()
+}

@@ -1,0 +1,37 @@
+/** What the listing operations have in common. */
+import { objectErrors } from 'svc/plugins/objects/api'
+
+/** Largest page that S3 serves; larger ones are asked for and cut to it. */
+const pageMax = 1000
+/** Larger numbers are no integers to S3. */
+const integerMax = 2 ** 31 - 1
+
+/** `max-keys`, `max-uploads`, `max-parts`: 0…2³¹-1, cut to 1000. Throws InvalidArgument for anything else. */
+export function readListSize(text: string | undefined, name: string): number {
+  if (text === undefined || text === '') return pageMax
+  if (!/^[0-9]{1,10}$/.test(text) || Number(text) > integerMax) {
+    throw objectErrors.InvalidArgument(`Argument ${name} must be an integer between 0 and ${integerMax}`, {
+      extra: { ArgumentName: name, ArgumentValue: text },
+    })
+  }
+  return Math.min(Number(text), pageMax)
+}
+
+/** Undefined or `url`. */
+export function requireEncodingType(text: string | undefined): 'url' | undefined {
+  if (text === undefined || text === '') return undefined
+  if (text === 'url') return text
+  throw objectErrors.InvalidArgument('Invalid Encoding Method specified in Request', {
+    extra: { ArgumentName: 'encoding-type', ArgumentValue: text },
+  })
+}
+
+/** A key or prefix as `encoding-type=url` wants it: slashes stay, everything else but unreserved characters is escaped. */
+export function listingText(text: string, encoding: 'url' | undefined): string {
+  if (encoding === undefined) return text
+  return encodeURIComponent(text).replaceAll('%2F', '/').replace(/[!'()*]/g, escapeCharacter)
+}
+
+function escapeCharacter(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+}

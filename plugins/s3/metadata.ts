@@ -1,0 +1,85 @@
+/** Attributes of an object in headers: system metadata, `x-amz-meta-…`, the storage class. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ObjectAttributes, SystemMetadata } from 'svc/plugins/objects/api'
+import { s3Errors } from './errors.ts'
+
+/** Names and values of user metadata together, in bytes, as on AWS. */
+const userMetadataBytesMax = 2048
+const prefix = 'x-amz-meta-'
+const storageClasses = new Set(['STANDARD', 'REDUCED_REDUNDANCY'])
+
+/** What a write stores of its headers. Throws MetadataTooLarge and InvalidStorageClass. */
+export function readAttributes(headers: IncomingHttpHeaders): ObjectAttributes {
+  return { system: readSystem(headers), user: readUser(headers), storageClass: readStorageClass(headers) }
+}
+
+export function readStorageClass(headers: IncomingHttpHeaders): string {
+  const storageClass = headers['x-amz-storage-class']
+  if (storageClass === undefined) return 'STANDARD'
+  if (!storageClasses.has(String(storageClass))) {
+    throw s3Errors.InvalidStorageClass(undefined, { extra: { StorageClassRequested: String(storageClass) } })
+  }
+  return String(storageClass)
+}
+
+function readSystem(headers: IncomingHttpHeaders): SystemMetadata {
+  const system: { -readonly [Name in keyof SystemMetadata]: string } = {}
+  const encoding = headers['content-encoding']
+  if (headers['content-type'] !== undefined) system.contentType = headers['content-type']
+  if (encoding !== undefined) {
+    const stored = withoutFraming(encoding)
+    if (stored !== '') system.contentEncoding = stored
+  }
+  if (headers['content-disposition'] !== undefined) system.contentDisposition = headers['content-disposition']
+  if (headers['content-language'] !== undefined) system.contentLanguage = headers['content-language']
+  if (headers['cache-control'] !== undefined) system.cacheControl = headers['cache-control']
+  if (headers.expires !== undefined) system.expires = headers.expires
+  const redirect = headers['x-amz-website-redirect-location']
+  if (redirect !== undefined) system.websiteRedirectLocation = String(redirect)
+  return system
+}
+
+/** `aws-chunked` describes the request's framing, not the object; other encodings belong to the object. */
+function withoutFraming(encoding: string): string {
+  if (!encoding.includes('aws-chunked')) return encoding
+  return encoding
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '' && item !== 'aws-chunked')
+    .join(',')
+}
+
+function readUser(headers: IncomingHttpHeaders): Record<string, string> {
+  const user: Record<string, string> = {}
+  let sizeBytes = 0
+  for (const name in headers) {
+    if (!name.startsWith(prefix)) continue
+    const value = headers[name] as string
+    user[name.slice(prefix.length)] = value
+    // Header values hold one byte a character.
+    sizeBytes += name.length - prefix.length + value.length
+  }
+  if (sizeBytes > userMetadataBytesMax) {
+    throw s3Errors.MetadataTooLarge(undefined, {
+      extra: { Size: String(sizeBytes), MaxSizeAllowed: String(userMetadataBytesMax) },
+    })
+  }
+  return user
+}
+
+/** The headers that give the attributes back. */
+export function metadataHeaders(attributes: ObjectAttributes): Record<string, string | undefined> {
+  const { system, user, storageClass } = attributes
+  const headers: Record<string, string | undefined> = { 'Content-Type': system.contentType ?? 'binary/octet-stream' }
+  if (system.cacheControl !== undefined) headers['Cache-Control'] = system.cacheControl
+  if (system.contentDisposition !== undefined) headers['Content-Disposition'] = system.contentDisposition
+  if (system.contentEncoding !== undefined) headers['Content-Encoding'] = system.contentEncoding
+  if (system.contentLanguage !== undefined) headers['Content-Language'] = system.contentLanguage
+  if (system.expires !== undefined) headers.Expires = system.expires
+  if (system.websiteRedirectLocation !== undefined) {
+    headers['x-amz-website-redirect-location'] = system.websiteRedirectLocation
+  }
+  if (storageClass !== 'STANDARD') headers['x-amz-storage-class'] = storageClass
+  for (const name in user) headers[prefix + name] = user[name]
+  return headers
+}

@@ -1,0 +1,54 @@
+/**
+ * Operations that may take minutes answer 200 early and send white space until they are done, so that nothing on the way
+ * gives up on a silent connection; the document, or an error document, follows. Clients of S3 know to look into the body.
+ * Source: AWS S3 API reference, CompleteMultipartUpload and CopyObject.
+ */
+import { answer } from './answer.ts'
+import type { S3Operation, S3Result } from './api.ts'
+import { errorDocument, toS3Error } from './failure.ts'
+import type { S3RequestContext } from './request.ts'
+import { writeXmlRoot, xmlDeclaration } from './xml-writer.ts'
+
+/** How long an answer may stay away before the white space begins, and then between two pieces of it. */
+export const patienceMs = 5000
+
+export async function createSlowAnswer(
+  context: S3RequestContext,
+  operation: S3Operation,
+  result: Promise<S3Result>,
+): Promise<void> {
+  const { response } = context.exchange
+  const { clock, hostId } = context.environment
+  let cancel = clock.after(patienceMs, keepAlive)
+  let isBegun = false
+
+  function keepAlive(): void {
+    if (context.isClosed) return
+    if (!isBegun) {
+      isBegun = true
+      // The length is not known: chunked. The declaration must be the first thing in a document.
+      response.writeHead(200, ['x-amz-id-2', hostId, 'Content-Type', 'application/xml'])
+      response.write(xmlDeclaration)
+    } else response.write(' ')
+    cancel = clock.after(patienceMs, keepAlive)
+  }
+
+  const end = (document: string) => {
+    const rest = document.slice(xmlDeclaration.length)
+    context.sentBytes += rest.length
+    response.end(rest)
+  }
+  try {
+    const value = await result
+    cancel()
+    if (!isBegun) await answer(context, operation, value)
+    else if (operation.reply.kind === 'xml') end(xmlDeclaration + writeXmlRoot(operation.reply.root, value.xml))
+    else response.end()
+  } catch (error) {
+    cancel()
+    if (!isBegun) throw error
+    const known = toS3Error(context, error)
+    context.errorCode = known.code
+    end(errorDocument(context, known))
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The request target: which bucket, key and parameters a request names. The raw target is kept beside the decoded parts,
+ * because signatures are computed over it. Nothing is cleaned: `..`, `//`, trailing slashes and NUL belong to the key.
+ */
+import { objectErrors } from 'svc/plugins/objects/api'
+import type { Level } from './api.ts'
+import { s3Errors } from './errors.ts'
+
+/** Longest object key, in bytes of UTF-8. */
+export const keyBytesMax = 1024
+/** Most query parameters that a request may have. */
+const parametersMax = 256
+
+export interface Target {
+  readonly level: Level
+  readonly bucket: string
+  readonly key: string
+  readonly query: ReadonlyMap<string, string>
+  /** Path and query as they came, still percent-encoded; without scheme and host where the client sent those. */
+  readonly rawPath: string
+  readonly rawQuery: string
+}
+
+export interface TargetOptions {
+  /** Lower-case domains whose sub-domains are buckets, most specific first. */
+  readonly domains: readonly string[]
+  readonly normalizeKey: (key: string) => string
+}
+
+const noParameters: ReadonlyMap<string, string> = new Map()
+/** Longer keys cannot be too long by mistake of this quick test: no character takes more than three bytes a code unit. */
+const surelyShort = Math.floor(keyBytesMax / 3)
+
+/** Throws InvalidURI, InvalidBucketName and KeyTooLongError. `host` is lower case, with or without a port. */
+export function parseTarget(raw: string, host: string, options: TargetOptions): Target {
+  const target = raw.charCodeAt(0) === 0x2f ? raw : originForm(raw)
+  const mark = target.indexOf('?')
+  const rawPath = mark === -1 ? target : target.slice(0, mark)
+  const rawQuery = mark === -1 ? '' : target.slice(mark + 1)
+  const query = rawQuery === '' ? noParameters : parseQuery(rawQuery)
+
+  let bucket = options.domains.length === 0 ? '' : bucketOfHost(host, options.domains)
+  let key: string
+  if (bucket !== '') {
+    key = decode(rawPath.slice(1))
+  } else {
+    // Some clients ask for the list of buckets with a doubled slash.
+    if (rawPath === '/' || rawPath === '//') return { level: 'service', bucket, key: '', query, rawPath, rawQuery }
+    const slash = rawPath.indexOf('/', 1)
+    bucket = decode(slash === -1 ? rawPath.slice(1) : rawPath.slice(1, slash))
+    key = slash === -1 ? '' : decode(rawPath.slice(slash + 1))
+  }
+  requireBucketName(bucket)
+  if (key === '') return { level: 'bucket', bucket, key, query, rawPath, rawQuery }
+  key = options.normalizeKey(key)
+  requireKeyLength(key)
+  return { level: 'object', bucket, key, query, rawPath, rawQuery }
+}
+
+/** The path of an absolute-form target (RFC 9112 section 3.2.2); `*` and authority forms name nothing that S3 has. */
+function originForm(raw: string): string {
+  const scheme = raw.indexOf('://')
+  if (scheme === -1) throw s3Errors.InvalidURI()
+  const path = raw.slice(scheme + 3).search(/[/?]/)
+  if (path === -1) return '/'
+  const rest = raw.slice(scheme + 3 + path)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function bucketOfHost(host: string, domains: readonly string[]): string {
+  const colon = host.lastIndexOf(':')
+  const name = colon === -1 || host.endsWith(']') ? host : host.slice(0, colon)
+  for (const domain of domains) {
+    if (name.length > domain.length + 1 && name.endsWith(domain) && name[name.length - domain.length - 1] === '.') {
+      return name.slice(0, name.length - domain.length - 1)
+    }
+  }
+  return ''
+}
+
+/** The first of equal names counts. `+` is a space, as in forms. */
+function parseQuery(raw: string): ReadonlyMap<string, string> {
+  const query = new Map<string, string>()
+  for (let start = 0; start <= raw.length; ) {
+    let end = raw.indexOf('&', start)
+    if (end === -1) end = raw.length
+    if (end > start) {
+      const equals = raw.indexOf('=', start)
+      const cut = equals === -1 || equals > end ? end : equals
+      const name = decodeParameter(raw.slice(start, cut))
+      if (!query.has(name)) query.set(name, cut === end ? '' : decodeParameter(raw.slice(cut + 1, end)))
+      if (query.size > parametersMax) throw objectErrors.InvalidRequest('The request has too many query parameters.')
+    }
+    start = end + 1
+  }
+  return query
+}
+
+function decodeParameter(text: string): string {
+  return decode(text.includes('+') ? text.replaceAll('+', ' ') : text)
+}
+
+const mayNeedDecoding = /[%\u0080-\uffff]/
+
+/** Strict percent-decoding: broken escapes and bytes that are not UTF-8 are InvalidURI, never guessed at. */
+export function decode(text: string): string {
+  if (!mayNeedDecoding.test(text)) return text
+  try {
+    return decodeURIComponent(text.replace(/[\u0080-\u00ff]/g, byteEscape))
+  } catch (cause) {
+    throw s3Errors.InvalidURI('The URI is not percent-encoded UTF-8.', { cause })
+  }
+}
+
+/** A raw byte above 7f reaches us as the character with that number. */
+function byteEscape(character: string): string {
+  return `%${character.charCodeAt(0).toString(16)}`
+}
+
+const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+
+/** Refuses what cannot be a bucket, so that no lookup is ever made with it. CreateBucket has further rules. */
+export function requireBucketName(name: string): void {
+  if (!bucketName.test(name)) throw objectErrors.InvalidBucketName(undefined, { extra: { BucketName: name } })
+}
+
+export function requireKeyLength(key: string): void {
+  if (key.length <= surelyShort) return
+  const sizeBytes = Buffer.byteLength(key)
+  if (sizeBytes > keyBytesMax) {
+    throw objectErrors.KeyTooLongError(undefined, {
+      extra: { Size: String(sizeBytes), MaxSizeAllowed: String(keyBytesMax) },
+    })
+  }
+}
+
+const ascii = /^[\u0000-\u007f]*$/
+
+/** The function that SVC_KEY_NORMALIZATION stands for. */
+export function keyNormalizer(form: 'nfc' | 'none'): (key: string) => string {
+  return form === 'none' ? key => key : key => (ascii.test(key) ? key : key.normalize('NFC'))
+}

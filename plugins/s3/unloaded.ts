@@ -1,0 +1,203 @@
+/**
+ * What S3 knows and no loaded operation serves. A request for it is answered 501 with the operation's name and the plugin
+ * that provides it; it must never be taken for a plain PutObject or GetObject that happens to have a parameter.
+ * Source: the operations of the AWS S3 service model, August 2026, and of clients that are known to probe others.
+ */
+import type { Level } from './api.ts'
+
+export interface UnloadedOperation {
+  readonly operation: string
+  readonly plugin: string
+}
+
+/** parameter, plugin, then `METHOD=Operation` for buckets and, behind `|`, for objects. */
+const rows: readonly (readonly [parameter: string, plugin: string, operations: string])[] = [
+  ['abac', 'abac', 'GET=GetBucketAbac PUT=PutBucketAbac'],
+  ['accelerate', 'accelerate', 'GET=GetBucketAccelerateConfiguration PUT=PutBucketAccelerateConfiguration'],
+  ['acl', 'acl', 'GET=GetBucketAcl PUT=PutBucketAcl | GET=GetObjectAcl PUT=PutObjectAcl'],
+  [
+    'analytics',
+    'analytics',
+    'GET=ListBucketAnalyticsConfigurations PUT=PutBucketAnalyticsConfiguration DELETE=DeleteBucketAnalyticsConfiguration',
+  ],
+  [
+    'annotation',
+    'annotations',
+    '| GET=GetObjectAnnotation PUT=PutObjectAnnotation DELETE=DeleteObjectAnnotation',
+  ],
+  ['annotations', 'annotations', '| GET=ListObjectAnnotations'],
+  ['append', 'append', '| PUT=AppendObject POST=AppendObject'],
+  ['attributes', 'object-operations', '| GET=GetObjectAttributes'],
+  ['cors', 'cors', 'GET=GetBucketCors PUT=PutBucketCors DELETE=DeleteBucketCors'],
+  ['delete', 'object-operations', 'POST=DeleteObjects'],
+  [
+    'encryption',
+    'sse',
+    'GET=GetBucketEncryption PUT=PutBucketEncryption DELETE=DeleteBucketEncryption | PUT=UpdateObjectEncryption',
+  ],
+  ['events', 'notify', 'GET=ListenNotification'],
+  [
+    'intelligent-tiering',
+    'intelligent-tiering',
+    'GET=ListBucketIntelligentTieringConfigurations PUT=PutBucketIntelligentTieringConfiguration DELETE=DeleteBucketIntelligentTieringConfiguration',
+  ],
+  [
+    'inventory',
+    'inventory',
+    'GET=ListBucketInventoryConfigurations PUT=PutBucketInventoryConfiguration DELETE=DeleteBucketInventoryConfiguration',
+  ],
+  ['legal-hold', 'object-lock', '| GET=GetObjectLegalHold PUT=PutObjectLegalHold'],
+  [
+    'lifecycle',
+    'lifecycle',
+    'GET=GetBucketLifecycleConfiguration PUT=PutBucketLifecycleConfiguration DELETE=DeleteBucketLifecycle',
+  ],
+  ['location', 'bucket-operations', 'GET=GetBucketLocation'],
+  ['logging', 'access-log', 'GET=GetBucketLogging PUT=PutBucketLogging'],
+  [
+    'metadataAnnotationTable',
+    'metadata-tables',
+    'PUT=UpdateBucketMetadataAnnotationTableConfiguration',
+  ],
+  [
+    'metadataConfiguration',
+    'metadata-tables',
+    'GET=GetBucketMetadataConfiguration POST=CreateBucketMetadataConfiguration DELETE=DeleteBucketMetadataConfiguration',
+  ],
+  ['metadataInventoryTable', 'metadata-tables', 'PUT=UpdateBucketMetadataInventoryTableConfiguration'],
+  ['metadataJournalTable', 'metadata-tables', 'PUT=UpdateBucketMetadataJournalTableConfiguration'],
+  [
+    'metadataTable',
+    'metadata-tables',
+    'GET=GetBucketMetadataTableConfiguration POST=CreateBucketMetadataTableConfiguration DELETE=DeleteBucketMetadataTableConfiguration',
+  ],
+  [
+    'metrics',
+    'bucket-metrics',
+    'GET=ListBucketMetricsConfigurations PUT=PutBucketMetricsConfiguration DELETE=DeleteBucketMetricsConfiguration',
+  ],
+  [
+    'notification',
+    'notify',
+    'GET=GetBucketNotificationConfiguration PUT=PutBucketNotificationConfiguration',
+  ],
+  [
+    'object-lock',
+    'object-lock',
+    'GET=GetObjectLockConfiguration PUT=PutObjectLockConfiguration',
+  ],
+  [
+    'ownershipControls',
+    'acl',
+    'GET=GetBucketOwnershipControls PUT=PutBucketOwnershipControls DELETE=DeleteBucketOwnershipControls',
+  ],
+  ['policy', 'bucket-policy', 'GET=GetBucketPolicy PUT=PutBucketPolicy DELETE=DeleteBucketPolicy'],
+  ['policyStatus', 'bucket-policy', 'GET=GetBucketPolicyStatus'],
+  [
+    'publicAccessBlock',
+    'access-rules',
+    'GET=GetPublicAccessBlock PUT=PutPublicAccessBlock DELETE=DeletePublicAccessBlock',
+  ],
+  ['renameObject', 'rename', '| PUT=RenameObject'],
+  ['replication', 'replication', 'GET=GetBucketReplication PUT=PutBucketReplication DELETE=DeleteBucketReplication'],
+  ['requestPayment', 'request-payment', 'GET=GetBucketRequestPayment PUT=PutBucketRequestPayment'],
+  ['restore', 'tier', '| POST=RestoreObject'],
+  ['retention', 'object-lock', '| GET=GetObjectRetention PUT=PutObjectRetention'],
+  ['select', 'select', '| POST=SelectObjectContent'],
+  ['session', 'directory-buckets', 'GET=CreateSession'],
+  [
+    'tagging',
+    'tagging',
+    'GET=GetBucketTagging PUT=PutBucketTagging DELETE=DeleteBucketTagging | GET=GetObjectTagging PUT=PutObjectTagging DELETE=DeleteObjectTagging',
+  ],
+  ['torrent', 'torrent', '| GET=GetObjectTorrent'],
+  ['uploadId', 'multipart', '| GET=ListParts PUT=UploadPart POST=CompleteMultipartUpload DELETE=AbortMultipartUpload'],
+  ['uploads', 'multipart', 'GET=ListMultipartUploads | POST=CreateMultipartUpload'],
+  ['versioning', 'versioning', 'GET=GetBucketVersioning PUT=PutBucketVersioning'],
+  ['versions', 'versioning', 'GET=ListObjectVersions'],
+  ['website', 'website', 'GET=GetBucketWebsite PUT=PutBucketWebsite DELETE=DeleteBucketWebsite'],
+]
+
+interface Known {
+  readonly plugin: string
+  readonly bucket: ReadonlyMap<string, string>
+  readonly object: ReadonlyMap<string, string>
+}
+
+const known: ReadonlyMap<string, Known> = new Map(
+  rows.map(([parameter, plugin, operations]) => {
+    const [bucket = '', object = ''] = operations.split('|')
+    return [parameter, { plugin, bucket: parse(bucket), object: parse(object) }]
+  }),
+)
+
+function parse(operations: string): ReadonlyMap<string, string> {
+  const pairs = operations.split(' ').filter(pair => pair !== '')
+  return new Map(pairs.map(pair => pair.split('=') as [string, string]))
+}
+
+/** What AWS calls the operation behind a parameter, or undefined when the parameter is no sub-resource that we know. */
+export function unloadedSubresource(level: Level, method: string, parameter: string): UnloadedOperation | undefined {
+  const entry = known.get(parameter)
+  if (entry === undefined || level === 'service') return undefined
+  const operations = level === 'bucket' ? entry.bucket : entry.object
+  // The sub-resource exists, but not here or not with this method: its name is then the best that can be told.
+  return { operation: operations.get(method) ?? parameter, plugin: entry.plugin }
+}
+
+/** Operations that have no parameter of their own, by `METHOD level`. */
+const plain: Readonly<Record<string, UnloadedOperation>> = {
+  'POST service': { operation: 'AssumeRole', plugin: 'sts' },
+  'POST bucket': { operation: 'PostObject', plugin: 'post-object' },
+  'OPTIONS bucket': { operation: 'Preflight', plugin: 'cors' },
+  'OPTIONS object': { operation: 'Preflight', plugin: 'cors' },
+}
+
+export function unloadedPlain(level: Level, method: string): UnloadedOperation | undefined {
+  return plain[`${method} ${level}`]
+}
+
+const subresourceName = /^[a-z][A-Za-z-]{2,}$/
+
+/**
+ * Whether a parameter that nobody knows must be taken for a sub-resource: AWS makes new ones as a bare word. Parameters
+ * with a value (`v=1`, `x-id=PutObject`, presigned ones) are harmless, as on AWS.
+ */
+export function looksLikeSubresource(parameter: string, value: string): boolean {
+  return value === '' && subresourceName.test(parameter) && !parameter.startsWith('x-')
+}
+
+interface Feature {
+  readonly plugin: string
+  /** Values that ask for nothing. */
+  readonly harmless: readonly string[]
+}
+
+/** Request headers that ask for a feature, by lower-case name. */
+const features: ReadonlyMap<string, Feature> = new Map([
+  ['x-amz-bucket-object-lock-enabled', { plugin: 'object-lock', harmless: ['false', 'False'] }],
+  ['x-amz-copy-source-server-side-encryption-customer-algorithm', { plugin: 'sse', harmless: [] }],
+  ['x-amz-copy-source-server-side-encryption-customer-key', { plugin: 'sse', harmless: [] }],
+  ['x-amz-meta-snowball-auto-extract', { plugin: 'extract', harmless: ['false'] }],
+  ['x-amz-object-lock-legal-hold', { plugin: 'object-lock', harmless: [] }],
+  ['x-amz-object-lock-mode', { plugin: 'object-lock', harmless: [] }],
+  ['x-amz-object-lock-retain-until-date', { plugin: 'object-lock', harmless: [] }],
+  ['x-amz-object-ownership', { plugin: 'acl', harmless: ['BucketOwnerEnforced'] }],
+  ['x-amz-server-side-encryption', { plugin: 'sse', harmless: [] }],
+  ['x-amz-server-side-encryption-aws-kms-key-id', { plugin: 'sse', harmless: [] }],
+  ['x-amz-server-side-encryption-bucket-key-enabled', { plugin: 'sse', harmless: ['false'] }],
+  ['x-amz-server-side-encryption-context', { plugin: 'sse', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-algorithm', { plugin: 'sse', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-key', { plugin: 'sse', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-key-md5', { plugin: 'sse', harmless: [] }],
+  ['x-amz-tagging', { plugin: 'tagging', harmless: [''] }],
+  ['x-amz-write-offset-bytes', { plugin: 'append', harmless: [] }],
+  ['x-minio-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
+  ['x-svc-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
+])
+
+/** The plugin that a header asks for, when its value does ask for it. */
+export function pluginOfHeader(name: string, value: string): string | undefined {
+  const feature = features.get(name)
+  return feature === undefined || feature.harmless.includes(value) ? undefined : feature.plugin
+}
