@@ -11,14 +11,21 @@
  * Life of a plugin: `setup` (synchronous, no I/O) -> points freeze -> `start` -> `serve` -> … -> `drain` -> `stop`.
  */
 import type { Static, TObject } from 'typebox'
+import type { CliCommand, KernelService } from './kernel-service.ts'
 import type { Logger } from './log.ts'
 import type { Ports } from './ports.ts'
 import type { Threads } from './threads.ts'
+import type { BackgroundWorker } from './worker.ts'
 
-// biome-ignore lint/suspicious/noEmptyInterface: filled by plugins through declaration merging
-export interface Services {}
-// biome-ignore lint/suspicious/noEmptyInterface: filled by plugins through declaration merging
-export interface ExtensionPoints {}
+/** Services by name. The kernel provides the first; plugins add theirs through declaration merging. */
+export interface Services {
+  kernel: KernelService
+}
+
+/** What one contribution to each point is. The kernel owns the first; plugins add theirs through declaration merging. */
+export interface ExtensionPoints {
+  'cli.command': CliCommand
+}
 
 export type ServiceName = keyof Services & string
 export type PointName = keyof ExtensionPoints & string
@@ -52,6 +59,8 @@ export interface PluginContext<Config, Required extends ServiceName, Owned exten
   contribute<P extends PointName>(point: P, id: string, value: ExtensionPoints[P]): void
   /** An extension point that this plugin owns (named in `points`). */
   point<P extends Owned>(name: P): Point<ExtensionPoints[P]>
+  /** Adds a background worker: it runs from after this plugin's `start` to before its `drain`. Only during `setup`. */
+  background(worker: BackgroundWorker): void
 }
 
 export interface PluginParts<Provided extends ServiceName> {
@@ -88,6 +97,10 @@ export interface PluginDefinition<
   readonly stopTimeoutMs?: number
   /** `degrade` lets the server start without this plugin when its `start` fails. Default `abort`. */
   readonly onStartFailure?: 'abort' | 'degrade'
+  /** Checks across keys that need no I/O: one sentence per problem, naming the key. Each key holds by itself already. */
+  validate?(config: Static<Schema>): readonly string[]
+  /** Checks with I/O for `server --dry-run` (permissions, free ports, readable files). Changes nothing, leaves nothing open. */
+  preflight?(config: Static<Schema>, ports: Ports): Promise<readonly string[]>
   setup(context: PluginContext<Static<Schema>, Required, Owned>): PluginParts<Provided> | undefined | void
 }
 

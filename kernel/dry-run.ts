@@ -1,0 +1,53 @@
+/** `svc server --dry-run`: everything that can be found wrong without starting anything, in one list. */
+import type { Boot } from './boot.ts'
+import { formatProblem } from './config.ts'
+import { createKernel } from './kernel.ts'
+import type { CliIo } from './kernel-service.ts'
+import { createLogger, createStderrSink } from './log.ts'
+import { createSystemPorts } from './system-ports.ts'
+import { createSingleThread } from './thread-calls.ts'
+
+/** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for what preflight found, 2 for the configuration. */
+export async function dryRun({ plugins, resolved, settings }: Boot, version: string, io: CliIo): Promise<number> {
+  const configurationProblems = [...new Set(resolved.problems.map(formatProblem))]
+  const ports = createSystemPorts()
+  const log = createLogger('error', createStderrSink(settings?.logFormat ?? 'text'))
+  const skip = new Map(resolved.problems.map(({ plugin }) => [plugin ?? '', 'its configuration has problems']))
+  const threads = createSingleThread(log)
+  const kernel = createKernel({ plugins, config: resolved.sections, threads, ports, log, version, skip })
+  const problems: string[] = []
+  try {
+    kernel.setup()
+  } catch (error) {
+    problems.push((error as Error).message)
+  }
+  for (const plugin of plugins) {
+    const section = resolved.sections[plugin.name]
+    if (section === undefined || plugin.preflight === undefined) continue
+    try {
+      for (const problem of await plugin.preflight(section as never, ports)) problems.push(`${plugin.name}: ${problem}`)
+    } catch (error) {
+      problems.push(`${plugin.name}: ${(error as Error).message}`)
+    }
+  }
+  io.stdout.write(`svc ${version}: ${plugins.length} plugins, ${settings?.workers ?? '?'} worker threads\n`)
+  io.stdout.write(
+    `plugins: ${kernel.service
+      .plugins()
+      .map(({ name }) => name)
+      .join(' ')}\n`,
+  )
+  for (const [key, source] of resolved.origins) {
+    const section = resolved.sections[key.plugin] as Record<string, unknown> | undefined
+    const shown = key.secret ? '(secret)' : JSON.stringify(section?.[key.property] ?? '(refused)')
+    io.stdout.write(`${key.variable} = ${shown} from ${source}\n`)
+  }
+  const all = [...configurationProblems, ...problems]
+  if (all.length === 0) {
+    io.stdout.write('no problems found\n')
+    return 0
+  }
+  io.stderr.write(`${all.length} ${all.length === 1 ? 'problem' : 'problems'} found:\n`)
+  for (const problem of all) io.stderr.write(`  ${problem.replaceAll('\n', '\n  ')}\n`)
+  return configurationProblems.length > 0 ? 2 : 1
+}

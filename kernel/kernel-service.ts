@@ -1,0 +1,70 @@
+/** What the kernel offers to plugins: the service `kernel`, and the commands that plugins add to the command line. */
+import type { WorkerStatus } from './worker.ts'
+
+/** `ready` is reached when every plugin of every thread serves; `draining` begins before the first `drain`. */
+export type KernelState = 'starting' | 'ready' | 'draining' | 'stopped'
+
+export interface DegradedPlugin {
+  readonly plugin: string
+  /** The message of the error that its `start` failed with. */
+  readonly error: string
+}
+
+export interface PluginIdentity {
+  readonly name: string
+  readonly version: string
+}
+
+/** One extension point: who owns it and who extends it. The data behind the generated reference. */
+export interface PointDescription {
+  readonly name: string
+  readonly owner: string
+  readonly contributions: readonly { readonly id: string; readonly plugin: string }[]
+}
+
+export interface KernelService {
+  /** Version of the server, from package.json. */
+  readonly version: string
+  /** Milliseconds since 1970 when this thread's kernel was created. */
+  readonly startedAtMs: number
+  /** State of the whole process, in every thread. */
+  state(): KernelState
+  /** Plugins that failed to start and were allowed to (`onStartFailure: 'degrade'`), of all threads in the main thread. */
+  degraded(): readonly DegradedPlugin[]
+  /** Calls the listener with each new state. Returns the function that ends it. A listener must not throw. */
+  onState(listener: (state: KernelState) => void): () => void
+  /** In start order. */
+  plugins(): readonly PluginIdentity[]
+  /** Background workers of this thread. */
+  workers(): readonly WorkerStatus[]
+  /** Extension points with their contributions. Throws while plugins are still set up. */
+  points(): readonly PointDescription[]
+  /** Begins a graceful stop of the whole process, from any thread. Further calls do nothing. */
+  requestStop(reason: string): void
+  /** Adds a fact (an address, a mode) to the last start-up log line. Until the state is `ready`; no secrets. */
+  announce(key: string, value: string | number | boolean): void
+}
+
+export interface CliIo {
+  readonly stdout: NodeJS.WritableStream
+  readonly stderr: NodeJS.WritableStream
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * A command of `svc`, contributed to `cli.command` under its name. Plugins are set up but not started when it runs, and a
+ * plugin whose configuration is incomplete is left out: a command works without what it does not require.
+ */
+export interface CliCommand {
+  /** One line for the list of commands. */
+  readonly summary: string
+  /** What follows the command's name: `[--ready] [--certs-dir DIR]`. */
+  readonly usage: string
+  /** Complete command lines, beginning with `svc`. */
+  readonly examples: readonly string[]
+  /**
+   * Runs it; resolves with the exit code (0 success, 1 failure, 2 wrong usage). Errors of `util.parseArgs` may be thrown:
+   * they become a usage message and exit code 2. `--help` never arrives here.
+   */
+  run(argv: readonly string[], io: CliIo): Promise<number>
+}

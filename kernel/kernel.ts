@@ -1,0 +1,223 @@
+/**
+ * The kernel: sorts plugins, sets them up with exactly what they declared, freezes the extension points, and runs their
+ * life. It knows plugins, services, points and threads, and nothing of what any of them is for.
+ */
+
+import { orderPlugins } from './graph.ts'
+import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
+import { createLifecycle, type Lifecycle, PluginError, type Unit } from './lifecycle.ts'
+import type { Logger } from './log.ts'
+import type { AnyPlugin, ExtensionPoints, Point, PointName, Services } from './plugin.ts'
+import { createPoints, type PointRegistry } from './points.ts'
+import type { Ports } from './ports.ts'
+import type { Threads } from './threads.ts'
+import type { BackgroundWorker } from './worker.ts'
+
+export const START_TIMEOUT_MS = 60_000
+export const STOP_TIMEOUT_MS = 30_000
+
+export interface KernelOptions {
+  readonly plugins: readonly AnyPlugin[]
+  /** The validated section of each plugin, by its name. */
+  readonly config: Readonly<Record<string, unknown>>
+  readonly threads: Threads
+  readonly ports: Ports
+  readonly log: Logger
+  readonly version?: string
+  /** Milliseconds for the `start` and `serve` of a plugin that says nothing else; default 60 s. */
+  readonly startTimeoutMs?: number
+  /** Milliseconds for the `drain` and `stop` of a plugin that says nothing else; default 30 s. */
+  readonly stopTimeoutMs?: number
+  /** Plugins to leave out, with the reason, and with them whatever requires their services: how commands run. */
+  readonly skip?: ReadonlyMap<string, string>
+  /** Called in the main thread when a plugin asks for a stop. */
+  readonly onStopRequest?: (reason: string) => void
+}
+
+export interface Kernel {
+  readonly service: KernelService
+  /** Sorts and sets up every plugin and freezes the points. Throws PluginGraphError or PluginError. */
+  setup(): void
+  start(): Promise<void>
+  /** Rejects like `start`; what has started stays for `stop`. In the main thread the state is `ready` afterwards. */
+  serve(): Promise<void>
+  drain(): Promise<readonly Error[]>
+  stop(): Promise<readonly Error[]>
+  /** Every service, for who runs the kernel. */
+  services(): Readonly<Partial<Services>>
+  point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
+  /** Facts that plugins announced so far. */
+  announcements(): Readonly<Record<string, string | number | boolean>>
+  /** Plugins that were left out, with the reason. */
+  skipped(): ReadonlyMap<string, string>
+}
+
+export function createKernel(options: KernelOptions): Kernel {
+  const { threads, log, ports } = options
+  const services = new Map<string, unknown>()
+  const units: Unit[] = []
+  const skipped = new Map(options.skip)
+  const degraded: DegradedPlugin[] = []
+  const announcements: Record<string, string | number | boolean> = {}
+  const stateListeners = new Set<(state: KernelState) => void>()
+  let points: PointRegistry | undefined
+  let lifecycle: Lifecycle | undefined
+  let state: KernelState = 'starting'
+  let stopRequested = false
+
+  const setState = (next: KernelState): void => {
+    if (state === next) return
+    state = next
+    for (const listener of stateListeners) listener(next)
+    if (threads.isMain) for (let i = 1; i <= threads.workerCount; i++) threads.post(i, 'kernel.state', next)
+  }
+
+  const inMain = (name: string, handler: (payload: never) => void): ((payload: unknown) => void) => {
+    if (!threads.isMain) return payload => threads.post(0, name, payload)
+    threads.handle(name, handler)
+    return handler as (payload: unknown) => void
+  }
+  const announce = inMain('kernel.announce', ({ key, value }: { key: string; value: string }) => {
+    announcements[key] = value
+  })
+  const reportDegraded = inMain('kernel.degraded', (entry: DegradedPlugin) => {
+    // Every thread runs every plugin: one that fails in all of them is one degraded plugin.
+    if (!degraded.some(other => other.plugin === entry.plugin)) degraded.push(entry)
+  })
+  const requestStop = inMain('kernel.request-stop', (reason: string) => {
+    if (stopRequested) return
+    stopRequested = true
+    options.onStopRequest?.(reason)
+  })
+  if (threads.isMain) threads.handle('kernel.current-state', () => ({ state, degraded }))
+  else threads.handle('kernel.state', setState)
+
+  const registry = (): PointRegistry => {
+    if (points === undefined) throw new Error('plugins are not set up yet')
+    return points
+  }
+
+  const service: KernelService = {
+    version: options.version ?? '0.0.0',
+    startedAtMs: ports.clock.now(),
+    state: () => state,
+    degraded: () => degraded,
+    onState(listener) {
+      stateListeners.add(listener)
+      return () => stateListeners.delete(listener)
+    },
+    plugins: () => units.map(({ plugin }) => ({ name: plugin.name, version: plugin.version ?? service.version })),
+    workers: () => lifecycle?.workers().map(worker => worker.status()) ?? [],
+    points: () => registry().describe(),
+    requestStop,
+    announce: (key, value) => announce({ key, value }),
+  }
+  services.set('kernel', Object.freeze(service))
+
+  const setUpOne = (plugin: AnyPlugin, ownedPoints: PointRegistry): void => {
+    const background: BackgroundWorker[] = []
+    const pluginLog = log.child({ plugin: plugin.name })
+    let open = true
+    const requireOpen = (what: string): void => {
+      if (!open) throw new Error(`"${plugin.name}" ${what} after set-up`)
+    }
+    const context = {
+      config: options.config[plugin.name] ?? Object.freeze({}),
+      log: pluginLog,
+      services: pick(services, plugin.requires ?? []),
+      ports,
+      threads,
+      contribute(point: string, id: string, value: unknown) {
+        requireOpen(`contributes "${id}" to "${point}"`)
+        ownedPoints.contribute(point, { id, plugin: plugin.name, value })
+      },
+      point(name: string) {
+        if (!plugin.points?.includes(name))
+          throw new Error(`"${plugin.name}" does not own the extension point "${name}"`)
+        return ownedPoints.point(name)
+      },
+      background(worker: BackgroundWorker) {
+        requireOpen(`adds the background worker "${worker.name}"`)
+        background.push(worker)
+      },
+    }
+    const parts = plugin.setup(context as never) ?? {}
+    if (parts instanceof Promise) throw new Error('setup must be synchronous')
+    open = false
+    const provided: Record<string, unknown> = parts.services ?? {}
+    for (const name of plugin.provides ?? []) {
+      if (provided[name] === undefined) throw new Error(`setup did not return the service "${name}" that it provides`)
+      services.set(name, provided[name])
+    }
+    const extra = Object.keys(provided).find(name => !plugin.provides?.includes(name))
+    if (extra !== undefined) throw new Error(`setup returned the service "${extra}", which is not in "provides"`)
+    units.push({ plugin, log: pluginLog, parts, background })
+  }
+
+  const setup = (): void => {
+    const order = orderPlugins(options.plugins, { services: ['kernel'], points: ['cli.command'] })
+    const owners = new Map([['cli.command', 'kernel']])
+    for (const plugin of order) for (const point of plugin.points ?? []) owners.set(point, plugin.name)
+    points = createPoints(owners)
+    for (const plugin of order) {
+      const missing = (plugin.requires ?? []).find((name: string) => !services.has(name))
+      if (skipped.has(plugin.name)) continue
+      if (missing !== undefined) {
+        skipped.set(plugin.name, `it requires the service "${missing}"`)
+        continue
+      }
+      try {
+        setUpOne(plugin, points)
+      } catch (error) {
+        throw new PluginError(plugin.name, 'set-up', error)
+      }
+    }
+    points.freeze(skipped.size > 0)
+    lifecycle = createLifecycle({
+      units,
+      log,
+      clock: ports.clock,
+      startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
+      stopTimeoutMs: options.stopTimeoutMs ?? STOP_TIMEOUT_MS,
+      onDegraded: reportDegraded,
+    })
+  }
+
+  return {
+    service,
+    setup,
+    start: async () => {
+      if (lifecycle === undefined) throw new Error('plugins are not set up yet')
+      await lifecycle.start()
+    },
+    async serve() {
+      await lifecycle?.serve()
+      if (threads.isMain) {
+        if (state === 'starting') setState('ready')
+        return
+      }
+      // From here on this worker is told of changes; what happened before, it asks.
+      const current = await threads.call<{ state: KernelState; degraded: DegradedPlugin[] }>(0, 'kernel.current-state')
+      degraded.push(...current.degraded)
+      setState(current.state)
+    },
+    drain: async () => {
+      if (threads.isMain) setState('draining')
+      return (await lifecycle?.drain()) ?? []
+    },
+    stop: async () => {
+      if (threads.isMain && state === 'ready') setState('draining')
+      const failures = (await lifecycle?.stop()) ?? []
+      setState('stopped')
+      return failures
+    },
+    services: () => Object.freeze(Object.fromEntries(services)) as Partial<Services>,
+    point: name => registry().point(name) as Point<never>,
+    announcements: () => announcements,
+    skipped: () => skipped,
+  }
+}
+
+function pick(services: ReadonlyMap<string, unknown>, names: readonly string[]): Readonly<Record<string, unknown>> {
+  return Object.freeze(Object.fromEntries(names.map(name => [name, services.get(name)])))
+}

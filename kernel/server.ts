@@ -1,0 +1,108 @@
+/** `svc server`: runs the kernel in the main thread and in its workers, from the first log line to the exit code. */
+import { constants } from 'node:os'
+import type { Boot } from './boot.ts'
+import { ConfigurationError } from './config.ts'
+import { createKernel } from './kernel.ts'
+import { createLogger, createStderrSink, type Logger, type LogSink } from './log.ts'
+import { createSystemPorts } from './system-ports.ts'
+import { createThreadPool } from './thread-pool.ts'
+
+/** Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. */
+export async function runServer({ plugins, modules, resolved, settings }: Boot, version: string): Promise<number> {
+  if (resolved.problems.length > 0 || settings === undefined) throw new ConfigurationError(resolved.problems)
+  const {
+    logLevel,
+    logFormat,
+    workers: workerCount,
+    startTimeout: startTimeoutMs,
+    stopTimeout: stopTimeoutMs,
+  } = settings
+  const sink = createStderrSink(logFormat)
+  const log = createLogger(logLevel, sink)
+  const ports = createSystemPorts()
+  const common = { config: resolved.sections, log, version, startTimeoutMs, stopTimeoutMs }
+  const pool = createThreadPool({
+    ...common,
+    modules,
+    workerCount,
+    logLevel,
+    clock: ports.clock,
+    writeLog: line => sink.write(line),
+  })
+  const kernel = createKernel({ ...common, plugins, ports, threads: pool.threads, onStopRequest: stop })
+
+  let stopping: Promise<void> | undefined
+  let exitCode = 0
+  async function stopAll(reason: string): Promise<void> {
+    log.info({ reason }, 'stopping')
+    await pool.drain()
+    const drainFailures = await kernel.drain()
+    await pool.stop()
+    const stopFailures = await kernel.stop()
+    if (drainFailures.length + stopFailures.length > 0) exitCode = 1
+    log.info('stopped')
+  }
+  function stop(reason: string): void {
+    stopping ??= stopAll(reason).catch(error => {
+      exitCode = 1
+      log.fatal({ err: error }, 'stop failed')
+    })
+  }
+
+  // Deadlines alone do not keep a process alive; this does, until the stop is done.
+  const keepAlive = setInterval(() => {}, 2 ** 30)
+  const release = handleProcessEvents(log, sink, stop, () => stopping !== undefined)
+  try {
+    const started = Date.now()
+    kernel.setup()
+    await kernel.start()
+    await pool.start()
+    await pool.serve()
+    await kernel.serve()
+    const startMs = Date.now() - started
+    if (stopping === undefined) log.info({ version, ...kernel.announcements(), workers: workerCount, startMs }, 'ready')
+    await new Promise<void>(resolve => {
+      if (kernel.service.state() !== 'ready') return resolve()
+      kernel.service.onState(() => resolve())
+    })
+  } catch (error) {
+    if (stopping === undefined) {
+      exitCode = 1
+      log.fatal({ err: error }, 'start failed')
+      stop('start failed')
+    }
+  }
+  await stopping
+  release()
+  clearInterval(keepAlive)
+  await sink.flush()
+  return exitCode
+}
+
+/** The first signal stops gracefully, the second at once; what nobody caught is fatal. Returns the undo. */
+function handleProcessEvents(log: Logger, sink: LogSink, stop: (reason: string) => void, isStopping: () => boolean) {
+  const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
+    if (!isStopping()) {
+      stop(signal)
+      return
+    }
+    log.warn({ reason: signal }, 'stopped at once by a second signal')
+    sink.flushSync()
+    process.exit(128 + constants.signals[signal])
+  }
+  const onUncaught = (error: unknown): void => {
+    log.fatal({ err: error }, 'uncaught error')
+    sink.flushSync()
+    process.exit(1)
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  process.on('uncaughtException', onUncaught)
+  process.on('unhandledRejection', onUncaught)
+  return () => {
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+    process.off('uncaughtException', onUncaught)
+    process.off('unhandledRejection', onUncaught)
+  }
+}

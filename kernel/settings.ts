@@ -1,0 +1,63 @@
+/** The kernel's own configuration, declared as a plugin declares its own. */
+import { availableParallelism } from 'node:os'
+import { type Static, Type } from 'typebox'
+import type { LogFormat, LogLevel } from './log.ts'
+
+export const KernelSettings = Type.Object({
+  configFile: Type.Optional(
+    Type.String({
+      variable: 'SVC_CONFIG_FILE',
+      flag: 'config',
+      inFile: false,
+      format: 'path',
+      description: 'JSON file with further configuration; its place is where plugin names are resolved from.',
+    }),
+  ),
+  plugins: Type.Array(Type.String({ minLength: 1 }), {
+    variable: 'SVC_PLUGINS',
+    default: ['svc/plugins/standard'],
+    description: 'What to load: names of packages, or paths to modules, each exporting a plugin or a list of plugins.',
+  }),
+  workers: Type.Integer({
+    variable: 'SVC_WORKERS',
+    minimum: 0,
+    maximum: 1024,
+    default: Math.max(1, availableParallelism() - 1),
+    description:
+      'Worker threads beside the main thread; 0 = one thread does everything. Default: processors minus one.',
+  }),
+  logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
+    variable: 'SVC_LOG_LEVEL',
+    default: 'info',
+    description: 'The least important level that is written.',
+  }),
+  logFormat: Type.Enum(['json', 'text'], {
+    variable: 'SVC_LOG_FORMAT',
+    default: 'json',
+    description: 'json: one object per line. text: for people.',
+  }),
+  startTimeout: Type.Integer({
+    variable: 'SVC_START_TIMEOUT',
+    format: 'duration',
+    minimum: 1,
+    maximum: 86_400_000,
+    default: 60_000,
+    description: 'How long each plugin may take to start.',
+  }),
+  stopTimeout: Type.Integer({
+    variable: 'SVC_STOP_TIMEOUT',
+    format: 'duration',
+    minimum: 1,
+    maximum: 86_400_000,
+    default: 30_000,
+    description: 'How long each plugin may take to finish what is in flight, and again to stop.',
+  }),
+})
+
+export interface KernelConfiguration extends Omit<Static<typeof KernelSettings>, 'logLevel' | 'logFormat'> {
+  readonly logLevel: LogLevel
+  readonly logFormat: LogFormat
+}
+
+/** What the kernel's keys look like to everything that deals with the keys of plugins. */
+export const kernelSection = { name: 'kernel', config: KernelSettings } as const

@@ -1,0 +1,4 @@
+/** What tests of plugins build on: what `svc/testing` means. Re-exports only. */
+export * from './contract-suite.ts'
+export * from './fake-ports.ts'
+export * from './start-kernel.ts'

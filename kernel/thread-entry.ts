@@ -1,0 +1,51 @@
+/** What a worker thread runs: the same plugins as the main thread, told by the main thread when to do what. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { loadPlugins } from './discover.ts'
+import { createKernel, type Kernel } from './kernel.ts'
+import { createLogger, createRelaySink } from './log.ts'
+import { createSystemPorts } from './system-ports.ts'
+import { createThreadCalls, type Envelope } from './thread-calls.ts'
+import type { WorkerData } from './thread-pool.ts'
+
+if (parentPort === null) throw new Error('thread-entry runs in worker threads only')
+const port = parentPort
+const { index, workerCount, modules, config, version, logLevel, startTimeoutMs, stopTimeoutMs } =
+  workerData as WorkerData
+
+// Everything goes to the main thread, which passes on what is for another worker.
+const send = (envelope: Envelope): boolean => {
+  if (envelope.kind === 'call' && envelope.to !== 0 && !calls.running.has(envelope.to)) return false
+  port.postMessage(envelope, envelope.transfer as ArrayBuffer[] | undefined)
+  return true
+}
+
+const sink = createRelaySink(lines => threads.post(0, 'kernel.log', lines))
+const log = createLogger(logLevel, sink).child({ thread: index })
+const calls = createThreadCalls({ index, workerCount, log, send })
+const { threads } = calls
+calls.running.add(0)
+
+let kernel: Kernel | undefined
+threads.handle('kernel.start', async () => {
+  const ports = createSystemPorts()
+  const plugins = await loadPlugins(modules)
+  kernel = createKernel({ plugins, config, threads, ports, log, version, startTimeoutMs, stopTimeoutMs })
+  kernel.setup()
+  await kernel.start()
+})
+threads.handle('kernel.serve', () => kernel?.serve())
+threads.handle('kernel.drain', async () => {
+  await kernel?.drain()
+})
+threads.handle('kernel.stop', async () => {
+  await kernel?.stop()
+  await sink.flush()
+  // With its only listener gone the thread has nothing left to wait for; the answer is sent before that.
+  setImmediate(() => port.close())
+})
+threads.handle('kernel.running', (other: number) => {
+  calls.running.add(other)
+})
+threads.handle('kernel.gone', (other: number) => calls.forget(other))
+
+port.on('message', calls.dispatch)
