@@ -1,6 +1,6 @@
 /** What both versions of the object listing share: entries, prefixes and the token between pages. */
 import type { Identity } from 'svc/plugins/iam/api'
-import { objectErrors, type ObjectSummary } from 'svc/plugins/objects/api'
+import { type ObjectSummary, objectErrors } from 'svc/plugins/objects/api'
 import { isoTime, listingText, quoteEtag, type XmlValue } from 'svc/plugins/s3/api'
 
 export type Encoding = 'url' | undefined

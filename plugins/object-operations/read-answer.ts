@@ -27,6 +27,9 @@ const overrides: readonly (readonly [parameter: string, header: string])[] = [
   ['response-expires', 'Expires'],
 ]
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a header
+const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/
+
 /** Throws what S3 answers for delete markers, failed conditions, and ranges or parts that are not there. */
 export function planRead(request: S3Request, version: ObjectVersion): ReadPlan {
   const { headers: asked, query } = request
@@ -110,7 +113,7 @@ function overrideHeaders({ query, identity }: S3Request, headers: ReadPlan['head
     if (identity === undefined) {
       throw objectErrors.InvalidRequest('Request specific response headers cannot be used for anonymous GET requests.')
     }
-    if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) {
+    if (controlCharacter.test(value)) {
       throw objectErrors.InvalidArgument('Header value cannot contain control characters.', {
         extra: { ArgumentName: parameter },
       })

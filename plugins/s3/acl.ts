@@ -28,9 +28,7 @@ export function refuseAcl(headers: IncomingHttpHeaders, level: 'bucket' | 'objec
   const acl = headers['x-amz-acl']
   if (acl !== undefined && !harmless.has(String(acl))) {
     if (!others.has(String(acl))) throw objectErrors.InvalidArgument(`"${acl}" is no canned ACL.`)
-    throw level === 'bucket'
-      ? s3Errors.InvalidBucketAclWithObjectOwnership()
-      : s3Errors.AccessControlListNotSupported()
+    throw level === 'bucket' ? s3Errors.InvalidBucketAclWithObjectOwnership() : s3Errors.AccessControlListNotSupported()
   }
   for (const grant of grants) if (headers[grant] !== undefined) throw s3Errors.AccessControlListNotSupported()
 }

@@ -63,12 +63,7 @@ export function sendDocument(
   send(context, status, head, body)
 }
 
-function send(
-  context: S3RequestContext,
-  status: number,
-  head: OutgoingHttpHeader[],
-  body: Buffer | undefined,
-): void {
+function send(context: S3RequestContext, status: number, head: OutgoingHttpHeader[], body: Buffer | undefined): void {
   const { response } = context.exchange
   const rest = restOfRequest(context)
   if (rest === 'close' || rest === 'linger') head.push('Connection', 'close')

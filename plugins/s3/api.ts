@@ -10,15 +10,15 @@ import type { Identity } from 'svc/plugins/iam/api'
 import type { Body, ObjectData } from 'svc/plugins/objects/api'
 
 export { checkBucketOwner } from './bucket-owner.ts'
-export { checkCopyConditions, checkReadConditions, readDeleteConditions, readWriteConditions } from './conditions.ts'
 export { requireChecksumAlgorithm } from './checksum-algorithm.ts'
+export { checkCopyConditions, checkReadConditions, readDeleteConditions, readWriteConditions } from './conditions.ts'
 export { type CopySource, readCopySource, requireCopySource } from './copy-source.ts'
 export { s3Errors } from './errors.ts'
 export { checksumFields, checksumHeaders, httpDate, isoTime, quoteEtag, unquoteEtag } from './formats.ts'
 export { listingText, readListSize, requireEncodingType } from './listing-parameters.ts'
 export { metadataHeaders, readAttributes, readStorageClass } from './metadata.ts'
 export { type ByteRange, readCopyRange, readRange } from './ranges.ts'
-export { childText, childrenNamed } from './xml-nodes.ts'
+export { childrenNamed, childText } from './xml-nodes.ts'
 
 export type Level = 'service' | 'bucket' | 'object'
 

@@ -10,7 +10,9 @@ export function requireChecksumAlgorithm(
   const name = String(header).toUpperCase()
   const algorithm = checksums.algorithms.find(known => known === name)
   if (algorithm === undefined) {
-    throw objectErrors.InvalidRequest('Checksum algorithm provided is unsupported. Please try again with any of the valid types.')
+    throw objectErrors.InvalidRequest(
+      'Checksum algorithm provided is unsupported. Please try again with any of the valid types.',
+    )
   }
   return algorithm
 }

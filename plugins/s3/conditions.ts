@@ -70,7 +70,8 @@ export function readDeleteConditions(headers: IncomingHttpHeaders): DeleteCondit
   if (ifMatch === undefined && size === undefined && modified === undefined) return undefined
   if (size !== undefined && !/^\d{1,15}$/.test(size)) throw invalid('x-amz-if-match-size', size)
   const modifiedMs = modified === undefined ? undefined : Date.parse(modified)
-  if (modifiedMs !== undefined && Number.isNaN(modifiedMs)) throw invalid('x-amz-if-match-last-modified-time', modified!)
+  if (modifiedMs !== undefined && Number.isNaN(modifiedMs))
+    throw invalid('x-amz-if-match-last-modified-time', modified!)
   return {
     ifMatch: ifMatch === undefined ? undefined : unquoteEtag(ifMatch),
     ifMatchSize: size === undefined ? undefined : Number(size),

@@ -8,7 +8,8 @@ export const s3Config = Type.Object({
   }),
   keyNormalization: Type.Union([Type.Literal('nfc'), Type.Literal('none')], {
     default: 'nfc',
-    description: 'Unicode normalization of object keys: `nfc`, or `none` to keep the bytes that clients send, as AWS does.',
+    description:
+      'Unicode normalization of object keys: `nfc`, or `none` to keep the bytes that clients send, as AWS does.',
     variable: 'SVC_KEY_NORMALIZATION',
   }),
   serverUrl: Type.String({

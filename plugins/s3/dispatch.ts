@@ -35,7 +35,9 @@ export function createDispatchTable(operations: readonly Contribution<S3Operatio
     const constraints = `${method} ${level} ?${[...query].sort().join('&')} ${header?.toLowerCase() ?? ''}`
     const owner = owners.get(constraints)
     if (owner !== undefined) {
-      throw new Error(`${operation.name} of the plugin "${plugin}" has the same constraints as ${owner}: ${constraints}`)
+      throw new Error(
+        `${operation.name} of the plugin "${plugin}" has the same constraints as ${owner}: ${constraints}`,
+      )
     }
     owners.set(constraints, `${operation.name} of the plugin "${plugin}"`)
     const row: Row = {
@@ -79,9 +81,7 @@ export function createDispatchTable(operations: readonly Contribution<S3Operatio
 
 /** A value narrows more than a name; a header breaks the tie between operations on the same parameters. */
 function weight(row: Row): number {
-  return (
-    row.query.length * 4 + row.query.filter(item => item.value !== undefined).length * 2 + (row.header ? 1 : 0)
-  )
+  return row.query.length * 4 + row.query.filter(item => item.value !== undefined).length * 2 + (row.header ? 1 : 0)
 }
 
 function matches(row: Row, query: ReadonlyMap<string, string>, headers: IncomingHttpHeaders): boolean {

@@ -25,6 +25,9 @@ export const s3Errors = defineErrors({
   MetadataTooLarge: { status: 400, title: 'Your metadata headers exceed the maximum allowed metadata size.' },
   MissingContentLength: { status: 411, title: 'You must provide the Content-Length HTTP header.' },
   MissingRequestBodyError: { status: 400, title: 'Request body is empty.' },
-  NotImplemented: { status: 501, title: 'A header or query you provided implies functionality that is not implemented.' },
+  NotImplemented: {
+    status: 501,
+    title: 'A header or query you provided implies functionality that is not implemented.',
+  },
   ServiceUnavailable: { status: 503, title: 'The service is temporarily unavailable. Please retry.' },
 })

@@ -161,7 +161,8 @@ function takes(operation: S3Operation, parameter: string): boolean {
   const selecting = operation.match.query
   if (selecting === undefined) return false
   for (const constraint of selecting) {
-    if (constraint === parameter || (constraint.startsWith(parameter) && constraint[parameter.length] === '=')) return true
+    if (constraint === parameter || (constraint.startsWith(parameter) && constraint[parameter.length] === '='))
+      return true
   }
   return false
 }
@@ -260,10 +261,7 @@ const signing = new Set([
 ])
 
 /** SDKs that presign put `x-amz-…` headers into the query; they mean the same there. A real header wins. */
-function withQueryHeaders(
-  headers: IncomingHttpHeaders,
-  query: ReadonlyMap<string, string>,
-): IncomingHttpHeaders {
+function withQueryHeaders(headers: IncomingHttpHeaders, query: ReadonlyMap<string, string>): IncomingHttpHeaders {
   let merged: IncomingHttpHeaders | undefined
   for (const [parameter, value] of query) {
     if (parameter.length < 6) continue

@@ -1,9 +1,9 @@
 import { definePlugin } from 'svc/kernel'
+import type { RawHandler } from 'svc/plugins/http/api'
 import { s3Config } from './config.ts'
 import { createDispatchTable } from './dispatch.ts'
 import { createS3Handler } from './handler.ts'
 import { keyNormalizer } from './target.ts'
-import type { RawHandler } from 'svc/plugins/http/api'
 
 export default definePlugin({
   name: 's3',

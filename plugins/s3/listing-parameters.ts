@@ -29,7 +29,9 @@ export function requireEncodingType(text: string | undefined): 'url' | undefined
 /** A key or prefix as `encoding-type=url` wants it: slashes stay, everything else but unreserved characters is escaped. */
 export function listingText(text: string, encoding: 'url' | undefined): string {
   if (encoding === undefined) return text
-  return encodeURIComponent(text).replaceAll('%2F', '/').replace(/[!'()*]/g, escapeCharacter)
+  return encodeURIComponent(text)
+    .replaceAll('%2F', '/')
+    .replace(/[!'()*]/g, escapeCharacter)
 }
 
 function escapeCharacter(character: string): string {

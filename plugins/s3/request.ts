@@ -11,7 +11,7 @@ import type { Level, S3Request, S3RequestRecord, XmlNode } from './api.ts'
 import { noBody, RequestBody } from './body.ts'
 import { readClaims } from './claims.ts'
 import type { DispatchTable } from './dispatch.ts'
-import { type Target, type TargetOptions } from './target.ts'
+import type { Target, TargetOptions } from './target.ts'
 
 /** What every request of the server shares. */
 export interface S3Environment {

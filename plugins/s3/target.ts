@@ -134,9 +134,9 @@ export function requireKeyLength(key: string): void {
   }
 }
 
-const ascii = /^[\u0000-\u007f]*$/
+const beyondAscii = /[\u0080-\uffff]/
 
 /** The function that SVC_KEY_NORMALIZATION stands for. */
 export function keyNormalizer(form: 'nfc' | 'none'): (key: string) => string {
-  return form === 'none' ? key => key : key => (ascii.test(key) ? key : key.normalize('NFC'))
+  return form === 'none' ? key => key : key => (beyondAscii.test(key) ? key.normalize('NFC') : key)
 }

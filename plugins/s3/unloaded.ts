@@ -20,11 +20,7 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
     'analytics',
     'GET=ListBucketAnalyticsConfigurations PUT=PutBucketAnalyticsConfiguration DELETE=DeleteBucketAnalyticsConfiguration',
   ],
-  [
-    'annotation',
-    'annotations',
-    '| GET=GetObjectAnnotation PUT=PutObjectAnnotation DELETE=DeleteObjectAnnotation',
-  ],
+  ['annotation', 'annotations', '| GET=GetObjectAnnotation PUT=PutObjectAnnotation DELETE=DeleteObjectAnnotation'],
   ['annotations', 'annotations', '| GET=ListObjectAnnotations'],
   ['append', 'append', '| PUT=AppendObject POST=AppendObject'],
   ['attributes', 'object-operations', '| GET=GetObjectAttributes'],
@@ -54,11 +50,7 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
   ],
   ['location', 'bucket-operations', 'GET=GetBucketLocation'],
   ['logging', 'access-log', 'GET=GetBucketLogging PUT=PutBucketLogging'],
-  [
-    'metadataAnnotationTable',
-    'metadata-tables',
-    'PUT=UpdateBucketMetadataAnnotationTableConfiguration',
-  ],
+  ['metadataAnnotationTable', 'metadata-tables', 'PUT=UpdateBucketMetadataAnnotationTableConfiguration'],
   [
     'metadataConfiguration',
     'metadata-tables',
@@ -76,16 +68,8 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
     'bucket-metrics',
     'GET=ListBucketMetricsConfigurations PUT=PutBucketMetricsConfiguration DELETE=DeleteBucketMetricsConfiguration',
   ],
-  [
-    'notification',
-    'notify',
-    'GET=GetBucketNotificationConfiguration PUT=PutBucketNotificationConfiguration',
-  ],
-  [
-    'object-lock',
-    'object-lock',
-    'GET=GetObjectLockConfiguration PUT=PutObjectLockConfiguration',
-  ],
+  ['notification', 'notify', 'GET=GetBucketNotificationConfiguration PUT=PutBucketNotificationConfiguration'],
+  ['object-lock', 'object-lock', 'GET=GetObjectLockConfiguration PUT=PutObjectLockConfiguration'],
   [
     'ownershipControls',
     'acl',

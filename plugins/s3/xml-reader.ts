@@ -105,5 +105,7 @@ function numericCharacter(name: string): string | undefined {
 }
 
 function malformed(detail: string) {
-  return s3Errors.MalformedXML(`The XML you provided was not well-formed or is not what this operation takes. ${detail}`)
+  return s3Errors.MalformedXML(
+    `The XML you provided was not well-formed or is not what this operation takes. ${detail}`,
+  )
 }

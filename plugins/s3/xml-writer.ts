@@ -40,8 +40,9 @@ function isList(value: object): value is readonly XmlValue[] {
   return Array.isArray(value)
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: object keys may hold them
 const special = /[&<>"\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]/
-const specials = /[&<>"\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]/g
+const specials = new RegExp(special, 'g')
 
 /** Tab and line feed stay as they are; a parser would change a bare carriage return, so that one is a reference too. */
 export function escapeXml(text: string): string {

@@ -1,9 +1,9 @@
 import { type ObjectAttributes, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
 import {
+  type CopySource,
   checkBucketOwner,
   checkCopyConditions,
   checksumFields,
-  type CopySource,
   defineS3Operation,
   isoTime,
   quoteEtag,
@@ -85,7 +85,9 @@ export default defineS3Operation<'objects' | 'checksums'>({
 function refuseDeleteMarker({ key, versionId }: CopySource, source: ObjectVersion): void {
   if (!source.isDeleteMarker) return
   if (versionId === undefined) throw objectErrors.NoSuchKey(undefined, { extra: { Key: key } })
-  throw objectErrors.InvalidRequest('The source of a copy request may not specifically refer to a delete marker by version id.')
+  throw objectErrors.InvalidRequest(
+    'The source of a copy request may not specifically refer to a delete marker by version id.',
+  )
 }
 
 /** The directives decide what comes from the source; storage class and redirect always come with the request. */
@@ -99,9 +101,7 @@ function copyAttributes(
   const { websiteRedirectLocation } = given.system
   const kept = { ...source.system, websiteRedirectLocation }
   const isChanged =
-    metadata === 'REPLACE' ||
-    headers['x-amz-storage-class'] !== undefined ||
-    websiteRedirectLocation !== undefined
+    metadata === 'REPLACE' || headers['x-amz-storage-class'] !== undefined || websiteRedirectLocation !== undefined
   return {
     attributes: {
       system: metadata === 'REPLACE' ? given.system : kept,

@@ -25,7 +25,8 @@ export default defineS3Operation<'objects'>({
       xml: {
         ETag: wanted.has('ETag') ? version.etag : undefined,
         Checksum: wanted.has('Checksum') && version.checksum ? checksumFields(version.checksum) : undefined,
-        ObjectParts: wanted.has('ObjectParts') && version.parts.length > 0 ? describeParts(request, version) : undefined,
+        ObjectParts:
+          wanted.has('ObjectParts') && version.parts.length > 0 ? describeParts(request, version) : undefined,
         StorageClass: wanted.has('StorageClass') ? version.storageClass : undefined,
         ObjectSize: wanted.has('ObjectSize') ? version.sizeBytes : undefined,
       },

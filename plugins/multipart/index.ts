@@ -1,0 +1,29 @@
+import { definePlugin } from 'svc/kernel'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
+import abortMultipartUpload from './s3/abort-multipart-upload.ts'
+import completeMultipartUpload from './s3/complete-multipart-upload.ts'
+import createMultipartUpload from './s3/create-multipart-upload.ts'
+import listMultipartUploads from './s3/list-multipart-uploads.ts'
+import listParts from './s3/list-parts.ts'
+import uploadPart from './s3/upload-part.ts'
+import uploadPartCopy from './s3/upload-part-copy.ts'
+
+const operations = [
+  abortMultipartUpload,
+  completeMultipartUpload,
+  createMultipartUpload,
+  listMultipartUploads,
+  listParts,
+  uploadPart,
+  uploadPartCopy,
+]
+
+export default definePlugin({
+  name: 'multipart',
+  requires: ['objects', 'checksums', 'iam'],
+  config: Type.Object({}),
+  setup({ services, contribute }) {
+    for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
+  },
+})

@@ -1,0 +1,70 @@
+/**
+ * Which checksum an upload has, and what that means for its parts. An upload that was begun without one gets CRC64NVME over
+ * the whole object, as on AWS; its parts may then come with any algorithm: what the client claims is verified here, and what
+ * is kept is the upload's own.
+ */
+import type { ChecksumAlgorithm, ChecksumsService, ChecksumType } from 'svc/plugins/checksums/api'
+import { type Body, objectErrors, type Upload } from 'svc/plugins/objects/api'
+import { requireChecksumAlgorithm, type S3Request } from 'svc/plugins/s3/api'
+
+const byDefault = { algorithm: 'CRC64NVME', type: 'FULL_OBJECT' } as const
+
+export interface UploadChecksum {
+  readonly algorithm: ChecksumAlgorithm
+  readonly type: ChecksumType
+}
+
+/** From the headers of CreateMultipartUpload. Throws InvalidRequest for pairs that S3 does not have. */
+export function readUploadChecksum({ headers }: S3Request, checksums: ChecksumsService): UploadChecksum {
+  const algorithm = requireChecksumAlgorithm(headers['x-amz-checksum-algorithm'], checksums)
+  const type = readChecksumType(headers['x-amz-checksum-type'] as string | undefined)
+  if (algorithm === undefined) {
+    if (type === undefined) return byDefault
+    throw objectErrors.InvalidRequest(
+      'The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header.',
+    )
+  }
+  const allowed = checksums.types(algorithm)
+  if (type === undefined) return { algorithm, type: allowed.includes('COMPOSITE') ? 'COMPOSITE' : 'FULL_OBJECT' }
+  if (!allowed.includes(type)) {
+    throw objectErrors.InvalidRequest(
+      `The ${type} checksum type cannot be used with the ${algorithm.toLowerCase()} checksum algorithm.`,
+    )
+  }
+  return { algorithm, type }
+}
+
+export function readChecksumType(text: string | undefined): ChecksumType | undefined {
+  if (text === undefined || text === 'COMPOSITE' || text === 'FULL_OBJECT') return text
+  throw objectErrors.InvalidRequest('Value for x-amz-checksum-type header is invalid.')
+}
+
+/** Throws InvalidRequest when a part announces an algorithm that its upload cannot take. */
+export function requirePartAlgorithm(upload: Upload, announced: ChecksumAlgorithm | undefined): void {
+  const { checksumAlgorithm: expected } = upload
+  if (announced === undefined || announced === expected || expected === byDefault.algorithm) return
+  throw objectErrors.InvalidRequest(
+    `Checksum Type mismatch occurred, expected checksum Type: ${(expected ?? 'null').toLowerCase()}, ` +
+      `actual checksum Type: ${announced.toLowerCase()}`,
+  )
+}
+
+/** A payload whose claimed checksum is of another algorithm than the upload's: verified on the way, then claimed no more. */
+export function verifyingBody(body: Body, algorithm: ChecksumAlgorithm, checksums: ChecksumsService): Body {
+  return {
+    sizeBytes: body.sizeBytes,
+    claims: () => ({ md5: body.claims().md5, checksum: undefined }),
+    async consume(sink) {
+      const running = checksums.create(algorithm)
+      await body.consume(chunk => {
+        running.update(chunk)
+        return sink(chunk)
+      })
+      const computed = running.digest()
+      const claimed = body.claims().checksum
+      if (claimed !== undefined && !claimed.value.equals(computed)) {
+        throw objectErrors.BadDigest(`The ${algorithm} you specified did not match the calculated checksum.`)
+      }
+    },
+  }
+}

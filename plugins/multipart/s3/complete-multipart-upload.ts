@@ -1,0 +1,131 @@
+import { isCatalogError } from 'svc/kernel'
+import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
+import { type CompleteRequest, type ObjectsService, objectErrors } from 'svc/plugins/objects/api'
+import {
+  checksumFields,
+  childrenNamed,
+  childText,
+  defineS3Operation,
+  quoteEtag,
+  readWriteConditions,
+  type S3Request,
+  s3Errors,
+  unquoteEtag,
+  type XmlNode,
+} from 'svc/plugins/s3/api'
+import { readChecksumType } from '../part-checksums.ts'
+
+const partsMax = 10_000
+
+export default defineS3Operation<'objects' | 'checksums'>({
+  name: 'CompleteMultipartUpload',
+  summary: 'Makes an object of the parts of an upload.',
+  match: { method: 'POST', level: 'object', query: ['uploadId'] },
+  action: 's3:PutObject',
+  // 10 000 parts with their checksums.
+  body: { kind: 'xml', root: 'CompleteMultipartUpload', maxBytes: 4 * 1024 * 1024 },
+  reply: { kind: 'xml', root: 'CompleteMultipartUploadResult' },
+  isSlow: true,
+  errors: [
+    'BadDigest',
+    'EntityTooLarge',
+    'EntityTooSmall',
+    'InvalidPart',
+    'InvalidPartOrder',
+    'InvalidRequest',
+    'MalformedXML',
+    'NoSuchBucket',
+    'NoSuchKey',
+    'NoSuchUpload',
+    'PreconditionFailed',
+  ],
+  async handle(request, { objects, checksums }) {
+    const { bucket, key, query, headers, xml, secure, host } = request
+    const uploadId = query.get('uploadId')!
+    const algorithm = await uploadAlgorithm(request, objects)
+    const completed = await objects.completeUpload({
+      bucket,
+      key,
+      uploadId,
+      parts: readParts(xml!, checksums, algorithm),
+      checksum: readObjectChecksum(request, checksums),
+      checksumType: readChecksumType(headers['x-amz-checksum-type'] as string | undefined),
+      sizeBytes: readObjectSize(headers['x-amz-mp-object-size'] as string | undefined),
+      conditions: readWriteConditions(headers),
+    })
+    return {
+      headers: { 'x-amz-version-id': completed.versionId },
+      xml: {
+        Location: `${secure ? 'https' : 'http'}://${host}/${bucket}/${encodeURIComponent(key).replaceAll('%2F', '/')}`,
+        Bucket: bucket,
+        Key: key,
+        ETag: quoteEtag(completed.etag),
+        ...checksumFields(completed.checksum),
+      },
+    }
+  },
+})
+
+type ListedPart = CompleteRequest['parts'][number]
+
+/** Undefined also when the upload is gone: whether this is a repeated completion is found out by `completeUpload`. */
+async function uploadAlgorithm(
+  { bucket, key, query }: S3Request,
+  objects: ObjectsService,
+): Promise<ChecksumAlgorithm | undefined> {
+  try {
+    return (await objects.getUpload(bucket, key, query.get('uploadId')!)).checksumAlgorithm
+  } catch (error) {
+    if (isCatalogError(error) && error.code === 'NoSuchUpload') return undefined
+    throw error
+  }
+}
+
+function readParts(
+  xml: XmlNode,
+  checksums: ChecksumsService,
+  algorithm: ChecksumAlgorithm | undefined,
+): readonly ListedPart[] {
+  const nodes = childrenNamed(xml, 'Part')
+  if (nodes.length === 0 || nodes.length > partsMax) {
+    throw s3Errors.MalformedXML(`An upload is completed from between 1 and ${partsMax} parts.`)
+  }
+  return nodes.map(node => {
+    const number = childText(node, 'PartNumber')?.trim() ?? ''
+    const etag = childText(node, 'ETag')
+    if (!/^\d{1,9}$/.test(number) || etag === undefined) {
+      throw s3Errors.MalformedXML('Each part needs a PartNumber and an ETag.')
+    }
+    const checksum = readPartChecksum(node, checksums)
+    // A part that came with another algorithm than its upload's was verified when it came, and only the upload's is kept.
+    const isKept = checksum !== undefined && (algorithm !== 'CRC64NVME' || checksum.algorithm === algorithm)
+    return { partNumber: Number(number), etag: unquoteEtag(etag), checksum: isKept ? checksum : undefined }
+  })
+}
+
+function readPartChecksum(node: XmlNode, checksums: ChecksumsService): ListedPart['checksum'] {
+  let found: ListedPart['checksum']
+  for (const algorithm of checksums.algorithms) {
+    const value = childText(node, `Checksum${algorithm}`)?.trim()
+    if (value === undefined || value === '') continue
+    if (found !== undefined) throw s3Errors.MalformedXML('A part has one checksum.')
+    found = { algorithm, value }
+  }
+  return found
+}
+
+function readObjectChecksum({ headers }: S3Request, checksums: ChecksumsService): CompleteRequest['checksum'] {
+  for (const algorithm of checksums.algorithms) {
+    const value = headers[checksums.header(algorithm)] as string | undefined
+    if (value !== undefined) return { algorithm, value: value.trim() }
+  }
+  return undefined
+}
+
+function readObjectSize(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw objectErrors.InvalidArgument('The value of x-amz-mp-object-size is not a size.', {
+    extra: { ArgumentName: 'x-amz-mp-object-size', ArgumentValue: text },
+  })
+}

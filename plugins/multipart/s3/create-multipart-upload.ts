@@ -1,0 +1,27 @@
+import { defineS3Operation, readAttributes } from 'svc/plugins/s3/api'
+import { readUploadChecksum } from '../part-checksums.ts'
+
+export default defineS3Operation<'objects' | 'checksums'>({
+  name: 'CreateMultipartUpload',
+  summary: 'Begins an upload in parts.',
+  match: { method: 'POST', level: 'object', query: ['uploads'] },
+  action: 's3:PutObject',
+  body: { kind: 'none' },
+  reply: { kind: 'xml', root: 'InitiateMultipartUploadResult' },
+  errors: ['InvalidRequest', 'InvalidStorageClass', 'KeyTooLongError', 'MetadataTooLarge', 'NoSuchBucket'],
+  async handle(request, { objects, checksums }) {
+    const { bucket, key, headers } = request
+    const { algorithm, type } = readUploadChecksum(request, checksums)
+    const { uploadId } = await objects.createUpload({
+      bucket,
+      key,
+      attributes: readAttributes(headers),
+      checksumAlgorithm: algorithm,
+      checksumType: type,
+    })
+    return {
+      headers: { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': type },
+      xml: { Bucket: bucket, Key: key, UploadId: uploadId },
+    }
+  },
+})

@@ -1,0 +1,42 @@
+import { defineS3Operation, isoTime, quoteEtag, readListSize } from 'svc/plugins/s3/api'
+import { readPartMarker } from '../parameters.ts'
+
+export default defineS3Operation<'objects' | 'iam'>({
+  name: 'ListParts',
+  summary: 'Lists the parts that an upload has so far, by number.',
+  match: { method: 'GET', level: 'object', query: ['uploadId'] },
+  action: 's3:ListMultipartUploadParts',
+  body: { kind: 'none' },
+  reply: { kind: 'xml', root: 'ListPartsResult' },
+  errors: ['InvalidArgument', 'NoSuchBucket', 'NoSuchUpload'],
+  async handle({ bucket, key, query }, { objects, iam }) {
+    const marker = readPartMarker(query.get('part-number-marker'))
+    const maxParts = readListSize(query.get('max-parts'), 'max-parts')
+    const upload = await objects.getUpload(bucket, key, query.get('uploadId')!)
+    const { parts, isTruncated } = await objects.listParts(upload, marker, maxParts)
+    const owner = { ID: iam.owner.ownerId, DisplayName: iam.owner.displayName }
+    return {
+      xml: {
+        Bucket: bucket,
+        Key: key,
+        UploadId: upload.uploadId,
+        Initiator: owner,
+        Owner: owner,
+        StorageClass: upload.attributes.storageClass,
+        PartNumberMarker: marker,
+        NextPartNumberMarker: parts.at(-1)?.partNumber ?? marker,
+        MaxParts: maxParts,
+        IsTruncated: isTruncated,
+        ChecksumAlgorithm: upload.checksumAlgorithm,
+        ChecksumType: upload.checksumType,
+        Part: parts.map(({ partNumber, modifiedMs, etag, sizeBytes, checksum }) => ({
+          PartNumber: partNumber,
+          LastModified: isoTime(modifiedMs),
+          ETag: quoteEtag(etag),
+          Size: sizeBytes,
+          ...(checksum === undefined ? undefined : { [`Checksum${checksum.algorithm}`]: checksum.value }),
+        })),
+      },
+    }
+  },
+})

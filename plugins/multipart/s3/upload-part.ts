@@ -1,0 +1,46 @@
+import { checksumHeaders, defineS3Operation, quoteEtag } from 'svc/plugins/s3/api'
+import { readPartNumber } from '../parameters.ts'
+import { requirePartAlgorithm, verifyingBody } from '../part-checksums.ts'
+
+export default defineS3Operation<'objects' | 'checksums'>({
+  name: 'UploadPart',
+  summary: 'Stores a part of an upload; a part that was there under the same number is replaced.',
+  match: { method: 'PUT', level: 'object', query: ['partNumber', 'uploadId'] },
+  action: 's3:PutObject',
+  body: { kind: 'stream' },
+  reply: { kind: 'empty', status: 200 },
+  errors: [
+    'BadDigest',
+    'EntityTooLarge',
+    'IncompleteBody',
+    'InvalidArgument',
+    'InvalidDigest',
+    'InvalidRequest',
+    'MissingContentLength',
+    'NoSuchBucket',
+    'NoSuchUpload',
+  ],
+  async handle(request, { objects, checksums }) {
+    const { bucket, key, query, body, checksumAlgorithm } = request
+    const partNumber = readPartNumber(request)
+    const upload = await objects.getUpload(bucket, key, query.get('uploadId')!)
+    requirePartAlgorithm(upload, checksumAlgorithm)
+    const isOther = checksumAlgorithm !== undefined && checksumAlgorithm !== upload.checksumAlgorithm
+    const part = await objects.putPart(
+      upload,
+      partNumber,
+      isOther ? verifyingBody(body, checksumAlgorithm, checksums) : body,
+    )
+    const claimed = isOther ? body.claims().checksum : undefined
+    const answered =
+      claimed === undefined
+        ? part.checksum
+        : { algorithm: claimed.algorithm, type: 'FULL_OBJECT' as const, value: claimed.value.toString('base64') }
+    return { headers: { ETag: quoteEtag(part.etag), ...withoutType(checksumHeaders(answered)) } }
+  },
+})
+
+/** A part has no checksum type of its own. */
+function withoutType({ 'x-amz-checksum-type': _, ...headers }: Record<string, string>): Record<string, string> {
+  return headers
+}
