@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Body, ObjectData, ObjectsService } from '../api.ts'
+import type { Body, ObjectData, ObjectsService, Upload } from '../api.ts'
 import { owner, startObjects } from './start.ts'
 
 const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
@@ -408,7 +408,7 @@ t.test('checksums of parts become those of the object, composite or whole', asyn
 t.test('uploads are listed by key and then by their beginning', async t => {
   const bucket = await newBucket()
   const keys = ['b', 'a', 'a', 'dir/x', 'dir/y']
-  const started = []
+  const started: Upload[] = []
   for (const key of keys) {
     started.push(
       await objects.createUpload({ bucket, key, attributes, checksumAlgorithm: undefined, checksumType: undefined }),
