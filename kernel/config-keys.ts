@@ -12,9 +12,8 @@
  *   check            (value) => a sentence without subject ("must be an absolute path"), or undefined when it is fine.
  */
 import type { TSchema } from 'typebox'
-import { Errors } from 'typebox/value'
 import type { AnyPlugin } from './plugin.ts'
-import { formatDuration, formatSize, parseDuration, parseSize } from './units.ts'
+import { formatDuration, formatSize } from './units.ts'
 
 export type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'list' | 'size' | 'duration' | 'choice' | 'json'
 
@@ -51,7 +50,8 @@ export interface ConfigurationRow {
   readonly environmentOnly: boolean
 }
 
-interface Extensions {
+/** What a key's schema may say; see above. */
+export interface KeySchema {
   readonly type?: string
   readonly anyOf?: readonly { readonly const?: unknown }[]
   readonly enum?: readonly unknown[]
@@ -92,7 +92,7 @@ export function configurationKeys(plugins: readonly Pick<AnyPlugin, 'name' | 'co
 /** The data of the configuration reference, in the order of plugins and of their schemas. */
 export function describeConfiguration(plugins: readonly Pick<AnyPlugin, 'name' | 'config'>[]): ConfigurationRow[] {
   return configurationKeys(plugins).map(key => {
-    const schema = key.schema as Extensions
+    const schema = key.schema as KeySchema
     return {
       plugin: key.plugin,
       variable: key.secret ? `${key.variable}(_FILE)` : key.variable,
@@ -118,30 +118,31 @@ function writeValue(key: ConfigurationKey, value: unknown): string | undefined {
 }
 
 function keyOf(plugin: string, property: string, schema: TSchema, listed: boolean): ConfigurationKey {
-  const extensions = schema as Extensions
+  const facts = schema as KeySchema
   const words = property.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
-  const variable = extensions.variable ?? `SVC_${plugin}-${words}`.replaceAll('-', '_').toUpperCase()
-  const flag = extensions.flag ?? variable.slice('SVC_'.length).replaceAll('_', '-').toLowerCase()
-  const secret = extensions.secret === true
-  const environmentOnly = extensions.environmentOnly === true
+  const variable = facts.variable ?? `SVC_${plugin}-${words}`.replaceAll('-', '_').toUpperCase()
+  const flag = facts.flag ?? variable.slice('SVC_'.length).replaceAll('_', '-').toLowerCase()
+  const secret = facts.secret === true
+  const environmentOnly = facts.environmentOnly === true
   const camelCase = flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
-  const fileKey = extensions.variable === undefined ? `${plugin}.${property}` : camelCase
+  const fileKey = facts.variable === undefined ? `${plugin}.${property}` : camelCase
   return {
     plugin,
     property,
     variable,
     flag: secret || environmentOnly ? undefined : flag,
-    fileKey: secret || environmentOnly || extensions.inFile === false ? undefined : fileKey,
-    type: typeOf(extensions),
+    fileKey: secret || environmentOnly || facts.inFile === false ? undefined : fileKey,
+    type: typeOf(facts),
     schema,
-    required: listed && extensions.default === undefined,
+    required: listed && facts.default === undefined,
     secret,
     environmentOnly,
-    positional: extensions.positional === true,
+    positional: facts.positional === true,
   }
 }
 
-function typeOf(schema: Extensions): KeyType {
+/** The kind of value that a schema describes. */
+export function typeOf(schema: KeySchema): KeyType {
   if (choices(schema).length > 0) return 'choice'
   if (schema.format === 'size' || schema.format === 'duration') return schema.format
   if (schema.type === 'array') return 'list'
@@ -149,67 +150,8 @@ function typeOf(schema: Extensions): KeyType {
   return schema.type === 'string' ? 'string' : 'json'
 }
 
-function choices(schema: Extensions): readonly string[] {
-  const values = schema.enum ?? schema.anyOf?.map(branch => branch.const) ?? []
+/** The allowed texts of an enumeration; empty for any other schema. */
+export function choices(schema: KeySchema | undefined): readonly string[] {
+  const values = schema?.enum ?? schema?.anyOf?.map(branch => branch.const) ?? []
   return values.every(value => typeof value === 'string') ? (values as string[]) : []
-}
-
-/** The value that a text stands for. Throws RangeError with a sentence without subject. */
-export function parseText(key: ConfigurationKey, text: string): unknown {
-  return parseAs(key.schema as Extensions, text, key.positional ? /\s+/ : /\s*,\s*/)
-}
-
-function parseAs(schema: Extensions, text: string, separator: RegExp): unknown {
-  switch (typeOf(schema)) {
-    case 'size':
-      return parseSize(text)
-    case 'duration':
-      return parseDuration(text)
-    case 'boolean':
-      if (text !== 'true' && text !== 'false') throw new RangeError('must be true or false')
-      return text === 'true'
-    case 'integer':
-      if (!/^-?\d{1,15}$/.test(text)) throw new RangeError('must be an integer')
-      return Number(text)
-    case 'number':
-      if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw new RangeError('must be a decimal number')
-      return Number(text)
-    case 'list': {
-      const entries = text.trim().split(separator)
-      return entries
-        .filter(entry => entry !== '')
-        .map(entry => parseAs((schema.items ?? {}) as Extensions, entry, separator))
-    }
-    case 'json':
-      try {
-        return JSON.parse(text)
-      } catch {
-        throw new RangeError('must be JSON')
-      }
-    default:
-      return text
-  }
-}
-
-/** What a value that is no text (from the file, or a default) stands for: sizes and durations may be written as text. */
-export function convertValue(key: ConfigurationKey, value: unknown): unknown {
-  if (typeof value === 'string' && (key.type === 'size' || key.type === 'duration')) return parseText(key, value)
-  return value
-}
-
-/** What is wrong with a value, as sentences without subject that never repeat a secret. */
-export function checkValue(key: ConfigurationKey, value: unknown): readonly string[] {
-  const schema = key.schema as Extensions
-  const shown = key.secret || typeof value === 'object' ? '' : `, not ${JSON.stringify(value)}`
-  if (key.type === 'choice') {
-    const allowed = choices(schema)
-    return allowed.includes(value as string) ? [] : [`must be one of ${allowed.join(', ')}${shown}`]
-  }
-  const errors = Errors(key.schema, value).map(error => {
-    const place = error.instancePath === '' ? '' : `entry ${error.instancePath.slice(1)} `
-    return `${place}${error.message}${shown}`
-  })
-  if (errors.length > 0) return [...new Set(errors)]
-  const problem = schema.check?.(value)
-  return problem === undefined ? [] : [problem]
 }

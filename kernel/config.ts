@@ -4,13 +4,14 @@
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type ConfigurationKey, checkValue, configurationKeys, convertValue, parseText } from './config-keys.ts'
+import { type ConfigurationKey, configurationKeys } from './config-keys.ts'
+import { checkValue, convertValue, parseText } from './config-values.ts'
 import type { AnyPlugin } from './plugin.ts'
 
 export interface ConfigurationProblem {
-  /** The name as the operator wrote it, or would write it: `--address`, `SVC_ADDRESS`, `address`. */
+  /** The name as the operator wrote it, or would write it: `--address`, `SVC_ADDRESS`, `address`; or the plugin's. */
   readonly key: string
-  /** `flag`, `environment`, the path of the file, `default`, or `missing`. */
+  /** `flag`, `environment`, the path of the file, `given`, `missing`, or `across keys`. */
   readonly source: string
   readonly message: string
   /** The plugin whose key it is; undefined for names that nobody knows. */
@@ -30,6 +31,7 @@ export class ConfigurationError extends Error {
 }
 
 export function formatProblem({ key, source, message }: ConfigurationProblem): string {
+  if (source === 'across keys') return `${key}: ${message}`
   return source === 'missing' ? `${key} ${message}` : `${key} (${source}) ${message}`
 }
 
@@ -113,7 +115,7 @@ export function resolveConfiguration(
     if (broken.has(plugin.name)) continue
     // Checks across keys see only values that hold by themselves.
     for (const message of plugin.validate?.(sections[plugin.name]) ?? []) {
-      report(plugin.name, 'configuration', message, plugin.name)
+      report(plugin.name, 'across keys', message, plugin.name)
     }
   }
   for (const name of failed()) if (name !== undefined) delete sections[name]

@@ -1,5 +1,7 @@
 /** The public surface of the kernel: what `svc/kernel` means. Re-exports only. */
+export { type ConfigurationRow, describeConfiguration } from './config-keys.ts'
 export * from './errors.ts'
+export * from './hooks.ts'
 export type * from './kernel-service.ts'
 export type { Logger } from './log.ts'
 export * from './plugin.ts'

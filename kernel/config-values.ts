@@ -1,0 +1,66 @@
+/** Values of configuration keys: from text, from JSON, and whether they hold. */
+import { Errors } from 'typebox/value'
+import { type ConfigurationKey, choices, type KeySchema, typeOf } from './config-keys.ts'
+import { parseDuration, parseSize } from './units.ts'
+
+/** The value that a text stands for. Throws RangeError with a sentence without subject. */
+export function parseText(key: ConfigurationKey, text: string): unknown {
+  return parseAs(key.schema as KeySchema, text, key.positional ? /\s+/ : /\s*,\s*/)
+}
+
+function parseAs(schema: KeySchema, text: string, separator: RegExp): unknown {
+  switch (typeOf(schema)) {
+    case 'size':
+      return parseSize(text)
+    case 'duration':
+      return parseDuration(text)
+    case 'boolean':
+      if (text !== 'true' && text !== 'false') throw new RangeError('must be true or false')
+      return text === 'true'
+    case 'integer':
+      if (!/^-?\d{1,15}$/.test(text)) throw new RangeError('must be an integer')
+      return Number(text)
+    case 'number':
+      if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw new RangeError('must be a decimal number')
+      return Number(text)
+    case 'list': {
+      const entries = text.trim().split(separator)
+      return entries
+        .filter(entry => entry !== '')
+        .map(entry => parseAs((schema.items ?? {}) as KeySchema, entry, separator))
+    }
+    case 'json':
+      try {
+        return JSON.parse(text)
+      } catch {
+        throw new RangeError('must be JSON')
+      }
+    default:
+      return text
+  }
+}
+
+/** What a value that is no text (from the file, or a default) stands for: sizes and durations may be written as text. */
+export function convertValue(key: ConfigurationKey, value: unknown): unknown {
+  if (typeof value === 'string' && (key.type === 'size' || key.type === 'duration')) return parseText(key, value)
+  return value
+}
+
+/** What is wrong with a value, as sentences without subject that never repeat a secret. */
+export function checkValue(key: ConfigurationKey, value: unknown): readonly string[] {
+  const schema = key.schema as KeySchema
+  const shown = key.secret || typeof value === 'object' ? '' : `, not ${JSON.stringify(value)}`
+  const allowed = choices(schema)
+  if (allowed.length > 0) {
+    return allowed.includes(value as string) ? [] : [`must be one of ${allowed.join(', ')}${shown}`]
+  }
+  const errors = Errors(key.schema, value).map(error => {
+    const place = error.instancePath === '' ? '' : `entry ${error.instancePath.slice(1)} `
+    // Of an entry that is none of several texts, TypeBox says only which ones it is not.
+    const listed = error.keyword === 'const' || error.keyword === 'anyOf' ? choices(schema.items as KeySchema) : []
+    return `${place}${listed.length > 0 ? `must be one of ${listed.join(', ')}` : error.message}${shown}`
+  })
+  if (errors.length > 0) return [...new Set(errors)]
+  const problem = schema.check?.(value)
+  return problem === undefined ? [] : [problem]
+}
