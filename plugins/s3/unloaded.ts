@@ -129,6 +129,20 @@ export function unloadedSubresource(level: Level, method: string, parameter: str
   return { operation: operations.get(method) ?? parameter, plugin: entry.plugin }
 }
 
+export interface UnloadedRow extends UnloadedOperation {
+  readonly level: Level
+  readonly method: string
+  readonly parameter: string
+}
+
+/** Everything of the table above, for the reference. Operations of loaded plugins are among them. */
+export function describeUnloaded(): readonly UnloadedRow[] {
+  return [...known].flatMap(([parameter, { plugin, bucket, object }]) => [
+    ...[...bucket].map(([method, operation]) => ({ level: 'bucket' as const, method, parameter, operation, plugin })),
+    ...[...object].map(([method, operation]) => ({ level: 'object' as const, method, parameter, operation, plugin })),
+  ])
+}
+
 /** Operations that have no parameter of their own, by `METHOD level`. */
 const plain: Readonly<Record<string, UnloadedOperation>> = {
   'POST service': { operation: 'AssumeRole', plugin: 'sts' },
