@@ -138,5 +138,9 @@ function sendProblem(
   detail: string,
 ): FastifyReply {
   const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail, code, requestId: request.id }
-  return reply.code(status).type('application/problem+json').send(JSON.stringify(problem))
+  // As bytes: to text Fastify would add a charset, which this media type does not have.
+  return reply
+    .code(status)
+    .header('content-type', 'application/problem+json')
+    .send(Buffer.from(JSON.stringify(problem)))
 }

@@ -11,6 +11,8 @@ export class Connection {
   readonly peerTrusted: boolean
   /** TLS as far as the connection itself goes: to us, or to the proxy in front by its PROXY header. */
   readonly secure: boolean
+  /** Heads that have been read. */
+  requests = 0
   /** Requests whose answer is not finished, and how many of them draining waits for. */
   inFlight = 0
   awaited = 0

@@ -164,6 +164,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     response.countedBy = connection
     response.awaited = !state.draining
     count(connection, response.awaited, 1)
+    connection.requests++
     connection.response = response
     if (http2 === undefined) {
       response.drainState = state

@@ -5,6 +5,7 @@
  * | The connection is … | then |
  * |---|---|
  * | between requests | it is closed (keep-alive has run out) |
+ * | in its first head | the client is told so and it is closed |
  * | sending, and the client does not read | it is destroyed after the send timeout |
  * | reading a body that somebody waits for | the client is told so and it is closed, after the body timeout |
  * | waiting for us | nothing: slow work is not the client's fault |
@@ -18,13 +19,15 @@ export interface IdleLimits {
   readonly sendTimeoutMs: number
 }
 
-/** `onSlowBody` answers and closes. The check runs every min(limits), so a limit may be passed by up to that much. */
-export function createIdleCheck(limits: IdleLimits, onSlowBody: (socket: Socket) => void): (socket: Socket) => void {
+/** `onSlowClient` answers and closes. The check runs every min(limits), so a limit may be passed by up to that much. */
+export function createIdleCheck(limits: IdleLimits, onSlowClient: (socket: Socket) => void): (socket: Socket) => void {
   const stepMs = Math.min(limits.bodyTimeoutMs, limits.sendTimeoutMs)
   return socket => {
     const connection = boundConnection(socket)
     if (connection === undefined || connection.inFlight === 0 || connection.ended) {
-      socket.destroy()
+      const inFirstHead = connection?.requests === 0 && socket.bytesRead > 0 && !connection.ended
+      if (inFirstHead) onSlowClient(socket)
+      else socket.destroy()
       return
     }
     const bytes = socket.bytesRead + socket.bytesWritten
@@ -33,7 +36,7 @@ export function createIdleCheck(limits: IdleLimits, onSlowBody: (socket: Socket)
     if (socket.writableLength > 0) {
       if (connection.idleMs >= limits.sendTimeoutMs) socket.destroy()
     } else if (waitsForBody(connection)) {
-      if (connection.idleMs >= limits.bodyTimeoutMs) onSlowBody(socket)
+      if (connection.idleMs >= limits.bodyTimeoutMs) onSlowClient(socket)
     } else {
       connection.idleMs = 0
     }

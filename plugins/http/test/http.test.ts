@@ -1,0 +1,401 @@
+/** The listeners over real sockets: heads, bodies, limits, slow clients, garbage, draining. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSeededRandom } from 'svc/testing'
+import t from 'tap'
+import { connectRaw, echo, startServer } from './server.ts'
+
+const get = (path: string, extra = ''): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${extra}\r\n`
+
+t.test('a request reaches the mount with its raw target, and every answer carries its id', async t => {
+  const server = await startServer()
+  const client = await connectRaw(server.s3Port)
+  await client.send(get('/b/a%2F..//%20?x=1&y', 'X-A: 1\r\nx-a: 2\r\n'))
+  const text = await client.until('&y')
+  const exchange = server.exchanges[0]
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+  t.match(text, /GET \/b\/a%2F\.\.\/\/%20\?x=1&y$/)
+  t.match(text, /\r\nServer: svc\r\n/)
+  t.match(text, new RegExp(`\r\nx-amz-request-id: ${exchange.requestId}\r\n`))
+  t.match(exchange.requestId, /^[0-9A-F]{16}$/)
+  t.equal(exchange.clientAddress, '127.0.0.1')
+  t.equal(exchange.host, 'a.test')
+  t.equal(exchange.secure, false)
+  t.equal(exchange.listener, 's3')
+  t.equal(exchange.request.headers['x-a'], '1, 2', 'equal headers are joined, as signatures want them')
+  await client.send(get('/again'))
+  await client.until('GET /again')
+  t.not(server.exchanges[1].requestId, exchange.requestId)
+  t.same(Object.keys(server.kernel.announcements).sort(), ['console', 's3'])
+  t.equal(server.kernel.announcements.s3, `127.0.0.1:${server.s3Port}`)
+  client.socket.destroy()
+  await server.stop()
+})
+
+t.test('headers set in any of the usual ways keep our two', async t => {
+  const server = await startServer({
+    mount({ request, response }) {
+      if (request.url === '/object') response.writeHead(201, { 'X-Way': 'object', 'Content-Length': 0 }).end()
+      else if (request.url === '/reason')
+        response.writeHead(202, 'Fine', { 'X-Way': 'reason', 'Content-Length': 0 }).end()
+      else if (request.url === '/set') {
+        response.setHeader('X-Way', 'set')
+        response.writeHead(203, ['X-More', '1', 'Content-Length', '0'])
+        response.end()
+      } else response.end('implicit')
+    },
+  })
+  for (const path of ['/object', '/reason', '/set', '/implicit']) {
+    const answer = await fetch(`http://127.0.0.1:${server.s3Port}${path}`)
+    await answer.text()
+    t.equal(answer.headers.get('server'), 'svc', path)
+    t.match(answer.headers.get('x-amz-request-id'), /^[0-9A-F]{16}$/, path)
+    if (path !== '/implicit') t.equal(answer.headers.get('x-way'), path.slice(1))
+    if (path === '/set') t.equal(answer.headers.get('x-more'), '1')
+    if (path === '/reason') t.equal(answer.statusText, 'Fine')
+  }
+  await server.stop()
+})
+
+t.test('paths under /svc/ belong to Fastify, on the console everything does', async t => {
+  const server = await startServer({
+    routes: {
+      listeners: ['s3', 'console'],
+      plugin(fastify, _options, done) {
+        fastify.get('/svc/who', { config: { operation: 'Who' } }, async request => ({
+          address: request.exchange.clientAddress,
+          id: request.id,
+        }))
+        fastify.get('/svc/broken', async () => {
+          throw new Error('the password is hunter2')
+        })
+        done()
+      },
+    },
+  })
+  for (const port of [server.s3Port, server.consolePort]) {
+    const answer = await fetch(`http://127.0.0.1:${port}/svc/who?token=1`, { headers: { authorization: 'Bearer x' } })
+    const body = (await answer.json()) as { address: string; id: string }
+    t.equal(body.address, '127.0.0.1')
+    t.equal(answer.headers.get('x-amz-request-id'), body.id)
+    const missing = await fetch(`http://127.0.0.1:${port}/svc/nothing`)
+    t.equal(missing.status, 404)
+    t.equal(missing.headers.get('content-type'), 'application/problem+json')
+    t.match(await missing.json(), { status: 404, code: 'not_found', requestId: /^[0-9A-F]{16}$/ })
+    const broken = await fetch(`http://127.0.0.1:${port}/svc/broken`)
+    t.equal(broken.status, 500)
+    t.notMatch(await broken.text(), /hunter2/)
+  }
+  t.equal(server.exchanges.length, 0, 'nothing of it passed the mount')
+  t.equal((await fetch(`http://127.0.0.1:${server.consolePort}/b/k`)).status, 404)
+  t.equal(await (await fetch(`http://127.0.0.1:${server.s3Port}/svc`)).text(), 'GET /svc')
+  const bad = await connectRaw(server.consolePort)
+  await bad.send(get('/%zz'))
+  t.match(await bad.until('}'), /^HTTP\/1\.1 400 .*application\/problem\+json/s)
+  bad.socket.destroy()
+  await delay(20)
+  t.match(server.records[0], {
+    operation: 'Who',
+    path: '/svc/who',
+    query: 'token=1',
+    presentsCredentials: true,
+    status: 200,
+    method: 'GET',
+    clientAddress: '127.0.0.1',
+  })
+  t.equal(server.records[1].presentsCredentials, false)
+  await server.stop()
+})
+
+t.test('100-continue is answered only when somebody wants the body', async t => {
+  let received = ''
+  const server = await startServer({
+    mount(exchange) {
+      const { request, response } = exchange
+      if (request.url === '/refuse') return void response.writeHead(403, ['Content-Length', '0']).end()
+      exchange.continue()
+      exchange.continue()
+      request.on('data', data => {
+        received += data
+      })
+      request.on('end', () => echo(exchange))
+    },
+  })
+  const expecting = (path: string, expectation = '100-continue'): string =>
+    `PUT ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: ${expectation}\r\n\r\n`
+  const wanted = await connectRaw(server.s3Port)
+  await wanted.send(expecting('/take'))
+  const interim = await wanted.until('\r\n\r\n')
+  t.equal(interim, 'HTTP/1.1 100 Continue\r\n\r\n', 'exactly one interim answer, and nothing before it')
+  await wanted.send('body')
+  await wanted.until('PUT /take')
+  t.equal(received, 'body')
+  wanted.socket.destroy()
+
+  const refused = await connectRaw(server.s3Port)
+  await refused.send(expecting('/refuse'))
+  const answer = await refused.closed()
+  t.match(answer, /^HTTP\/1\.1 403 /)
+  t.match(answer, /\r\nConnection: close\r\n/, 'the body may or may not follow: the connection cannot be used on')
+
+  const odd = await connectRaw(server.s3Port)
+  await odd.send(expecting('/take', '200-ok'))
+  t.match(await odd.closed(), /^HTTP\/1\.1 417 .*<Code>ExpectationFailed<\/Code>/s)
+  await server.stop()
+})
+
+t.test('malformed heads get a well-formed answer', async t => {
+  const server = await startServer()
+  const cases: [name: string, bytes: string | Buffer, s3: RegExp, console: RegExp][] = [
+    [
+      'no HTTP',
+      'hello\r\n\r\n',
+      /^HTTP\/1\.1 400 .*<Code>BadRequest</s,
+      /^HTTP\/1\.1 400 .*"code":"invalid_argument"/s,
+    ],
+    [
+      'raw bytes in the target',
+      Buffer.from('GET /\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n', 'latin1'),
+      / 400 .*<Code>BadRequest</s,
+      / 400 /,
+    ],
+    ['no Host', 'GET / HTTP/1.1\r\n\r\n', / 400 .*<Code>BadRequest</s, / 400 /],
+    ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', / 400 .*<Code>BadRequest</s, / 400 /],
+    ['two lengths', 'PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', / 400 /, / 400 /],
+    [
+      'length and chunks',
+      'PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      / 400 /,
+      / 400 /,
+    ],
+    ['bare line feeds in a header', 'GET / HTTP/1.1\r\nHost: a\r\nX: a\nb\r\n\r\n', / 400 /, / 400 /],
+    [
+      'headers too large',
+      get('/', `X: ${'x'.repeat(40_000)}\r\n`),
+      / 400 .*<Code>RequestHeaderSectionTooLarge</s,
+      / 431 /,
+    ],
+    ['target too long', get(`/${'x'.repeat(40_000)}`), / 400 .*<Code>RequestHeaderSectionTooLarge</s, / 431 /],
+    ['asterisk form is a request like any other', 'FOO * HTTP/1.1\r\nHost: a\r\n\r\n', / 400 /, / 400 /],
+  ]
+  for (const [name, bytes, s3, console] of cases) {
+    for (const [port, expected] of [
+      [server.s3Port, s3],
+      [server.consolePort, console],
+    ] as const) {
+      const client = await connectRaw(port)
+      await client.send(bytes)
+      const text = await client.closed()
+      t.match(text, expected, name)
+      const [head, ...rest] = text.split('\r\n\r\n')
+      const length = /content-length: (\d+)/i.exec(head)?.[1]
+      t.equal(rest.join('\r\n\r\n').length, Number(length), `${name}: the length is right`)
+      if (port === server.s3Port) t.match(head, /x-amz-request-id: [0-9A-F]{16}/, name)
+    }
+  }
+  const proxyForm = await connectRaw(server.s3Port)
+  await proxyForm.send('GET http://b.test:80/p?q HTTP/1.1\r\nHost: a\r\n\r\n')
+  t.match(await proxyForm.until('/p?q'), /GET \/p\?q$/, 'absolute targets are served')
+  t.equal(server.exchanges.at(-1)?.host, 'b.test:80')
+  await proxyForm.send('GET / HTTP/1.0\r\n\r\n')
+  t.match(await proxyForm.closed(), /GET \/$/, 'HTTP/1.0 needs no Host')
+  const large = await connectRaw(server.s3Port)
+  await large.send(get('/', `X: ${'x'.repeat(30_000)}\r\n`))
+  await large.until('GET /')
+  large.socket.destroy()
+  await server.stop()
+})
+
+t.test('garbage never stops the server and never gets anything but an error', async t => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  const random = createSeededRandom(seed)
+  const server = await startServer({ config: { headerTimeout: 500 } })
+  const pieces = ['GET ', 'PUT /', ' HTTP/1.1', '\r\n', '\n', 'Host: a', 'Content-Length: ', '99999999999999999999', ':',
+    'Transfer-Encoding: chunked\r\n\r\n', 'ffffffffffffffff\r\n', '0\r\n\r\n', '\0', 'Expect: 100-continue\r\n', 'PROXY TCP4 ', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '%', '\t'] // biome-ignore format: a list
+  for (let round = 0; round < 150; round++) {
+    const parts: Buffer[] = []
+    for (let index = random.integer(12) + 1; index > 0; index--) {
+      parts.push(random.float() < 0.3 ? random.bytes(random.integer(200)) : Buffer.from(random.pick(pieces)))
+    }
+    const client = await connectRaw(random.float() < 0.5 ? server.s3Port : server.consolePort)
+    await client.send(Buffer.concat(parts))
+    client.socket.end()
+    const text = await client.closed()
+    if (text !== '' && !/^(HTTP\/1\.1 (100 Continue\r\n\r\n)?(HTTP\/1\.1 )?[2345]\d\d )/.test(text)) {
+      t.fail(`seed ${seed}, round ${round}: answered ${JSON.stringify(text)}`)
+    }
+  }
+  t.equal((await fetch(`http://127.0.0.1:${server.s3Port}/fine`)).status, 200, `alive (seed ${seed})`)
+  t.notOk(
+    server.kernel.logs.some(line => line.level === 'error'),
+    `no defect logged (seed ${seed})`,
+  )
+  await server.stop()
+})
+
+t.test('slow clients are let go: heads, bodies, readers', async t => {
+  const chunk = Buffer.alloc(256 * 1024)
+  let closedSender = 0
+  const server = await startServer({
+    config: { headerTimeout: 500, bodyTimeout: 400, sendTimeout: 400, keepAliveTimeout: 300 },
+    mount(exchange) {
+      const { request, response } = exchange
+      if (request.url === '/endless') {
+        response.writeHead(200, ['Content-Length', String(2 ** 40)])
+        const pump = (): void => {
+          while (!response.destroyed && response.write(chunk));
+        }
+        response.on('drain', pump)
+        response.on('close', () => closedSender++)
+        pump()
+      } else if (request.url === '/slow-work') {
+        setTimeout(() => echo(exchange), 1500)
+      } else {
+        request.on('data', () => {})
+        request.on('end', () => echo(exchange))
+      }
+    },
+  })
+  const open = () => connectRaw(server.s3Port)
+  const [head, body, reader, work, trickle, idle] = await Promise.all([open(), open(), open(), open(), open(), open()])
+  await head.send('GET / HTTP/1.1\r\nHos')
+  await body.send('PUT /body HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345')
+  reader.socket.pause()
+  await reader.send(get('/endless'))
+  await work.send(get('/slow-work'))
+  await trickle.send('PUT /trickle HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n')
+  await idle.send(get('/idle'))
+  const startedMs = Date.now()
+  const trickled = (async () => {
+    for (let index = 0; index < 8; index++) {
+      await delay(200)
+      await trickle.send('x')
+    }
+    return trickle.until('PUT /trickle')
+  })()
+  t.match(await head.closed(), /^HTTP\/1\.1 400 .*<Code>RequestTimeout</s, 'an unfinished head')
+  t.match(await body.closed(), /^HTTP\/1\.1 400 .*<Code>RequestTimeout</s, 'a body that stops')
+  t.match(await idle.closed(), /GET \/idle$/, 'an idle connection is closed without a word')
+  await work.until('GET /slow-work')
+  t.ok(Date.now() - startedMs >= 1400, 'slow work is not the client’s fault')
+  await trickled
+  t.pass('a slow body that moves is read to its end')
+  for (let waited = 0; closedSender === 0 && waited < 40; waited++) await delay(100)
+  t.equal(closedSender, 1, 'an answer that nobody reads is aborted')
+  for (const { socket } of [head, body, reader, work, trickle, idle]) socket.destroy()
+  await server.stop()
+})
+
+t.test('draining: what began is finished, what comes is told so, what waits is closed', async t => {
+  let release: () => void = () => {}
+  const server = await startServer({
+    mount(exchange) {
+      const { request, response } = exchange
+      if (request.url === '/held') release = () => echo(exchange)
+      else if (exchange.draining) response.writeHead(503, ['Content-Length', '0']).end()
+      else echo(exchange)
+    },
+  })
+  const [held, idle] = await Promise.all([connectRaw(server.s3Port), connectRaw(server.s3Port)])
+  await idle.send(get('/'))
+  await idle.until('GET /')
+  await held.send(get('/held'))
+  while (server.exchanges.length < 2) await delay(5)
+  const drained = server.kernel.drain()
+  await idle.closed()
+  const late = await connectRaw(server.s3Port)
+  await late.send(get('/late'))
+  const refusal = await late.closed()
+  t.match(refusal, /^HTTP\/1\.1 503 /)
+  t.match(refusal, /\r\nConnection: close\r\n/)
+  const admin = await connectRaw(server.consolePort)
+  await admin.send(get('/api/v1/info'))
+  t.match(await admin.closed(), /^HTTP\/1\.1 503 .*"code":"unavailable"/s)
+  t.equal(await Promise.race([drained.then(() => 'drained'), delay(100, 'waiting')]), 'waiting')
+  release()
+  const answer = await held.closed()
+  t.match(answer, /^HTTP\/1\.1 200 .*Connection: close.*GET \/held$/s)
+  t.same(await drained, [])
+  await server.stop()
+  await t.rejects(connectRaw(server.s3Port), { code: 'ECONNREFUSED' })
+})
+
+t.test('stop ends what does not end by itself, and answers lost with their connection are not waited for', async t => {
+  const server = await startServer({ mount() {} })
+  const stuck = await connectRaw(server.s3Port)
+  await stuck.send(get('/stuck'))
+  const gone = await connectRaw(server.s3Port)
+  await gone.send(get('/1') + get('/2') + get('/3'))
+  while (server.exchanges.length < 4) await delay(5)
+  gone.socket.destroy()
+  stuck.socket.destroy()
+  await stuck.closed()
+  t.same(await server.kernel.drain(), [], 'nothing is left to wait for')
+  await server.stop()
+
+  const other = await startServer({ mount() {} })
+  const never = await connectRaw(other.s3Port)
+  await never.send(get('/never'))
+  while (other.exchanges.length < 1) await delay(5)
+  const drained = other.kernel.drain()
+  t.equal(await Promise.race([drained.then(() => 'drained'), delay(50, 'waiting')]), 'waiting')
+  const stopped = other.kernel.stop()
+  never.socket.destroy()
+  t.same(await stopped, [])
+})
+
+t.test('a handler that fails is answered, logged with the request id, and tells nothing', async t => {
+  const server = await startServer({
+    mount({ request }) {
+      if (request.url === '/sync') throw new Error('hunter2')
+      return Promise.reject(new Error('hunter2'))
+    },
+  })
+  for (const path of ['/sync', '/async']) {
+    const answer = await fetch(`http://127.0.0.1:${server.s3Port}${path}`)
+    const text = await answer.text()
+    t.equal(answer.status, 500)
+    t.match(text, /<Code>InternalError</)
+    t.notMatch(text, /hunter2/)
+    const id = answer.headers.get('x-amz-request-id')
+    t.ok(server.kernel.logs.some(line => line.level === 'error' && line.requestId === id))
+  }
+  await server.stop()
+})
+
+t.test('more connections than allowed are closed at once', async t => {
+  const server = await startServer({ config: { connectionsMax: 2 } })
+  const [first, second] = await Promise.all([connectRaw(server.s3Port), connectRaw(server.s3Port)])
+  await first.send(get('/1'))
+  await first.until('GET /1')
+  const third = await connectRaw(server.s3Port)
+  t.equal(await third.closed(), '')
+  second.socket.destroy()
+  await second.closed()
+  await delay(20)
+  const fourth = await connectRaw(server.s3Port)
+  await fourth.send(get('/4'))
+  await fourth.until('GET /4')
+  first.socket.destroy()
+  fourth.socket.destroy()
+  await server.stop()
+})
+
+t.test('an address that cannot be bound stops the start, by name', async t => {
+  const server = await startServer()
+  await t.rejects(startServer({ config: { address: `127.0.0.1:${server.s3Port}` } }), {
+    message: new RegExp(`127\\.0\\.0\\.1:${server.s3Port}: the address is in use`),
+  })
+  await server.stop()
+  const refused: [unknown, RegExp][] = [
+    [{ address: '9000' }, /no port/],
+    [{ address: 'a:99999' }, /99999/],
+    [{ address: '::1:9000' }, /brackets/],
+    [{ trustedProxies: ['10.0.0.0/33'] }, /prefix/],
+    [{ trustedProxies: ['proxy.test'] }, /neither/],
+    [{ proxyProtocol: ['s3'] }, /SVC_TRUSTED_PROXIES/],
+    [{ trustForwardedHost: true }, /SVC_TRUSTED_PROXIES/],
+  ]
+  for (const [config, message] of refused) {
+    await t.rejects(startServer({ config: config as Record<string, unknown> }), { message }, JSON.stringify(config))
+  }
+})
