@@ -11,7 +11,7 @@ import { accessKey, region, secretKey, type TestServer } from './server.ts'
 const commandDeadlineMs = 100_000
 
 /** Where programs are looked for: the system's own first, because its Python modules belong to its own Python. */
-const searchPath = ['/usr/bin', ...(process.env.PATH ?? '').split(delimiter)]
+const searchPath = ['/usr/bin', '/usr/sbin', ...(process.env.PATH ?? '').split(delimiter)]
 
 /** Every different program with this name, the system's own first. */
 export function findPrograms(name: string): string[] {

@@ -1,0 +1,89 @@
+/** The documents that a newcomer follows, line by line: the server as README starts it, and every block of the tours. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { requireProgram } from '../wire/clients.ts'
+import { blocksOf, root, scriptOf } from './blocks.ts'
+
+const folder = t.testdir({})
+const missing = ['aws', 'rclone', 's3cmd', 'curl'].map(requireProgram).find(({ skip }) => skip)?.skip ?? false
+
+/** The process group of a child that was started detached. */
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(-child.pid!, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Starts the server with README's own command, except that the packages are installed and the ports are free ones. */
+async function startAsReadmeSays(): Promise<number> {
+  const [block] = blocksOf('README.md', 'server')
+  const command = block!.text
+    .trim()
+    .replace(/^npm ci && /, '')
+    .replace('$PWD/data', join(folder, 'data'))
+  if (command === block!.text.trim() || !command.includes(folder)) throw new Error(`Not the command it was: ${command}`)
+  const child = spawn('bash', ['-c', command], {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env.PATH, HOME: folder, SVC_ADDRESS: '127.0.0.1:0', SVC_CONSOLE_ADDRESS: '127.0.0.1:0' },
+  })
+  const ended = new Promise(done => child.once('close', done))
+  t.teardown(async () => {
+    killGroup(child)
+    await ended
+  })
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stderr! })) {
+    lines.push(line)
+    const port = /"s3":"[^"]*:(\d+)/.exec(line)?.[1]
+    if (port !== undefined) {
+      child.stderr!.resume()
+      return Number(port)
+    }
+  }
+  throw new Error(`README's server did not start:\n${lines.join('\n')}`)
+}
+
+function runScript(name: string, script: string): Promise<{ readonly code: number | null; readonly output: string }> {
+  const home = join(folder, name)
+  mkdirSync(home)
+  return new Promise((done, fail) => {
+    const child = spawn('bash', ['-c', script], {
+      cwd: home,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: home, LC_ALL: 'C.UTF-8', AWS_EC2_METADATA_DISABLED: 'true' },
+    })
+    const timer = setTimeout(() => killGroup(child), 100_000)
+    let output = ''
+    for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding('utf8').on('data', text => (output += text))
+    child.on('error', fail)
+    child.on('close', code => {
+      clearTimeout(timer)
+      done({ code, output })
+    })
+  })
+}
+
+t.test('the tours', { skip: missing, timeout: 110_000 }, async t => {
+  const port = await startAsReadmeSays()
+  for (const [document, expected] of [
+    ['README.md', ['hello from svc', '0 differences found', '2026/hello.txt', 'kept']],
+    ['docs/start/clients.md', ["b'from python'", 's3://clients/s3cmd.txt', 'size: 10', '<Key>curl.txt</Key>']],
+  ] as const) {
+    const blocks = blocksOf(document, 'tour')
+    t.ok(blocks.length > 3, `${document} has its blocks`)
+    const script = scriptOf(blocks, '/usr/bin/python3')
+      .replaceAll('localhost:9000', `localhost:${port}`)
+      .replaceAll('port: 9000', `port: ${port}`)
+    const { code, output } = await runScript(document.replaceAll('/', '-'), script)
+    t.equal(code, 0, `${document} runs to its end`, { output })
+    for (const text of expected) t.match(output, text, `${document} shows ${text}`)
+  }
+})
