@@ -20,7 +20,10 @@ export default defineS3Operation<'objects' | 'checksums'>({
       checksumType: type,
     })
     return {
-      headers: { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': type },
+      headers: {
+        'x-amz-checksum-algorithm': headers['x-amz-checksum-algorithm'] === undefined ? undefined : algorithm,
+        'x-amz-checksum-type': headers['x-amz-checksum-algorithm'] === undefined ? undefined : type,
+      },
       xml: { Bucket: bucket, Key: key, UploadId: uploadId },
     }
   },
