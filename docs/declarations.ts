@@ -1,0 +1,46 @@
+/** What the plugins that ship declare: set up, not started. Nothing is opened, and the result depends on the sources alone. */
+import { resolve } from 'node:path'
+import { boot } from '../kernel/boot.ts'
+import { type ConfigurationRow, describeConfiguration } from '../kernel/config-keys.ts'
+import { createKernel } from '../kernel/kernel.ts'
+import type { PointDescription } from '../kernel/kernel-service.ts'
+import { createLogger, createStderrSink } from '../kernel/log.ts'
+import type { Contribution } from '../kernel/plugin.ts'
+import { kernelSection } from '../kernel/settings.ts'
+import { createSystemPorts } from '../kernel/system-ports.ts'
+import { createSingleThread } from '../kernel/thread-calls.ts'
+import type { S3Operation } from '../plugins/s3/api.ts'
+import { describeUnloaded, type UnloadedRow } from '../plugins/s3/unloaded.ts'
+
+export const root = resolve(import.meta.dirname, '..')
+
+export interface Declarations {
+  readonly configuration: readonly ConfigurationRow[]
+  readonly points: readonly PointDescription[]
+  readonly operations: readonly Contribution<S3Operation>[]
+  /** What S3 knows and no plugin that ships serves. */
+  readonly unserved: readonly UnloadedRow[]
+}
+
+export async function readDeclarations(): Promise<Declarations> {
+  // Enough to be valid; none of it appears in what is declared.
+  const env = { SVC_ROOT_USER: 'reference', SVC_ROOT_PASSWORD: 'reference' }
+  const { plugins, resolved } = await boot(['/reference', '--workers=0'], env, root)
+  const log = createLogger('warn', createStderrSink('text'))
+  const kernel = createKernel({
+    plugins,
+    config: resolved.sections,
+    threads: createSingleThread(log),
+    ports: createSystemPorts(),
+    log,
+  })
+  kernel.setup()
+  const operations = kernel.point('s3.operation').list()
+  const served = new Set(operations.map(({ value }) => value.name))
+  return {
+    configuration: describeConfiguration([kernelSection, ...plugins]),
+    points: kernel.service.points(),
+    operations,
+    unserved: describeUnloaded().filter(({ operation }) => !served.has(operation)),
+  }
+}

@@ -1,0 +1,30 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readDeclarations, root } from '../../docs/declarations.ts'
+import { writeReference } from '../../docs/reference-pages.ts'
+
+const folder = join(root, 'docs/reference')
+const declarations = await readDeclarations()
+
+t.test('docs/reference is what the declarations say: `npm run docs` writes it', t => {
+  const pages = writeReference(declarations)
+  t.same(readdirSync(folder).sort(), Object.keys(pages).sort())
+  for (const [name, text] of Object.entries(pages)) {
+    const path = join(folder, name)
+    t.equal(existsSync(path) ? readFileSync(path, 'utf8') : undefined, text, name)
+  }
+  t.end()
+})
+
+t.test('declarations are complete', t => {
+  const { configuration, operations, points } = declarations
+  for (const row of configuration) t.ok(row.description.length > 10, `${row.variable} is described`)
+  for (const { value } of operations) {
+    t.match(value.summary, /^[A-Z].*\.$/, `${value.name} is summed up in a sentence`)
+    t.same([...value.errors], [...new Set(value.errors)], `${value.name} names each error once`)
+  }
+  t.ok(operations.length >= 21, `${operations.length} operations`)
+  t.ok(points.every(({ owner }) => owner !== ''))
+  t.end()
+})
