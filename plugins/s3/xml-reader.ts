@@ -33,6 +33,8 @@ export function readXml(bytes: Buffer, root: string): XmlNode {
   if (countTags(text) > tagsMax) throw malformed('The document has too many elements.')
   const checked = XMLValidator.validate(text)
   if (checked !== true) throw malformed(`${checked.err.msg} (line ${checked.err.line})`)
+  // The validator overlooks text behind a root without content.
+  if (text.slice(text.lastIndexOf('>') + 1).trim() !== '') throw malformed('There is text behind the root element.')
   let nodes: readonly Parsed[]
   try {
     nodes = parser.parse(text)
