@@ -15,6 +15,11 @@ export interface SignedRequest {
   /** Raw query without `?`, still percent-encoded; empty when absent. */
   readonly rawQuery: string
   readonly headers: IncomingHttpHeaders
+  /**
+   * `request.rawHeaders`. Needed only to verify signatures over headers that came more than once: Node joins those with
+   * `, ` and Signature Version 4 with `,`.
+   */
+  readonly rawHeaders?: readonly string[]
   /** As in `Exchange.host`: replaces the `host` header in the canonical request when a trusted proxy forwarded it. */
   readonly host: string
 }
@@ -45,13 +50,29 @@ export interface PayloadDecoder {
 }
 
 export interface AuthSigv4Service {
+  /** `SVC_REGION`: the region that signatures must be for. */
+  readonly region: string
   /** Verifies a request, or finds that it is anonymous. Throws catalogue errors (S3 codes) when it is neither. */
   authenticate(request: SignedRequest): Authentication
-  /** Verifies the signature of a POST policy form: fields by lower-case name. */
+  /**
+   * Verifies the signature of a POST policy form: fields by lower-case name. What the policy says (expiry, conditions) is
+   * for the caller to check. Throws catalogue errors, as `authenticate`.
+   */
   authenticateForm(fields: ReadonlyMap<string, string>): Authentication
-  /** Signs, for presigned URLs that the server itself hands out. */
+  /** Signs, for presigned URLs that the server itself hands out. RangeError unless 1 to 604800 seconds. */
   presign(request: PresignRequest, credentials: Credentials): string
 }
+
+export {
+  type ChunkedBody,
+  encodeChunks,
+  presignUrl,
+  type RequestToSign,
+  type SignedHead,
+  type Signer,
+  signPolicy,
+  signRequest,
+} from './signer.ts'
 
 export interface PresignRequest {
   readonly method: string

@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { Authentication, PayloadDecoder, PayloadForm } from './api.ts'
+import { ChunkedDecoder, type ChunkSigning, parseTrailerNames } from './chunked-decoder.ts'
+import { authErrors } from './errors.ts'
+import { Sha256Decoder } from './sha256-decoder.ts'
+
+/** What a verified (or anonymous) head says about its body. A class, because one is made per request. */
+export class RequestAuthentication implements Authentication {
+  readonly identity: Identity | undefined
+  readonly method: Authentication['method']
+  readonly payload: PayloadForm
+  readonly #headers: IncomingHttpHeaders | undefined
+  readonly #signing: ChunkSigning | undefined
+
+  constructor(
+    identity: Identity | undefined,
+    method: Authentication['method'],
+    payload: PayloadForm,
+    headers?: IncomingHttpHeaders,
+    signing?: ChunkSigning,
+  ) {
+    this.identity = identity
+    this.method = method
+    this.payload = payload
+    this.#headers = headers
+    this.#signing = signing
+  }
+
+  createDecoder(): PayloadDecoder | undefined {
+    const { payload } = this
+    if (payload.kind === 'unsigned') return undefined
+    const headers = this.#headers ?? {}
+    if (payload.kind === 'sha256') {
+      const announced = headers['content-length']
+      return new Sha256Decoder(payload.hex, announced === undefined ? -1 : Number(announced))
+    }
+    if (payload.signed && this.#signing === undefined) {
+      throw authErrors.InvalidRequest('A body with signed chunks needs a signed request.')
+    }
+    const announced = headers['x-amz-trailer']
+    return new ChunkedDecoder({
+      signing: payload.signed ? this.#signing : undefined,
+      trailers: payload.trailer ? parseTrailerNames(typeof announced === 'string' ? announced : undefined) : undefined,
+    })
+  }
+}

@@ -1,0 +1,294 @@
+/**
+ * The aws-chunked body, signed or not, with or without trailers, as one state machine over wire bytes.
+ *
+ *     chunk   = hex-size [";chunk-signature=" 64hex] CRLF bytes CRLF      the last chunk has size 0 and no bytes
+ *     trailer = *(name ":" value EOL) ["x-amz-trailer-signature:" 64hex EOL] CRLF
+ *
+ * | State | Bytes expected | Next |
+ * |---|---|---|
+ * | `header` | a chunk's header line | `data`; after size 0 `trailer`, or `lastLine` where there is none |
+ * | `data` | what is left of the chunk | `dataEnd`, its signature verified |
+ * | `dataEnd` | CRLF | `header` |
+ * | `lastLine` | CRLF | `end` |
+ * | `trailer` | a line | `trailer`; after the empty line `end` |
+ * | `end` | nothing | |
+ * | `failed` | each further push fails | |
+ *
+ * Invariants:
+ * 1. A chunk that arrives whole is verified before it is emitted. One that arrives in pieces is emitted as it comes: what
+ *    was emitted counts only when `end` has returned.
+ * 2. Beside counters, signature and hash state, memory holds at most one incomplete line: `lineBytesMax`, and all
+ *    trailers together `trailerBytesMax`.
+ * 3. `end` returns only in state `end`: every chunk, the last one included, has been seen and, where signed, verified;
+ *    exactly the announced trailers have come.
+ *
+ * Source: AWS "Transferring payload in multiple chunks" and "… including trailing headers".
+ */
+import { createHash, type Hash, hash, type KeyObject } from 'node:crypto'
+import type { CatalogError } from 'svc/kernel'
+import type { PayloadDecoder } from './api.ts'
+import { emptySha256 } from './canonical.ts'
+import { hexDigit } from './encoding.ts'
+import { authErrors } from './errors.ts'
+import { isSignature, sign } from './signing-key.ts'
+
+export const lineBytesMax = 4096
+export const trailerBytesMax = 16 * 1024
+/** As the largest part that S3 takes. */
+export const chunkBytesMax = 5 * 1024 ** 3
+/** A signed chunk below this may only be the last one with data. */
+export const signedChunkBytesMin = 8192
+export const trailerCountMax = 16
+
+export const chunkAlgorithm = 'AWS4-HMAC-SHA256-PAYLOAD'
+export const trailerAlgorithm = 'AWS4-HMAC-SHA256-TRAILER'
+export const trailerSignatureName = 'x-amz-trailer-signature'
+
+/** What chunk signatures are made with; each signature is part of the next one's input. */
+export interface ChunkSigning {
+  readonly key: KeyObject
+  /** ISO basic format, that of the request. */
+  readonly timestamp: string
+  readonly scope: string
+  /** Signature of the request's head. */
+  readonly seed: string
+}
+
+export interface ChunkedOptions {
+  /** Undefined: chunks carry no signatures. */
+  readonly signing: ChunkSigning | undefined
+  /** The announced names, lower case; undefined where the form has no trailer. */
+  readonly trailers: readonly string[] | undefined
+}
+
+/** String to sign of a chunk; `digest` is the SHA-256 of its bytes. */
+export function chunkStringToSign(signing: ChunkSigning, previous: string, digest: string): string {
+  return `${chunkAlgorithm}\n${signing.timestamp}\n${signing.scope}\n${previous}\n${emptySha256}\n${digest}`
+}
+
+/** String to sign of the trailers; `digest` is the SHA-256 of `name:value\n` of each. */
+export function trailerStringToSign(signing: ChunkSigning, previous: string, digest: string): string {
+  return `${trailerAlgorithm}\n${signing.timestamp}\n${signing.scope}\n${previous}\n${digest}`
+}
+
+type State = 'header' | 'data' | 'dataEnd' | 'lastLine' | 'trailer' | 'end' | 'failed'
+
+const lineFeed = 10
+const carriageReturn = 13
+const signaturePrefix = ';chunk-signature='
+
+export class ChunkedDecoder implements PayloadDecoder {
+  readonly #signing: ChunkSigning | undefined
+  readonly #announced: readonly string[] | undefined
+  readonly #trailers = new Map<string, string>()
+  #state: State = 'header'
+  /** The incomplete line so far, latin1. */
+  #held = ''
+  /** The complete line that `#readLine` found, without its line feed. */
+  #line = ''
+  /** Bytes of the chunk that are still to come. */
+  #left = 0
+  #chunkBytes = 0
+  /** Signature that the current chunk claims. */
+  #claimed = ''
+  #previous: string
+  #hash: Hash | undefined
+  #trailerBytes = 0
+  #canonicalTrailers = ''
+  #trailersVerified = false
+  /** A trailer ended in a bare line feed: such clients write one more CRLF than the grammar has. */
+  #bareLineFeed = false
+
+  constructor({ signing, trailers }: ChunkedOptions) {
+    this.#signing = signing
+    this.#announced = trailers
+    this.#previous = signing?.seed ?? ''
+  }
+
+  push(bytes: Buffer, emit: (payload: Buffer) => void): void {
+    try {
+      let at = 0
+      while (at < bytes.length)
+        at = this.#state === 'data' ? this.#readData(bytes, at, emit) : this.#readLine(bytes, at)
+    } catch (error) {
+      this.#state = 'failed'
+      this.#held = ''
+      throw error
+    }
+  }
+
+  end(): ReadonlyMap<string, string> {
+    if (this.#state !== 'end') throw authErrors.IncompleteBody()
+    if (this.#held !== '') throw this.#malformed('does not end after its last chunk')
+    return this.#trailers
+  }
+
+  #readData(bytes: Buffer, at: number, emit: (payload: Buffer) => void): number {
+    const size = Math.min(this.#left, bytes.length - at)
+    const payload = at === 0 && size === bytes.length ? bytes : bytes.subarray(at, at + size)
+    const whole = size === this.#chunkBytes
+    this.#left -= size
+    if (this.#signing !== undefined) {
+      if (whole) this.#verifyChunk(hash('sha256', payload, 'hex'))
+      else {
+        this.#hash ??= createHash('sha256')
+        this.#hash.update(payload)
+        if (this.#left === 0) {
+          this.#verifyChunk(this.#hash.digest('hex'))
+          this.#hash = undefined
+        }
+      }
+    }
+    if (this.#left === 0) this.#state = 'dataEnd'
+    emit(payload)
+    return at + size
+  }
+
+  /** Collects a line that may come in pieces, and then acts on it. Returns the next position. */
+  #readLine(bytes: Buffer, at: number): number {
+    if (this.#state === 'failed') throw authErrors.IncompleteBody()
+    const found = bytes.indexOf(lineFeed, at)
+    const end = found < 0 ? bytes.length : found
+    if (this.#held.length + end - at > lineBytesMax) throw this.#malformed('has a line that is too long')
+    const text = bytes.latin1Slice(at, end)
+    if (found < 0) {
+      this.#held += text
+      return end
+    }
+    this.#line = this.#held === '' ? text : this.#held + text
+    this.#held = ''
+    this.#takeLine()
+    return found + 1
+  }
+
+  #takeLine(): void {
+    const line = this.#line
+    const crlf = line.length > 0 && line.charCodeAt(line.length - 1) === carriageReturn
+    switch (this.#state) {
+      case 'header':
+        if (!crlf) throw this.#malformed('has a chunk header without CRLF')
+        this.#takeHeader(line.slice(0, -1))
+        return
+      case 'dataEnd':
+        if (!crlf || line.length !== 1) throw this.#malformed('has a chunk that is longer than its size')
+        this.#state = 'header'
+        return
+      case 'lastLine':
+        if (!crlf || line.length !== 1) throw this.#malformed('does not end after its last chunk')
+        this.#state = 'end'
+        return
+      case 'trailer':
+        this.#trailerBytes += line.length + 1
+        if (this.#trailerBytes > trailerBytesMax) throw authErrors.MalformedTrailerError('The trailer is too long.')
+        if (!crlf) this.#bareLineFeed = true
+        this.#takeTrailer(crlf ? line.slice(0, -1) : line)
+        return
+      default:
+        if (!this.#bareLineFeed || line !== '\r') throw this.#malformed('does not end after its last chunk')
+        this.#bareLineFeed = false
+    }
+  }
+
+  #takeHeader(header: string): void {
+    const semicolon = header.indexOf(';')
+    const size = parseSize(header, semicolon < 0 ? header.length : semicolon)
+    if (size < 0) throw this.#malformed('has a chunk size that is no hexadecimal number up to 5 GiB')
+    if (this.#signing === undefined) {
+      if (semicolon >= 0) throw this.#malformed('has a chunk extension that does not belong there')
+    } else {
+      if (semicolon < 0 || !header.startsWith(signaturePrefix, semicolon)) {
+        throw this.#malformed('has a chunk without chunk-signature')
+      }
+      this.#claimed = header.slice(semicolon + signaturePrefix.length)
+      if (size > 0 && this.#chunkBytes > 0 && this.#chunkBytes < signedChunkBytesMin) {
+        throw authErrors.InvalidChunkSizeError(undefined, { extra: { BadChunkSize: String(this.#chunkBytes) } })
+      }
+    }
+    this.#chunkBytes = size
+    this.#left = size
+    if (size > 0) {
+      this.#state = 'data'
+      return
+    }
+    if (this.#signing !== undefined) this.#verifyChunk(emptySha256)
+    this.#state = this.#announced === undefined ? 'lastLine' : 'trailer'
+  }
+
+  #verifyChunk(digest: string): void {
+    const signing = this.#signing!
+    const expected = sign(signing.key, chunkStringToSign(signing, this.#previous, digest))
+    if (!isSignature(expected, this.#claimed)) throw authErrors.SignatureDoesNotMatch()
+    this.#previous = this.#claimed
+  }
+
+  #takeTrailer(line: string): void {
+    if (line === '') {
+      this.#endTrailer()
+      return
+    }
+    const colon = line.indexOf(':')
+    if (colon <= 0 || this.#trailersVerified) throw authErrors.MalformedTrailerError()
+    const name = line.slice(0, colon).trim().toLowerCase()
+    const value = line.slice(colon + 1).trim()
+    if (name === trailerSignatureName && this.#signing !== undefined) {
+      this.#verifyTrailers(value)
+      return
+    }
+    if (!this.#announced!.includes(name)) {
+      throw authErrors.MalformedTrailerError('The request contained a trailer that x-amz-trailer does not announce.')
+    }
+    if (this.#trailers.has(name)) throw authErrors.MalformedTrailerError('The request contained a trailer twice.')
+    this.#trailers.set(name, value)
+    this.#canonicalTrailers += `${name}:${value}\n`
+  }
+
+  #verifyTrailers(claimed: string): void {
+    const signing = this.#signing!
+    // Latin1, because the line was read so: the digest is over the bytes of the wire.
+    const digest = hash('sha256', Buffer.from(this.#canonicalTrailers, 'latin1'), 'hex')
+    if (!isSignature(sign(signing.key, trailerStringToSign(signing, this.#previous, digest)), claimed)) {
+      throw authErrors.SignatureDoesNotMatch()
+    }
+    this.#trailersVerified = true
+  }
+
+  #endTrailer(): void {
+    if (this.#signing !== undefined && !this.#trailersVerified) {
+      // Clients that end trailers with a bare line feed put an empty line before the signature.
+      if (this.#bareLineFeed && this.#trailers.size > 0) return
+      throw authErrors.MalformedTrailerError(`The request contained no ${trailerSignatureName}.`)
+    }
+    if (this.#trailers.size !== this.#announced!.length) {
+      throw authErrors.MalformedTrailerError('The request lacks a trailer that x-amz-trailer announces.')
+    }
+    this.#state = 'end'
+  }
+
+  #malformed(what: string): CatalogError {
+    return this.#state === 'trailer'
+      ? authErrors.MalformedTrailerError(`The aws-chunked body ${what}.`)
+      : authErrors.IncompleteBody(`The aws-chunked body ${what}.`)
+  }
+}
+
+/** Hexadecimal digits only, 1 to 16 of them; -1 for anything else and for what is larger than a chunk may be. */
+function parseSize(text: string, end: number): number {
+  if (end === 0 || end > 16) return -1
+  let size = 0
+  for (let i = 0; i < end; i++) {
+    const digit = hexDigit(text.charCodeAt(i))
+    if (digit < 0) return -1
+    size = size * 16 + digit
+  }
+  return size <= chunkBytesMax ? size : -1
+}
+
+/** The names of an `x-amz-trailer` header, lower case. Throws MalformedTrailerError when there are too many, or one twice. */
+export function parseTrailerNames(header: string | undefined): readonly string[] {
+  if (header === undefined || header === '') return []
+  const names = header.split(',', trailerCountMax + 1).map(name => name.trim().toLowerCase())
+  if (names.length > trailerCountMax || new Set(names).size !== names.length || names.includes('')) {
+    throw authErrors.MalformedTrailerError(`x-amz-trailer must name 1 to ${trailerCountMax} different trailers.`)
+  }
+  return names
+}

@@ -1,0 +1,29 @@
+/** The two ways in which a signed request tells its time. */
+
+const zero = 48
+
+/** The number that the digits from `from` to `to` make; NaN when one of them is no digit. */
+function digits(text: string, from: number, to: number): number {
+  let value = 0
+  for (let i = from; i < to; i++) {
+    const digit = text.charCodeAt(i) - zero
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+/** ISO 8601 basic format, `20250830T123600Z`, in milliseconds since 1970; NaN when it is anything else. */
+export function parseAmzDate(text: string): number {
+  if (text.length !== 16 || text.charCodeAt(8) !== 84 || text.charCodeAt(15) !== 90) return Number.NaN
+  const [month, day] = [digits(text, 4, 6), digits(text, 6, 8)]
+  const [hour, minute, second] = [digits(text, 9, 11), digits(text, 11, 13), digits(text, 13, 15)]
+  if (!(month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour < 24 && minute < 60 && second <= 60))
+    return Number.NaN
+  return Date.UTC(digits(text, 0, 4), month - 1, day, hour, minute, second)
+}
+
+/** `20250830T123600Z`. Milliseconds are cut off. */
+export function formatAmzDate(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19).replaceAll('-', '').replaceAll(':', '')}Z`
+}

@@ -1,0 +1,66 @@
+/** The signature of a POST policy form. Source: AWS "Authenticating requests: browser-based uploads using POST". */
+import type { CatalogError, ErrorDetails } from 'svc/kernel'
+import type { Authentication } from './api.ts'
+import { RequestAuthentication } from './authentication.ts'
+import { algorithmName } from './canonical.ts'
+import { dateMismatch, parseCredential } from './claim.ts'
+import { parseAmzDate } from './date.ts'
+import { authErrors } from './errors.ts'
+import { unsignedForm } from './payload.ts'
+import { isSignature, sign } from './signing-key.ts'
+import type { Verifier } from './verifier.ts'
+
+const malformed = (detail: string, options?: ErrorDetails): CatalogError =>
+  authErrors.InvalidArgument(`Error parsing the x-amz-credential field; ${detail}`, options)
+
+const fieldNames = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-signature'] as const
+
+/** Anonymous when the form has none of the signature's fields. The time is not checked: the policy carries its own expiry. */
+export function authenticateForm(
+  verifier: Verifier,
+  region: string,
+  fields: ReadonlyMap<string, string>,
+): Authentication {
+  if (fieldNames.every(name => !fields.has(name))) {
+    if (fields.has('awsaccesskeyid') || fields.has('signature')) throw authErrors.InvalidRequest()
+    return new RequestAuthentication(undefined, 'anonymous', unsignedForm)
+  }
+  const [algorithm, credentialText, timestamp, signature] = fieldNames.map(name => required(fields, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const policy = required(fields, 'policy')
+  if (algorithm.startsWith('AWS4-ECDSA')) throw authErrors.NotImplemented()
+  if (algorithm !== algorithmName) throw authErrors.InvalidRequest()
+  if (fields.get('x-amz-security-token')) throw authErrors.InvalidToken()
+  const credential = parseCredential(credentialText, region, malformed)
+  if (Number.isNaN(parseAmzDate(timestamp))) {
+    throw authErrors.InvalidArgument(`x-amz-date must be in the format "yyyyMMdd'T'HHmmss'Z'"`, {
+      extra: { ArgumentName: 'x-amz-date' },
+    })
+  }
+  if (!timestamp.startsWith(credential.date)) throw dateMismatch(credential, timestamp, malformed)
+  const { credentials, key } = verifier.resolve(credential)
+  // The string to sign of a form is the Base64 of its policy.
+  if (!isSignature(sign(key, policy), signature)) {
+    throw authErrors.SignatureDoesNotMatch(undefined, {
+      extra: {
+        AWSAccessKeyId: credential.accessKey,
+        StringToSign: policy,
+        SignatureProvided: signature.slice(0, 128),
+      },
+    })
+  }
+  return new RequestAuthentication(credentials.identity, 'form', unsignedForm)
+}
+
+function required(fields: ReadonlyMap<string, string>, name: string): string {
+  const value = fields.get(name)
+  if (value !== undefined && value !== '') return value
+  throw authErrors.InvalidArgument(
+    `Bucket POST must contain a field named '${name}'.  If it is specified, please check the order of the fields.`,
+    { extra: { ArgumentName: name } },
+  )
+}

@@ -1,0 +1,98 @@
+/** Compares a claim with what was received. One instance per thread; keeps signing keys of claims that have held. */
+import type { KeyObject } from 'node:crypto'
+import type { Credentials, IamService } from 'svc/plugins/iam/api'
+import { sha256Hex, stringToSign } from './canonical.ts'
+import type { Claim, CredentialScope } from './claim.ts'
+import { authErrors } from './errors.ts'
+import { asSent, canonical, type Head, otherReadings } from './head.ts'
+import { deriveSigningKey, isSignature, sign } from './signing-key.ts'
+
+/** Claims that are kept: one per client, day and list of signed headers. */
+export const knownClaimsMax = 1024
+/** Longer texts are parsed each time. */
+const knownTextCharsMax = 1024
+
+export interface KnownClaim {
+  readonly claim: Claim
+  readonly credentials: Credentials
+  readonly key: KeyObject
+}
+
+export interface Verifier {
+  /** What was remembered for this text, unless its access key has other credentials by now. */
+  recall(text: string): KnownClaim | undefined
+  /** Only for claims whose signature has been verified: nobody else may push out what others use. */
+  remember(text: string, known: KnownClaim): void
+  /** The credentials and the signing key of a scope. Throws InvalidAccessKeyId. */
+  resolve(credential: CredentialScope): Pick<KnownClaim, 'credentials' | 'key'>
+  /** Throws SignatureDoesNotMatch. */
+  verify(known: KnownClaim, head: Head, timestamp: string, signature: string): void
+}
+
+export function createVerifier(iam: IamService): Verifier {
+  const knownClaims = new Map<string, KnownClaim>()
+
+  return {
+    recall(text) {
+      const known = knownClaims.get(text)
+      if (known === undefined) return undefined
+      if (iam.credentials(known.claim.credential.accessKey) === known.credentials) return known
+      knownClaims.delete(text)
+      return undefined
+    },
+    remember(text, known) {
+      if (text.length > knownTextCharsMax || knownClaims.has(text)) return
+      if (knownClaims.size >= knownClaimsMax) knownClaims.delete(knownClaims.keys().next().value!)
+      // A copy: the text may be a slice that keeps the head of its request alive.
+      knownClaims.set(Buffer.from(text, 'latin1').latin1Slice(), known)
+    },
+    resolve({ accessKey, date, region }) {
+      const credentials = iam.credentials(accessKey)
+      if (credentials === undefined) {
+        throw authErrors.InvalidAccessKeyId(undefined, { extra: { AWSAccessKeyId: accessKey.slice(0, 128) } })
+      }
+      return { credentials, key: deriveSigningKey(credentials.signingSecret, date, region) }
+    },
+    verify(known, head, timestamp, signature) {
+      const { scope } = known.claim.credential
+      const first = stringToSign(timestamp, scope, sha256Hex(asSent(head)))
+      if (!isSignature(sign(known.key, first), signature)) verifyOtherwise(known, head, timestamp, signature)
+    },
+  }
+}
+
+/** The slow way, for clients whose signature is not over what they sent; ends in the error that tells what was expected. */
+function verifyOtherwise(known: KnownClaim, head: Head, timestamp: string, signature: string): void {
+  const { credential } = known.claim
+  if (signature.length === 64) {
+    // Node reads heads as latin1. Hashing that text as UTF-8 is right for clients that sign characters; these sign bytes.
+    const bytes = Buffer.from(asSent(head), 'latin1')
+    if (matches(known, timestamp, bytes, signature)) return
+    for (const reading of otherReadings(head)) {
+      if (matches(known, timestamp, Buffer.from(reading, 'latin1'), signature)) return
+    }
+  }
+  const expected = canonical(head)
+  throw authErrors.SignatureDoesNotMatch(undefined, {
+    extra: {
+      AWSAccessKeyId: credential.accessKey,
+      StringToSign: stringToSign(timestamp, credential.scope, sha256Hex(expected)),
+      SignatureProvided: signature.slice(0, 128),
+      CanonicalRequest: redact(expected),
+    },
+  })
+}
+
+function matches(known: KnownClaim, timestamp: string, canonicalBytes: Buffer, signature: string): boolean {
+  const text = stringToSign(timestamp, known.claim.credential.scope, sha256Hex(canonicalBytes))
+  return isSignature(sign(known.key, text), signature)
+}
+
+/** Headers and parameters whose values are secrets: an error must not carry them into a log. */
+const secretHeaders =
+  /^((?:x-amz-(?:copy-source-)?server-side-encryption-customer-key|x-amz-security-token|cookie|proxy-authorization):).*$/gm
+const secretParameters = /(X-Amz-Security-Token=)[^&\n]*/gi
+
+function redact(canonicalRequest: string): string {
+  return canonicalRequest.replace(secretHeaders, '$1<redacted>').replace(secretParameters, '$1<redacted>')
+}
