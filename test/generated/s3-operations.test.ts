@@ -1,0 +1,147 @@
+/**
+ * What holds for every S3 operation, derived from its declaration: nobody gets in without a valid signature, a missing
+ * bucket is said to be missing, a bad document is refused, another owner's bucket is not touched; and what is not served
+ * answers 501 with the name of its plugin, whoever asks.
+ */
+import { createHash } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import type { S3Operation } from 'svc/plugins/s3/api'
+import t, { type Test } from 'tap'
+import { readDeclarations } from '../../docs/declarations.ts'
+import { accessKey, region, secretKey, startServer } from '../wire/server.ts'
+
+const { operations, unserved } = await readDeclarations()
+const server = await startServer()
+const agent = new Agent({ keepAlive: true })
+t.teardown(async () => {
+  agent.destroy()
+  await server.remove()
+})
+
+const root = { accessKey, secret: secretKey, region }
+const stranger = { accessKey, secret: 'not-the-secret', region }
+
+interface Attempt {
+  readonly method: string
+  readonly path: string
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signer?: typeof root
+}
+
+interface Answer {
+  readonly status: number
+  /** The code of the XML error; undefined where there is none, as in every answer to HEAD. */
+  readonly code: string | undefined
+  readonly body: string
+}
+
+async function send({ method, path, query = '', headers = {}, body = '', signer }: Attempt): Promise<Answer> {
+  const host = `127.0.0.1:${server.port}`
+  const all = { ...headers, ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }) }
+  const signed =
+    signer === undefined
+      ? all
+      : signRequest(signer, { method, host, path, query, headers: all, payload: Buffer.from(body), nowMs: Date.now() })
+          .headers
+  return new Promise((done, fail) => {
+    const target = query === '' ? path : `${path}?${query}`
+    const sent = request(
+      { agent, host: '127.0.0.1', port: server.port, method, path: target, headers: signed },
+      answer => {
+        text(answer).then(body => {
+          done({ status: answer.statusCode!, code: /<Code>(\w+)<\/Code>/.exec(body)?.[1], body })
+        }, fail)
+      },
+    )
+    sent.on('error', fail)
+    sent.end(body)
+  })
+}
+
+const values: Readonly<Record<string, string>> = { uploadId: '00000000000000aa', partNumber: '1' }
+
+/** A request that the operation takes, as far as its declaration tells. */
+function attemptOf({ match, body }: S3Operation, bucket: string): Attempt {
+  const path = { service: '/', bucket: `/${bucket}`, object: `/${bucket}/key` }[match.level]
+  const parameters = (match.query ?? []).map(one => (one.includes('=') ? one : `${one}=${values[one] ?? ''}`))
+  const headers: Record<string, string> = {}
+  if (match.header !== undefined) headers[match.header.toLowerCase()] = `/${bucket}/source`
+  if (match.query?.includes('attributes')) headers['x-amz-object-attributes'] = 'ETag'
+  return {
+    method: match.method,
+    path,
+    query: parameters.sort().join('&'),
+    headers,
+    body: body.kind === 'stream' ? 'data' : '',
+  }
+}
+
+/** HEAD has no body to hold a code. */
+function refused(t: Test, answer: Answer, status: number, code: string, method: string, what: string): void {
+  t.same([answer.status, answer.code], [status, method === 'HEAD' ? undefined : code], what, { body: answer.body })
+}
+
+t.equal((await send({ method: 'PUT', path: '/generated', signer: root })).status, 200, 'a bucket to work in')
+
+for (const { value: operation } of operations) {
+  const { name, match, body } = operation
+  t.test(name, async t => {
+    const attempt = attemptOf(operation, 'generated')
+    refused(t, await send(attempt), 403, 'AccessDenied', match.method, 'without credentials')
+    const wrong = await send({ ...attempt, signer: stranger })
+    refused(t, wrong, 403, 'SignatureDoesNotMatch', match.method, 'with a wrong secret')
+    t.notMatch(wrong.body, secretKey, 'and the secret is not told')
+    if (match.level === 'service') return
+
+    const owner = { 'x-amz-expected-bucket-owner': '0123456789ab' }
+    const foreign = await send({ ...attempt, headers: { ...attempt.headers, ...owner }, signer: root })
+    refused(t, foreign, 403, 'AccessDenied', match.method, 'when the bucket should be somebody else’s')
+    if (name === 'CreateBucket') return
+    if (body.kind !== 'xml') {
+      const missing = await send({ ...attemptOf(operation, 'no-such-bucket-here'), signer: root })
+      refused(t, missing, 404, 'NoSuchBucket', match.method, 'in a bucket that is missing')
+      return
+    }
+    const document = (content: string) => {
+      const headers = { ...attempt.headers, 'content-md5': createHash('md5').update(content).digest('base64') }
+      return send({ ...attempt, body: content, headers, signer: root })
+    }
+    for (const content of [
+      '<unclosed>',
+      `<${body.root}><a></b></${body.root}>`,
+      `<Other${body.root}/>`,
+      `<!DOCTYPE x [<!ENTITY e "e">]><${body.root}>&e;</${body.root}>`,
+      'no document at all',
+      '\u0000\u0001\u0002',
+    ]) {
+      const answer = await document(content)
+      t.equal(answer.status, 400, JSON.stringify(content))
+      t.equal(answer.code, 'MalformedXML')
+    }
+    const deep = '<a>'.repeat(5000) + '</a>'.repeat(5000)
+    t.equal((await document(`<${body.root}>${deep}</${body.root}>`)).status, 400, 'nested far too deep')
+    const large = await document(`<${body.root}>${' '.repeat(body.maxBytes + 1)}</${body.root}>`)
+    t.equal(large.status, 400, 'larger than declared')
+  })
+}
+
+t.test('what is not served', async t => {
+  await send({ method: 'PUT', path: '/generated/key', body: 'untouched', signer: root })
+  t.ok(unserved.length > 50, `${unserved.length} operations`)
+  for (const { operation, plugin, level, method, parameter } of unserved) {
+    const tail = level === 'bucket' ? '' : '/key'
+    const query = `${parameter}=`
+    const attempt = { method, path: `/generated${tail}`, query, body: method === 'PUT' ? '<x/>' : '' }
+    const answer = await send({ ...attempt, signer: root })
+    refused(t, answer, 501, 'NotImplemented', method, operation)
+    t.match(answer.body, `"${plugin}"`, `${operation} names ${plugin}`)
+    refused(t, await send(attempt), 403, 'AccessDenied', method, `${operation} without credentials`)
+    const missing = await send({ ...attempt, path: `/no-such-bucket-here${tail}`, signer: root })
+    refused(t, missing, 404, 'NoSuchBucket', method, `${operation} in a bucket that is missing`)
+  }
+  t.equal((await send({ method: 'GET', path: '/generated/key', signer: root })).body, 'untouched')
+})
