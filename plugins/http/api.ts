@@ -7,6 +7,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
 
+export { type ListenAddress, parseListenAddress } from './address.ts'
+export { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
+
 export type ListenerName = 's3' | 'console' | 'web'
 
 /** One request and its answer, with what proxies said about it already checked against `SVC_TRUSTED_PROXIES`. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { checkListenAddress } from './address.ts'
+import { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
 import { checkProxyBlock } from './proxies.ts'
 
 function checkProxyBlocks(blocks: readonly string[]): string | undefined {
@@ -11,18 +11,8 @@ function checkProxyBlocks(blocks: readonly string[]): string | undefined {
 }
 
 export const httpConfig = Type.Object({
-  address: Type.String({
-    variable: 'SVC_ADDRESS',
-    default: ':9000',
-    description: 'Address of the S3 listener: host:port, :port or [v6]:port; port 0 takes any free one.',
-    check: checkListenAddress,
-  }),
-  consoleAddress: Type.String({
-    variable: 'SVC_CONSOLE_ADDRESS',
-    default: ':9001',
-    description: 'Address of the listener of the console and the Admin API.',
-    check: checkListenAddress,
-  }),
+  address: addressKey,
+  consoleAddress: consoleAddressKey,
   trustedProxies: Type.Array(Type.String(), {
     variable: 'SVC_TRUSTED_PROXIES',
     format: 'cidr-list',
@@ -40,11 +30,7 @@ export const httpConfig = Type.Object({
     default: false,
     description: 'Take the host from the forwarding headers of trusted proxies instead of Host.',
   }),
-  proxyProtocol: Type.Array(Type.Union([Type.Literal('s3'), Type.Literal('console')]), {
-    variable: 'SVC_PROXY_PROTOCOL',
-    default: [],
-    description: 'Listeners on which every connection begins with a PROXY protocol header (v1 or v2): s3, console.',
-  }),
+  proxyProtocol: proxyProtocolKey,
   sendTimeout: Type.Integer({
     variable: 'SVC_SEND_TIMEOUT',
     environmentOnly: true,

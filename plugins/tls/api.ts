@@ -3,6 +3,8 @@
  */
 import type { SecureContextOptions } from 'node:tls'
 
+export { certsDirKey } from './keys.ts'
+
 export interface CertificateInfo {
   /** Name of the file it came from, as the metric label `certificate`. */
   readonly name: string

@@ -1,16 +1,8 @@
-import { isAbsolute } from 'node:path'
 import Type, { type Static } from 'typebox'
+import { certsDirKey } from './keys.ts'
 
 export const tlsConfig = Type.Object({
-  certsDir: Type.Optional(
-    Type.String({
-      variable: 'SVC_CERTS_DIR',
-      format: 'path',
-      description:
-        'Directory with public.crt and private.key (PEM); enables TLS on every listener, reloaded on change.',
-      check: (path: string) => (isAbsolute(path) ? undefined : 'the path must be absolute'),
-    }),
-  ),
+  certsDir: Type.Optional(certsDirKey),
   tlsMinVersion: Type.Union([Type.Literal('1.2'), Type.Literal('1.3')], {
     variable: 'SVC_TLS_MIN_VERSION',
     default: '1.2',

@@ -3,19 +3,15 @@ import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import type { DriveStatus, StorageService } from 'svc/plugins/storage/api'
+import { isReadable } from './drive-health.ts'
 
 const families: readonly (readonly [name: string, help: string, value: (drive: DriveStatus) => number])[] = [
-  ['svc_drive_online', 'Whether the drive can be read: 1 or 0.', drive => (isOnline(drive) ? 1 : 0)],
+  ['svc_drive_online', 'Whether the drive can be read: 1 or 0.', drive => (isReadable(drive) ? 1 : 0)],
   ['svc_drive_total_bytes', 'Size of the file system of the drive.', drive => drive.totalBytes],
   ['svc_drive_used_bytes', 'Used bytes of that file system.', drive => drive.totalBytes - drive.freeBytes],
   ['svc_drive_free_bytes', 'Free bytes of that file system.', drive => drive.freeBytes],
   ['svc_drive_free_inodes', 'Free inodes of that file system.', drive => drive.freeInodes],
 ]
-
-/** A full drive still answers reads and deletes. */
-function isOnline({ state }: DriveStatus): boolean {
-  return state === 'online' || state === 'full'
-}
 
 /** Call it in one thread only: the values describe the node. */
 export function registerDriveFamilies(

@@ -1,0 +1,27 @@
+/**
+ * Health: what load balancers, orchestrators and people ask. A plugin that can fail while the process lives contributes a
+ * check to `health.check`; the id of the contribution is its name in the answer.
+ */
+export interface HealthState {
+  readonly ok: boolean
+  /** A word or a short sentence without secrets: it is shown to everybody. */
+  readonly detail?: string
+}
+
+/** Must answer quickly and from what is known: probes come often. A throw or no answer in time counts as not ok. */
+export type HealthCheck = () => HealthState | Promise<HealthState>
+
+/** The drives behind `/svc/health/cluster`. */
+export interface DriveCount {
+  readonly drives: number
+  readonly drivesOnline: number
+  /** Every erasure set (here: the one drive) accepts writes. */
+  readonly writeQuorum: boolean
+}
+
+declare module 'svc/kernel' {
+  interface ExtensionPoints {
+    'health.check': HealthCheck
+    'health.drives': () => DriveCount | Promise<DriveCount>
+  }
+}

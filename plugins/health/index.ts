@@ -1,0 +1,27 @@
+/** Health endpoints on both ports, and the command that asks them. */
+import { definePlugin } from 'svc/kernel'
+import 'svc/plugins/http/api'
+import './api.ts'
+import { createHealthcheckCommand } from './command.ts'
+import { healthConfig } from './config.ts'
+import { createProbes } from './probes.ts'
+import { createHealthRoutes } from './routes.ts'
+
+export default definePlugin({
+  name: 'health',
+  requires: ['kernel'],
+  points: ['health.check', 'health.drives'],
+  config: healthConfig,
+
+  setup({ config, services, ports, log, contribute, point }) {
+    const probes = createProbes({
+      kernel: services.kernel,
+      checks: point('health.check').list,
+      drives: point('health.drives').list,
+      ports,
+      log,
+    })
+    contribute('cli.command', 'healthcheck', createHealthcheckCommand(config))
+    contribute('http.routes', 'health', { listeners: ['s3', 'console'], plugin: createHealthRoutes(probes) })
+  },
+})
