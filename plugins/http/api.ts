@@ -6,6 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
+import type { Identity } from 'svc/plugins/iam/api'
 
 export { type ListenAddress, parseListenAddress } from './address.ts'
 export { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
@@ -60,6 +61,8 @@ export interface HttpRequestRecord {
   readonly query: string
   /** The request came with an Authorization header, a cookie or a signature in its query, valid or not. */
   readonly presentsCredentials: boolean
+  /** Who authentication found; undefined for anonymous and refused requests. */
+  readonly identity: Identity | undefined
   readonly clientAddress: string
   readonly userAgent: string
   readonly status: number
@@ -90,6 +93,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The request as the listener sees it: client address, TLS, request id. */
     readonly exchange: Exchange
+    /** Set by whoever authenticates the request, for audit and trace. */
+    identity: Identity | undefined
   }
   interface FastifyContextConfig {
     /** Name of the operation in audit, trace and metrics. */

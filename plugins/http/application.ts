@@ -45,6 +45,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
       return exchangeOf(this)
     },
   } as unknown as Exchange)
+  fastify.decorateRequest('identity', undefined)
   fastify.setErrorHandler<FastifyError>(sendError)
   fastify.setNotFoundHandler((request, reply) =>
     sendProblem(request, reply, 404, 'not_found', 'There is nothing at this path.'),
@@ -96,6 +97,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
       path: mark < 0 ? url : url.slice(0, mark),
       query: mark < 0 ? '' : url.slice(mark + 1),
       presentsCredentials: headers.authorization !== undefined || headers.cookie !== undefined || isPresigned(url),
+      identity: request.identity,
       clientAddress: exchange.clientAddress,
       userAgent: headers['user-agent'] ?? '',
       status: reply.statusCode,

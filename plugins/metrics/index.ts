@@ -18,7 +18,7 @@ export default definePlugin({
   setup({ config, services, ports, threads, contribute }) {
     const { iam, kernel } = services
     const metrics = createMetricsRegistry(kernel, threads, ports)
-    const authorize = config.authType === 'public' ? async () => {} : createTokenCheck(iam, ports.clock.now)
+    const authorize = config.authType === 'public' ? async () => undefined : createTokenCheck(iam, ports.clock.now)
     contribute('http.routes', 'metrics', {
       listeners: ['s3', 'console'],
       plugin: createMetricsRoutes(metrics, authorize),

@@ -1,14 +1,17 @@
 import type { FastifyPluginCallback } from 'fastify'
+import type { Identity } from 'svc/plugins/iam/api'
 import { metricsErrors } from './errors.ts'
 import type { MetricsRegistry } from './registry.ts'
 
 /** `/svc/metrics/v1/…`. `authorize` rejects with `access_denied`. */
 export function createMetricsRoutes(
   registry: MetricsRegistry,
-  authorize: (authorization: string | undefined) => Promise<void>,
+  authorize: (authorization: string | undefined) => Promise<Identity | undefined>,
 ): FastifyPluginCallback {
   return (fastify, _options, done) => {
-    fastify.addHook('onRequest', request => authorize(request.headers.authorization))
+    fastify.addHook('onRequest', async request => {
+      request.identity = await authorize(request.headers.authorization)
+    })
     fastify.get('/svc/metrics/v1/node', { config: { operation: 'MetricsNode' } }, async (_request, reply) => {
       reply.type(registry.contentType)
       return registry.scrape()

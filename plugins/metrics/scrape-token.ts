@@ -4,7 +4,7 @@
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { decodeJwt, jwtVerify, SignJWT } from 'jose'
-import type { IamService } from 'svc/plugins/iam/api'
+import type { IamService, Identity } from 'svc/plugins/iam/api'
 import { metricsErrors } from './errors.ts'
 
 const issuer = 'prometheus'
@@ -27,11 +27,11 @@ export function createScrapeToken(
     .sign(key)
 }
 
-/** Rejects with `access_denied` unless the header carries a valid token of an identity that may scrape. */
+/** Resolves with the identity of the token; rejects with `access_denied` unless it is valid and may scrape. */
 export function createTokenCheck(
   iam: Pick<IamService, 'credentials' | 'verificationKey'>,
   nowMs: () => number,
-): (authorization: string | undefined) => Promise<void> {
+): (authorization: string | undefined) => Promise<Identity> {
   // Unknown access keys are verified too, against a key that nobody has: they cannot be told apart by time.
   const nobody = createSecretKey(randomBytes(64))
   return async authorization => {
@@ -50,7 +50,9 @@ export function createTokenCheck(
       // Malformed, foreign, expired or forged: the caller learns only that it is refused.
       throw metricsErrors.access_denied()
     }
-    if (iam.credentials(accessKey)?.identity.isRoot !== true) throw metricsErrors.access_denied()
+    const identity = iam.credentials(accessKey)?.identity
+    if (identity?.isRoot !== true) throw metricsErrors.access_denied()
+    return identity
   }
 }
 

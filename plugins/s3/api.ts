@@ -154,6 +154,8 @@ export interface S3RequestRecord {
   readonly requestId: string
   readonly method: string
   readonly path: string
+  /** Raw query without its question mark; audit and trace redact credentials in it. */
+  readonly query?: string
   readonly bucket: string
   readonly key: string
   readonly identity: Identity | undefined

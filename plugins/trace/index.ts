@@ -1,0 +1,17 @@
+/** Live trace of requests. */
+import { definePlugin } from 'svc/kernel'
+import './api.ts'
+import 'svc/plugins/http/api'
+import 'svc/plugins/s3/api'
+import { createTraceService } from './service.ts'
+
+export default definePlugin({
+  name: 'trace',
+  provides: ['trace'],
+  setup({ threads, ports, contribute }) {
+    const trace = createTraceService(threads, ports.clock, ports.random)
+    contribute('s3.observer', 'trace', trace.observe)
+    contribute('http.observer', 'trace', trace.observe)
+    return { services: { trace }, start: trace.start, stop: trace.stop }
+  },
+})
