@@ -16,8 +16,8 @@ export interface DispatchTable {
   ): S3Operation | undefined
   /** Methods that a level takes with this query and these headers, for `Allow`. Sorted. */
   methods(level: Level, query: ReadonlyMap<string, string>, headers: IncomingHttpHeaders): readonly string[]
-  /** Parameters that some loaded operation of this level wants: none of them may be taken for harmless. */
-  selects(level: Level, parameter: string): boolean
+  /** Methods whose operations at this level want a parameter, alone or with others; undefined when none does. */
+  selecting(level: Level, parameter: string): ReadonlySet<string> | undefined
 }
 
 interface Row {
@@ -28,7 +28,7 @@ interface Row {
 
 export function createDispatchTable(operations: readonly Contribution<S3Operation>[]): DispatchTable {
   const rows = new Map<string, Row[]>()
-  const selecting = new Set<string>()
+  const selecting = new Map<string, Set<string>>()
   const owners = new Map<string, string>()
   for (const { plugin, value: operation } of operations) {
     const { method, level, query = [], header } = operation.match
@@ -50,7 +50,11 @@ export function createDispatchTable(operations: readonly Contribution<S3Operatio
           : { name: constraint.slice(0, equals), value: constraint.slice(equals + 1) }
       }),
     }
-    for (const { name } of row.query) selecting.add(`${level} ${name}`)
+    for (const { name } of row.query) {
+      const methods = selecting.get(`${level} ${name}`)
+      if (methods === undefined) selecting.set(`${level} ${name}`, new Set([method]))
+      else methods.add(method)
+    }
     const list = rows.get(`${level} ${method}`)
     if (list === undefined) rows.set(`${level} ${method}`, [row])
     else list.push(row)
@@ -75,7 +79,7 @@ export function createDispatchTable(operations: readonly Contribution<S3Operatio
     find,
     methods: (level, query, headers) =>
       [...levels[level].keys()].filter(method => find(level, method, query, headers) !== undefined).sort(),
-    selects: (level, parameter) => selecting.has(`${level} ${parameter}`),
+    selecting: (level, parameter) => selecting.get(`${level} ${parameter}`),
   }
 }
 

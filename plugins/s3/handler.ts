@@ -25,6 +25,7 @@ export function createS3Handler(environment: S3Environment): RawHandler {
     // `close` comes once, after the last byte was handed over or after the client went away.
     response.on('close', () => {
       context.isClosed = true
+      if (!response.writableFinished) context.errorCode ??= 'RequestAborted'
       observe(context, response.writableFinished ? response.statusCode : 499)
     })
     try {
@@ -63,6 +64,7 @@ function serve(context: S3RequestContext): MaybePromise<void> {
     rawPath: target.rawPath,
     rawQuery: target.rawQuery,
     headers: request.headers,
+    rawHeaders: request.rawHeaders,
     host: context.host,
   })
   context.authentication = authentication
@@ -146,7 +148,7 @@ function strayParameter(context: S3RequestContext, operation: S3Operation | unde
   for (const [name, value] of query) {
     if (operation !== undefined && takes(operation, name)) continue
     if (
-      table.selects(level, name) ||
+      table.selecting(level, name) !== undefined ||
       unloadedSubresource(level, method, name) !== undefined ||
       looksLikeSubresource(name, value)
     ) {
@@ -181,17 +183,15 @@ function refuseOperation(
       { extra: { ArgumentName: 'ResourceType', ArgumentValue: stray } },
     )
   }
-  if (stray !== undefined && environment.table.selects(level, stray)) {
+  const selecting = stray === undefined ? undefined : environment.table.selecting(level, stray)
+  if (stray !== undefined && selecting !== undefined) {
     keepFromAnonymous(context)
-    const methods = environment.table
-      .methods(level, query, headers)
-      .filter(other => takes(environment.table.find(level, other, query, headers)!, stray))
-    if (methods.length > 0) throw notAllowed(context, methods)
-    if (unloadedSubresource(level, method, stray) === undefined) {
-      throw objectErrors.InvalidArgument(`The parameter ${stray} needs others beside it for this method.`, {
+    if (selecting.has(method)) {
+      throw objectErrors.InvalidArgument(`The parameter ${stray} needs others beside it.`, {
         extra: { ArgumentName: stray, ArgumentValue: query.get(stray)! },
       })
     }
+    throw notAllowed(context, [...selecting].sort())
   }
   const unloaded = stray === undefined ? unloadedPlain(level, method) : unloadedSubresource(level, method, stray)
   if (stray === undefined && unloaded === undefined) {

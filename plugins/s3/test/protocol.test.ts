@@ -171,8 +171,8 @@ t.test('the operation with the most constraints wins, whatever the order of regi
     t.equal(find({ x: '3' }, { 'x-h': '' }), 'GetXH')
     t.equal(table.find('bucket', 'GET', new Map(), {}), undefined)
     t.same(table.methods('object', new Map(), {}), ['GET', 'PUT'])
-    t.ok(table.selects('object', 'y'))
-    t.notOk(table.selects('bucket', 'y'))
+    t.same([...table.selecting('object', 'y')!], ['GET'])
+    t.equal(table.selecting('bucket', 'y'), undefined)
   }
 })
 
@@ -329,11 +329,11 @@ t.test('ranges are clamped, refused or ignored as S3 does', async t => {
       t.equal(
         codeOf(() => readRange(header, size)),
         expected,
-        header,
+        String(header),
       )
     else {
       const range = readRange(header, size)
-      t.same(range === undefined ? 'whole' : [range.start, range.length], expected, header)
+      t.same(range === undefined ? 'whole' : [range.start, range.length], expected, String(header))
     }
   }
   t.same(readCopyRange('bytes=1-3', 10), { start: 1, length: 3 })
