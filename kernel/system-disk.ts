@@ -100,12 +100,17 @@ async function space(path: string): Promise<DiskSpace> {
   }
 }
 
-/** One open file. A class, because reads and writes through it are the hot path. */
+/**
+ * One open file. A class, because reads and writes through it are the hot path. The descriptor is closed only when nothing
+ * uses it any more: the system gives its number to the next file that is opened, and a late write would land there.
+ */
 class SystemFile implements DiskFile {
   readonly direct: boolean
   readonly synchronous: boolean
   readonly #fd: number
+  #pending = 0
   #closing: Promise<void> | undefined
+  #onIdle: (() => void) | undefined
 
   constructor(fd: number, direct: boolean, synchronous: boolean) {
     this.#fd = fd
@@ -114,14 +119,14 @@ class SystemFile implements DiskFile {
   }
 
   read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      let done = 0
+    return this.#use<number>(done => {
+      let total = 0
       const step = () => {
-        readFile(this.#fd, buffer, offset + done, length - done, position + done, (error, count) => {
-          if (error) return reject(error)
-          done += count
+        readFile(this.#fd, buffer, offset + total, length - total, position + total, (error, count) => {
+          if (error) return done(error)
+          total += count
           // A direct read that ends within a block has met the end of the file: going on there would be misaligned.
-          if (count === 0 || done === length || (this.direct && done % 4096 !== 0)) resolve(done)
+          if (count === 0 || total === length || (this.direct && total % 4096 !== 0)) done(null, total)
           else step()
         })
       }
@@ -130,14 +135,14 @@ class SystemFile implements DiskFile {
   }
 
   write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let done = 0
+    return this.#use<void>(done => {
+      let total = 0
       const step = () => {
-        writeFile(this.#fd, buffer, offset + done, length - done, position + done, (error, count) => {
-          if (error) return reject(error)
-          done += count
-          if (done === length) resolve()
-          else if (count === 0) reject(Object.assign(new Error('write returned 0 bytes'), { code: 'EIO' }))
+        writeFile(this.#fd, buffer, offset + total, length - total, position + total, (error, count) => {
+          if (error) return done(error)
+          total += count
+          if (total === length) done(null)
+          else if (count === 0) done(Object.assign(new Error('write returned 0 bytes'), { code: 'EIO' }))
           else step()
         })
       }
@@ -146,19 +151,43 @@ class SystemFile implements DiskFile {
   }
 
   datasync(): Promise<void> {
-    return call<void>(done => fdatasync(this.#fd, done))
+    return this.#use<void>(done => fdatasync(this.#fd, done))
   }
 
   truncate(size: number): Promise<void> {
-    return call<void>(done => ftruncate(this.#fd, size, done))
+    return this.#use<void>(done => ftruncate(this.#fd, size, done))
   }
 
   async size(): Promise<number> {
-    return (await call<{ size: number }>(done => fstat(this.#fd, done))).size
+    return (await this.#use<{ size: number }>(done => fstat(this.#fd, done))).size
   }
 
   close(): Promise<void> {
-    this.#closing ??= call<void>(done => close(this.#fd, done))
+    this.#closing ??= this.#closeWhenIdle()
     return this.#closing
+  }
+
+  async #closeWhenIdle(): Promise<void> {
+    if (this.#pending > 0) {
+      await new Promise<void>(resolve => {
+        this.#onIdle = resolve
+      })
+    }
+    await call<void>(done => close(this.#fd, done))
+  }
+
+  #use<T>(run: (done: Done<T>) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#closing !== undefined) {
+        reject(Object.assign(new Error('the file is closed'), { code: 'EBADF' }))
+        return
+      }
+      this.#pending++
+      run((error, value) => {
+        if (--this.#pending === 0) this.#onIdle?.()
+        if (error) reject(error)
+        else resolve(value as T)
+      })
+    })
   }
 }

@@ -134,6 +134,8 @@ export interface DriveStatus {
   readonly totalBytes: number
   readonly freeBytes: number
   readonly freeInodes: number
+  /** Figures of the backend by camelCase name, for metrics and diagnosis; which ones is the backend's affair. */
+  readonly metrics?: Readonly<Record<string, number>>
 }
 
 /** The interface behind the extension point `storage.backend`. Every method may be called in every thread. */
@@ -141,7 +143,10 @@ export interface StorageBackend {
   /** Opens, recovers, and in a worker thread attaches to the main thread. After it every method works. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** Runs a procedure; resolves with its result when the change is on stable storage. */
+  /**
+   * Runs a procedure; resolves with its result when the change is on stable storage, and rejects with what it threw. The
+   * body's bytes must not be changed any more by the caller: they may be kept in a cache.
+   */
   execute<Result>(procedure: string, args: unknown, body?: Uint8Array): Promise<Result>
   /** The record, as of the last acknowledged commit of any thread. A promise only where it cannot be known at once. */
   get(key: RecordKey): MaybePromise<StoredRecord | undefined>

@@ -1,0 +1,48 @@
+/**
+ * The bytes of a blob file: the data, zeros up to 4 KiB, then a footer: 32 bytes of trailer and the table, one crc32 for each
+ * 256 KiB block of data, little-endian, and zeros up to 4 KiB. The crc32 of the table stands in the record that references the
+ * blob, so a file that is whole but not the right one shows.
+ *
+ *     trailer  0 "svcblob1"  8 u32 format  12 u32 block bytes  16 f64 data bytes  24 u32 crc of the table  28 u32 crc of 0…28
+ */
+import { crc32 } from 'node:zlib'
+import { alignUp } from './aligned-memory.ts'
+
+export const blobBlockBytes = 256 * 1024
+export const trailerBytes = 32
+const magic = Buffer.from('svcblob1', 'latin1')
+const format = 1
+
+export function blockCount(sizeBytes: number): number {
+  return Math.ceil(sizeBytes / blobBlockBytes)
+}
+
+export function footerOffset(sizeBytes: number): number {
+  return alignUp(sizeBytes)
+}
+
+export function footerBytes(sizeBytes: number): number {
+  return trailerBytes + blockCount(sizeBytes) * 4
+}
+
+export function encodeFooter(sizeBytes: number, checksums: readonly number[]): { footer: Buffer; check: number } {
+  const footer = Buffer.alloc(trailerBytes + checksums.length * 4)
+  for (let i = 0; i < checksums.length; i++) footer.writeUInt32LE(checksums[i]!, trailerBytes + i * 4)
+  const check = crc32(footer.subarray(trailerBytes))
+  magic.copy(footer)
+  footer.writeUInt32LE(format, 8)
+  footer.writeUInt32LE(blobBlockBytes, 12)
+  footer.writeDoubleLE(sizeBytes, 16)
+  footer.writeUInt32LE(check, 24)
+  footer.writeUInt32LE(crc32(footer.subarray(0, 28)), 28)
+  return { footer, check }
+}
+
+/** The table of checksums, or undefined when the footer is not that of the referenced blob. */
+export function decodeFooter(footer: Buffer, sizeBytes: number, check: number): Buffer | undefined {
+  if (footer.length !== footerBytes(sizeBytes) || magic.compare(footer, 0, 8) !== 0) return undefined
+  if (crc32(footer.subarray(0, 28)) !== footer.readUInt32LE(28) || footer.readDoubleLE(16) !== sizeBytes)
+    return undefined
+  const table = footer.subarray(trailerBytes)
+  return crc32(table) === check && footer.readUInt32LE(24) === check ? table : undefined
+}

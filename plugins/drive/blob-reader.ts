@@ -1,0 +1,174 @@
+/**
+ * Reads a range of a blob in verified chunks of up to two blocks, reading ahead while the caller works on what it has. Buffers
+ * come from a pool; beyond its bound a reader gets along with one buffer at a time, so many slow readers cost little each.
+ */
+import { crc32 } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import type { Disk, DiskFile } from 'svc/kernel'
+import type { BlobChunk, BlobReader, BlobRef } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import type { BlobFiles } from './blob-files.ts'
+import { blobBlockBytes, decodeFooter, footerBytes, footerOffset } from './blob-format.ts'
+
+const chunkBytesMax = 2 * blobBlockBytes
+const readAheadMax = 2
+const tableCacheBytes = 4 * 1024 * 1024
+
+/** What readers of one thread share. */
+export class BlobReading {
+  readonly disk: Disk
+  readonly files: BlobFiles
+  readonly tables: LRUCache<string, Buffer>
+  readonly #free: Buffer[] = []
+  readonly #countMax: number
+  #lent = 0
+
+  constructor(disk: Disk, files: BlobFiles, bytesMax: number) {
+    this.disk = disk
+    this.files = files
+    this.#countMax = Math.max(1, Math.floor(bytesMax / chunkBytesMax))
+    this.tables = new LRUCache({ maxSize: tableCacheBytes, sizeCalculation: table => table.length + 200 })
+  }
+
+  get hasSpare(): boolean {
+    return this.#lent < this.#countMax
+  }
+
+  lend(): Buffer {
+    this.#lent++
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytesMax)
+  }
+
+  takeBack(buffer: Buffer): void {
+    this.#lent--
+    if (this.#free.length + this.#lent < this.#countMax) this.#free.push(buffer)
+  }
+}
+
+interface ReadAhead {
+  readonly chunk: Promise<BlobChunk>
+}
+
+export class DriveBlobReader implements BlobReader {
+  readonly #shared: BlobReading
+  readonly #ref: BlobRef
+  #file: Promise<DiskFile> | undefined
+  #table: Promise<Buffer> | undefined
+  /** Next byte to ask for, and the end. */
+  #at: number
+  readonly #end: number
+  readonly #ahead: ReadAhead[] = []
+  #isClosed = false
+  #underWay = 0
+
+  constructor(shared: BlobReading, ref: BlobRef, start: number, length: number) {
+    if (start < 0 || length < 0 || start + length > ref.size) throw new RangeError('the range lies outside of the blob')
+    this.#shared = shared
+    this.#ref = ref
+    this.#at = start
+    this.#end = start + length
+  }
+
+  next(): Promise<BlobChunk | undefined> {
+    if (this.#isClosed) return Promise.resolve(undefined)
+    this.#readAhead(true)
+    const first = this.#ahead.shift()
+    if (first === undefined) {
+      this.close()
+      return Promise.resolve(undefined)
+    }
+    this.#readAhead(false)
+    return first.chunk
+  }
+
+  #readAhead(needed: boolean): void {
+    while (this.#at < this.#end && this.#ahead.length < readAheadMax) {
+      if (!this.#shared.hasSpare && !(needed && this.#ahead.length === 0)) return
+      const start = this.#at
+      const blockStart = start - (start % blobBlockBytes)
+      const end = Math.min(this.#end, blockStart + chunkBytesMax)
+      this.#at = end
+      const chunk = this.#read(blockStart, start, end)
+      // The error belongs to whoever asks for this chunk; until then nobody else must trip over it.
+      chunk.catch(() => undefined)
+      this.#ahead.push({ chunk })
+    }
+  }
+
+  /** Reads the blocks that hold [start, end) and verifies each of them. */
+  async #read(blockStart: number, start: number, end: number): Promise<BlobChunk> {
+    const { size } = this.#ref
+    const lastBlock = Math.floor((end - 1) / blobBlockBytes)
+    const readEnd = Math.min(size, (lastBlock + 1) * blobBlockBytes)
+    const length = readEnd - blockStart
+    this.#underWay++
+    const buffer = this.#shared.lend()
+    try {
+      this.#file ??= this.#shared.disk.open(this.#shared.files.pathOf(this.#ref.id), { mode: 'read' })
+      const file = await this.#file
+      this.#table ??= this.#readTable(file)
+      const [table, count] = await Promise.all([this.#table, file.read(buffer, 0, length, blockStart)])
+      if (count !== length) throw this.#corrupt('it is too short')
+      for (let at = 0; at < length; at += blobBlockBytes) {
+        const block = (blockStart + at) / blobBlockBytes
+        const bytes = buffer.subarray(at, Math.min(length, at + blobBlockBytes))
+        if (crc32(bytes) !== table.readUInt32LE(block * 4))
+          throw this.#corrupt(`block ${block} does not match its checksum`)
+      }
+      let isReleased = false
+      return {
+        bytes: buffer.subarray(start - blockStart, end - blockStart),
+        release: () => {
+          if (isReleased) return
+          isReleased = true
+          this.#shared.takeBack(buffer)
+        },
+      }
+    } catch (error) {
+      this.#shared.takeBack(buffer)
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw storageErrors.gone()
+      throw error
+    } finally {
+      this.#underWay--
+      if (this.#isClosed) this.#closeFile()
+    }
+  }
+
+  async #readTable(file: DiskFile): Promise<Buffer> {
+    const { tables } = this.#shared
+    const { id, size, check } = this.#ref
+    const cached = tables.get(id)
+    if (cached !== undefined && crc32(cached) === check) return cached
+    const footer = Buffer.allocUnsafeSlow(footerBytes(size))
+    const count = await file.read(footer, 0, footer.length, footerOffset(size))
+    const table = count === footer.length ? decodeFooter(footer, size, check) : undefined
+    if (table === undefined) throw this.#corrupt('its table of checksums does not verify')
+    tables.set(id, table)
+    return table
+  }
+
+  #corrupt(detail: string) {
+    return storageErrors.corrupt(`Blob ${this.#ref.id} is damaged: ${detail}.`)
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const { chunk } of this.#ahead) {
+      chunk.then(
+        ({ release }) => release(),
+        () => undefined,
+      )
+    }
+    this.#ahead.length = 0
+    if (this.#underWay === 0) this.#closeFile()
+  }
+
+  #closeFile(): void {
+    if (this.#underWay > 0) return
+    const file = this.#file
+    this.#file = undefined
+    // Closing a file that was only read cannot lose anything.
+    file?.then(open => open.close()).catch(() => undefined)
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * Writes one blob: copies into an aligned buffer, writes it when it is full while the next one fills, and ends with the footer
+ * and a sync. Nobody sees the file before a record references it, so a failure on the way leaves garbage, never half a blob.
+ */
+import { crc32 } from 'node:zlib'
+import type { Disk, DiskFile } from 'svc/kernel'
+import type { BlobRef, BlobWriter, MaybePromise } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { alignUp, blockBytes } from './aligned-memory.ts'
+import type { BlobFiles } from './blob-files.ts'
+import { blobBlockBytes, encodeFooter } from './blob-format.ts'
+import type { BufferHolder, BufferPool } from './buffer-pool.ts'
+
+export interface BlobWriterOptions {
+  readonly disk: Disk
+  readonly files: BlobFiles
+  readonly pool: BufferPool
+  readonly direct: boolean
+  isFull(): boolean
+  onWritten(bytes: number): void
+  onRefused(): void
+}
+
+export class DriveBlobWriter implements BlobWriter, BufferHolder {
+  readonly id: string
+  readonly #options: BlobWriterOptions
+  #file: Promise<DiskFile> | undefined
+  #buffer: Buffer | undefined
+  /** Bytes in the buffer. */
+  #filled = 0
+  /** Where the buffer's first byte belongs in the file: a multiple of 4 KiB. */
+  #position = 0
+  /** What did not make up 4 KiB when the buffer was given up; it goes before what follows. */
+  #residue: Buffer | undefined
+  #sizeBytes = 0
+  readonly #checksums: number[] = []
+  #blockCrc = 0
+  #blockFilled = 0
+  #writing: Promise<void> | undefined
+  #isBusy = false
+  #yielding: Promise<void> | undefined
+  #error: unknown
+  #state: 'open' | 'finished' | 'aborted' = 'open'
+
+  constructor(options: BlobWriterOptions) {
+    this.#options = options
+    this.id = options.files.newId()
+  }
+
+  write(chunk: Uint8Array): MaybePromise<void> {
+    this.#requireOpen()
+    const buffer = this.#buffer
+    if (
+      buffer !== undefined &&
+      !this.#isBusy &&
+      this.#yielding === undefined &&
+      this.#filled + chunk.length < buffer.length
+    ) {
+      this.#copy(buffer, chunk, 0, chunk.length)
+      return
+    }
+    return this.#writeSlowly(chunk)
+  }
+
+  async #writeSlowly(chunk: Uint8Array): Promise<void> {
+    if (this.#isBusy) throw new Error('a blob was written to before the write before had resolved')
+    this.#isBusy = true
+    try {
+      await this.#yielding
+      let at = 0
+      while (at < chunk.length) {
+        const buffer = await this.#acquire()
+        const count = Math.min(chunk.length - at, buffer.length - this.#filled)
+        this.#copy(buffer, chunk, at, count)
+        at += count
+        if (this.#filled === buffer.length) await this.#submit(this.#filled)
+      }
+    } catch (error) {
+      throw this.#failed(error)
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  #copy(buffer: Buffer, chunk: Uint8Array, from: number, count: number): void {
+    buffer.set(count === chunk.length ? chunk : chunk.subarray(from, from + count), this.#filled)
+    this.#checksum(buffer.subarray(this.#filled, this.#filled + count))
+    this.#filled += count
+    this.#sizeBytes += count
+  }
+
+  #checksum(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; ) {
+      const count = Math.min(bytes.length - at, blobBlockBytes - this.#blockFilled)
+      this.#blockCrc = crc32(bytes.subarray(at, at + count), this.#blockCrc)
+      this.#blockFilled += count
+      at += count
+      if (this.#blockFilled === blobBlockBytes) this.#endBlock()
+    }
+  }
+
+  #endBlock(): void {
+    this.#checksums.push(this.#blockCrc)
+    this.#blockCrc = 0
+    this.#blockFilled = 0
+  }
+
+  async #acquire(): Promise<Buffer> {
+    if (this.#buffer !== undefined) return this.#buffer
+    if (this.#options.isFull()) throw storageErrors.full()
+    const buffer = await this.#options.pool.acquire(this)
+    this.#requireOpen(buffer)
+    this.#buffer = buffer
+    this.#filled = 0
+    if (this.#residue !== undefined) {
+      this.#residue.copy(buffer)
+      this.#filled = this.#residue.length
+      this.#residue = undefined
+    }
+    return buffer
+  }
+
+  /** Sends the first `length` bytes of the buffer off, and gives the buffer back when they are written. One write at a time. */
+  async #submit(length: number): Promise<void> {
+    await this.#writing
+    if (this.#error !== undefined) throw this.#error
+    const buffer = this.#buffer!
+    this.#buffer = undefined
+    this.#filled = 0
+    const position = this.#position
+    this.#position += length
+    this.#writing = this.#writeOut(buffer, length, position)
+  }
+
+  async #writeOut(buffer: Buffer, length: number, position: number): Promise<void> {
+    const { pool, onWritten } = this.#options
+    try {
+      this.#file ??= this.#open()
+      const file = await this.#file
+      await file.write(buffer, 0, length, position)
+      onWritten(length)
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      pool.release(buffer)
+    }
+  }
+
+  #open(): Promise<DiskFile> {
+    const { disk, files, direct } = this.#options
+    return disk.open(files.pathOf(this.id), { mode: 'create', exclusive: true, direct })
+  }
+
+  yieldBuffer(): void {
+    if (this.#isBusy || this.#yielding !== undefined || this.#buffer === undefined) return
+    const whole = this.#filled - (this.#filled % blockBytes)
+    this.#residue = Buffer.from(this.#buffer.subarray(whole, this.#filled))
+    if (whole === 0) {
+      this.#options.pool.release(this.#takeBuffer())
+      return
+    }
+    this.#yielding = this.#submit(whole)
+      .catch(error => {
+        this.#failed(error)
+      })
+      .finally(() => {
+        this.#yielding = undefined
+      })
+  }
+
+  #takeBuffer(): Buffer {
+    const buffer = this.#buffer!
+    this.#buffer = undefined
+    this.#filled = 0
+    return buffer
+  }
+
+  async finish(): Promise<BlobRef> {
+    this.#requireOpen()
+    if (this.#isBusy) throw new Error('a blob was finished before the last write had resolved')
+    this.#isBusy = true
+    try {
+      await this.#yielding
+      if (this.#blockFilled > 0) this.#endBlock()
+      const { footer, check } = encodeFooter(this.#sizeBytes, this.#checksums)
+      await this.#append(Buffer.alloc(alignUp(this.#sizeBytes) - this.#sizeBytes))
+      await this.#append(footer)
+      if (this.#filled > 0) {
+        const padded = alignUp(this.#filled)
+        this.#buffer!.fill(0, this.#filled, padded)
+        await this.#submit(padded)
+      }
+      await this.#writing
+      if (this.#error !== undefined) throw this.#error
+      const file = await this.#file!
+      await file.datasync()
+      await file.close()
+      await this.#options.files.syncFolderOf(this.id)
+      this.#requireOpen()
+      this.#state = 'finished'
+      return { id: this.id, size: this.#sizeBytes, check }
+    } catch (error) {
+      throw this.#failed(error)
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  /** Adds bytes that are not data. */
+  async #append(bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      const buffer = await this.#acquire()
+      const count = Math.min(bytes.length - at, buffer.length - this.#filled)
+      bytes.copy(buffer, this.#filled, at, at + count)
+      this.#filled += count
+      at += count
+      if (this.#filled === buffer.length) await this.#submit(this.#filled)
+    }
+  }
+
+  async abort(): Promise<void> {
+    if (this.#state === 'aborted') return
+    this.#state = 'aborted'
+    await this.#yielding
+    await this.#writing
+    if (this.#buffer !== undefined && !this.#isBusy) this.#options.pool.release(this.#takeBuffer())
+    if (this.#file === undefined) return
+    try {
+      const file = await this.#file
+      await file.close()
+    } catch {
+      // The file could not be opened or closed; what there is of it goes now or at the next start.
+    }
+    this.#options.files.deleteSoon([this.id])
+  }
+
+  #requireOpen(acquired?: Buffer): void {
+    if (this.#state === 'open' && this.#error === undefined) return
+    if (acquired !== undefined) this.#options.pool.release(acquired)
+    throw this.#error ?? new Error(`the blob is ${this.#state}`)
+  }
+
+  /** Remembers the first error, as callers should see it. */
+  #failed(error: unknown): unknown {
+    if (this.#error === undefined) {
+      const { code } = error as NodeJS.ErrnoException
+      const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+      if (isFull) this.#options.onRefused()
+      this.#error = isFull
+        ? storageErrors.full(undefined, { cause: error })
+        : code?.startsWith('E')
+          ? storageErrors.faulty('A blob could not be written.', { cause: error })
+          : error
+    }
+    return this.#error
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Bodies that lie in the journal: verified at each read from the disk, then cached by their place, which never holds other
+ * bytes. Segments are read through the page cache, which is the larger, second cache.
+ */
+import { crc32 } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import type { Disk, DiskFile } from 'svc/kernel'
+import type { BodyRef, MaybePromise } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+
+const openSegmentsMax = 64
+/** What an entry costs besides its bytes. */
+const entryOverheadBytes = 200
+/** Smaller buffers share a slab with others, which a cached one would keep alive: they are copied. */
+const slabBytes = Buffer.poolSize >>> 1
+const offsetSpan = 2 ** 32
+
+interface OpenSegment {
+  readonly file: Promise<DiskFile>
+  readers: number
+  retired: boolean
+}
+
+export class BodyReader {
+  readonly #disk: Disk
+  readonly #pathOf: (segment: number) => string
+  readonly #cache: LRUCache<number, Buffer>
+  readonly #open = new Map<number, OpenSegment>()
+  hits = 0
+  misses = 0
+
+  constructor(disk: Disk, pathOf: (segment: number) => string, cacheBytesMax: number) {
+    this.#disk = disk
+    this.#pathOf = pathOf
+    this.#cache = new LRUCache({
+      maxSize: Math.max(1, cacheBytesMax),
+      sizeCalculation: bytes => bytes.length + entryOverheadBytes,
+    })
+  }
+
+  get cachedBytes(): number {
+    return this.#cache.calculatedSize
+  }
+
+  /** Takes a body that has just become durable. The bytes must not change any more. */
+  remember(segment: number, offset: number, bytes: Uint8Array): void {
+    const kept =
+      bytes.length < slabBytes ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#cache.set(segment * offsetSpan + offset, kept as Buffer)
+  }
+
+  read(ref: BodyRef): MaybePromise<Buffer> {
+    const cached = this.#cache.get(ref.segment * offsetSpan + ref.offset)
+    if (cached !== undefined && cached.length === ref.size) {
+      this.hits++
+      return cached
+    }
+    return this.#readFromDisk(ref)
+  }
+
+  async #readFromDisk(ref: BodyRef): Promise<Buffer> {
+    this.misses++
+    const bytes = await this.readUncached(ref)
+    this.#cache.set(ref.segment * offsetSpan + ref.offset, bytes)
+    return bytes
+  }
+
+  /** For compaction: what is read once should not push out what is read often. */
+  async readUncached(ref: BodyRef): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafeSlow(ref.size)
+    if (ref.size > 0) {
+      const segment = this.#segment(ref.segment)
+      segment.readers++
+      try {
+        const file = await segment.file
+        const count = await file.read(bytes, 0, ref.size, ref.offset)
+        if (count !== ref.size) throw storageErrors.corrupt(`A body in segment ${ref.segment} lies beyond its end.`)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw storageErrors.gone()
+        throw error
+      } finally {
+        segment.readers--
+        if (segment.retired && segment.readers === 0) closeQuietly(segment)
+      }
+    }
+    if (crc32(bytes) !== ref.check) {
+      throw storageErrors.corrupt(`A body in segment ${ref.segment} at ${ref.offset} does not match its checksum.`)
+    }
+    return bytes
+  }
+
+  #segment(number: number): OpenSegment {
+    let segment = this.#open.get(number)
+    if (segment !== undefined) {
+      // Moves to the end: the first is the one that was used longest ago.
+      this.#open.delete(number)
+      this.#open.set(number, segment)
+      return segment
+    }
+    segment = { file: this.#disk.open(this.#pathOf(number), { mode: 'read' }), readers: 0, retired: false }
+    segment.file.catch(() => this.#open.delete(number))
+    this.#open.set(number, segment)
+    if (this.#open.size > openSegmentsMax) this.forget(this.#open.keys().next().value!)
+    return segment
+  }
+
+  /** Lets go of a segment's file; reads under way finish. */
+  forget(number: number): void {
+    const segment = this.#open.get(number)
+    if (segment === undefined) return
+    this.#open.delete(number)
+    segment.retired = true
+    if (segment.readers === 0) closeQuietly(segment)
+  }
+
+  async close(): Promise<void> {
+    for (const number of [...this.#open.keys()]) this.forget(number)
+    this.#cache.clear()
+  }
+}
+
+function closeQuietly(segment: OpenSegment): void {
+  // Closing a file that was only read cannot lose anything.
+  segment.file.then(file => file.close()).catch(() => undefined)
+}

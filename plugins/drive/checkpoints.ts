@@ -1,0 +1,116 @@
+/**
+ * Moves durable changes into the index, a set at a time, in the order of commits. The index learns the journal position in the
+ * same commit. A set is small enough to be handed to LMDB within a few milliseconds, and large enough that hot records and
+ * counters are written once rather than at every commit.
+ */
+import type { Clock, Logger } from 'svc/kernel'
+import type { ChangeSet } from './changes.ts'
+import type { DriveObserver } from './drive.ts'
+import type { Journal, JournalPosition } from './journal.ts'
+import { type DriveState, writeFrozen } from './state.ts'
+
+const entriesPerCheckpoint = 8192
+const bytesPerCheckpoint = 8 * 1024 * 1024
+/** Durable sets may grow to this many checkpoints' worth before commits have to wait. */
+const behindFactor = 4
+const retryMs = 1000
+
+export interface CheckpointOptions {
+  readonly state: DriveState
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Logger
+  /** How long a change may wait for the index, in milliseconds. */
+  readonly intervalMs: number
+  sequence(): number
+  readonly observer: DriveObserver | undefined
+  /** Called when a checkpoint is done. */
+  onDone(): void
+}
+
+export class Checkpoints {
+  readonly #options: CheckpointOptions
+  #running: Promise<void> | undefined
+  #cancelTimer: (() => void) | undefined
+  #closed = false
+  /** The position that the index reaches, and whether that survives a power loss. */
+  indexed: JournalPosition
+  count = 0
+  failures = 0
+
+  constructor(options: CheckpointOptions, indexed: JournalPosition) {
+    this.#options = options
+    this.indexed = indexed
+  }
+
+  /** Commits have to wait: the index cannot keep up. */
+  get isBehind(): boolean {
+    const { durable } = this.#options.state
+    return (
+      durable.records.size > entriesPerCheckpoint * behindFactor || durable.bytes > bytesPerCheckpoint * behindFactor
+    )
+  }
+
+  onCommit(_changes: ChangeSet): void {
+    const { state, clock, intervalMs } = this.#options
+    if (this.#closed) return
+    if (state.durable.records.size >= entriesPerCheckpoint || state.durable.bytes >= bytesPerCheckpoint) {
+      void this.#run()
+    } else if (this.#cancelTimer === undefined) {
+      this.#cancelTimer = clock.after(intervalMs, () => {
+        this.#cancelTimer = undefined
+        void this.#run()
+      })
+    }
+  }
+
+  /** Resolves when everything that is durable now is in the index. */
+  async flush(): Promise<void> {
+    const { state } = this.#options
+    await this.#running
+    while (!state.durable.isEmpty || state.frozen !== undefined) await this.#run()
+  }
+
+  #run(): Promise<void> {
+    this.#running ??= this.#checkpoint().finally(() => {
+      this.#running = undefined
+      this.#options.onDone()
+      const { durable } = this.#options.state
+      if (durable.records.size >= entriesPerCheckpoint) void this.#run()
+    })
+    return this.#running
+  }
+
+  async #checkpoint(): Promise<void> {
+    const { state, journal, log, clock } = this.#options
+    if (state.frozen === undefined) {
+      if (state.durable.isEmpty) return
+      state.freeze(journal.tail, this.#options.sequence())
+    }
+    const frozen = state.frozen!
+    for (;;) {
+      try {
+        await state.index.commit(write => writeFrozen(frozen, write))
+        break
+      } catch (error) {
+        // The journal has everything; only readers' memory grows meanwhile, and `isBehind` bounds that.
+        this.failures++
+        log.error({ err: error }, 'the index could not be written; trying again')
+        if (this.#closed) throw error
+        await new Promise<void>(resolve => {
+          clock.after(retryMs, resolve)
+        })
+      }
+    }
+    state.thaw()
+    this.#options.observer?.onIndexed(frozen.changes.records.keys(), frozen.changes.derived.size)
+    this.indexed = frozen.position
+    this.count++
+  }
+
+  async close(): Promise<void> {
+    this.#cancelTimer?.()
+    await this.flush()
+    this.#closed = true
+  }
+}

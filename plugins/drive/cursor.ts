@@ -1,0 +1,190 @@
+/** A walk over records (or derived entries) in key order: the index's snapshot with the change sets laid over it. */
+import type { BodyRef, Cursor } from 'svc/plugins/storage/api'
+import { asBuffer, keyBytes, keyText } from './bytes.ts'
+import type { ChangeSet } from './changes.ts'
+import type { IndexRange, IndexStore } from './index-store.ts'
+import { bodyOf, valueOf, verifyStored } from './stored-record.ts'
+
+interface OverlayEntry {
+  readonly key: Buffer
+  /** Null where deleted. */
+  readonly value: Uint8Array | null
+}
+
+/** `layers` from the oldest to the newest. */
+export function walk<T>(
+  index: IndexStore,
+  table: 'records' | 'derived',
+  layers: readonly (ChangeSet | undefined)[],
+  start: Uint8Array,
+  end: Uint8Array,
+  visit: (cursor: Cursor) => T,
+): T {
+  const cursor = new MergedCursor(
+    index,
+    table,
+    collectOverlay(table, layers, start, end),
+    asBuffer(start),
+    asBuffer(end),
+  )
+  try {
+    return visit(cursor)
+  } finally {
+    cursor.close()
+  }
+}
+
+const noEntries: readonly OverlayEntry[] = []
+
+function collectOverlay(
+  table: 'records' | 'derived',
+  layers: readonly (ChangeSet | undefined)[],
+  start: Uint8Array,
+  end: Uint8Array,
+): readonly OverlayEntry[] {
+  if (layers.every(layer => layer === undefined || layer[table].size === 0)) return noEntries
+  const from = keyText(start)
+  const to = keyText(end)
+  const found = new Map<string, Uint8Array | null>()
+  for (const layer of layers) {
+    if (layer === undefined) continue
+    for (const [text, value] of layer[table]) if (text >= from && text < to) found.set(text, value)
+  }
+  if (found.size === 0) return noEntries
+  return [...found.keys()].sort().map(text => ({ key: keyBytes(text), value: found.get(text)! }))
+}
+
+/** Which side the current entry comes from. */
+const side = { none: 0, index: 1, overlay: 2, both: 3 } as const
+
+class MergedCursor implements Cursor {
+  readonly #index: IndexStore
+  readonly #table: 'records' | 'derived'
+  readonly #overlay: readonly OverlayEntry[]
+  readonly #start: Buffer
+  readonly #end: Buffer
+  #range: IndexRange | undefined
+  /** The index's next entry has been read and lies in `#range`. */
+  #rangeHas = false
+  #overlayAt = 0
+  /** What the current position has taken up. */
+  #current: number = side.none
+  #verified = false
+  #stored: Buffer | undefined
+  #isDone = false
+
+  constructor(
+    index: IndexStore,
+    table: 'records' | 'derived',
+    overlay: readonly OverlayEntry[],
+    start: Buffer,
+    end: Buffer,
+  ) {
+    this.#index = index
+    this.#table = table
+    this.#overlay = overlay
+    this.#start = start
+    this.#end = end
+  }
+
+  key!: Buffer
+
+  get value(): Uint8Array {
+    return this.#table === 'derived' ? this.#stored! : valueOf(this.#record())
+  }
+
+  get body(): BodyRef | undefined {
+    return this.#table === 'derived' ? undefined : bodyOf(this.#record())
+  }
+
+  #record(): Buffer {
+    if (!this.#verified) {
+      verifyStored(this.#stored!)
+      this.#verified = true
+    }
+    return this.#stored!
+  }
+
+  seek(key: Uint8Array): boolean {
+    const target = asBuffer(key)
+    this.#closeRange()
+    if (target.compare(this.#end) >= 0) {
+      this.#isDone = true
+      return false
+    }
+    this.#isDone = false
+    const from = target.compare(this.#start) < 0 ? this.#start : target
+    this.#openRange(from)
+    this.#overlayAt = lowerBound(this.#overlay, from)
+    this.#current = side.none
+    return this.#settle()
+  }
+
+  next(): boolean {
+    if (this.#isDone) return false
+    if (this.#range === undefined && this.#current === side.none) this.#openRange(this.#start)
+    else this.#step()
+    return this.#settle()
+  }
+
+  #openRange(from: Buffer): void {
+    // An empty range would walk on to the next table in lmdb.
+    if (from.compare(this.#end) >= 0) return
+    this.#range = this.#index.range(this.#table, from, this.#end)
+    this.#rangeHas = this.#range.next()
+  }
+
+  #step(): void {
+    if ((this.#current & side.index) !== 0) this.#rangeHas = this.#range!.next()
+    if ((this.#current & side.overlay) !== 0) this.#overlayAt++
+  }
+
+  /** Stands on the smaller of both next entries; where both have the key, the overlay is right. */
+  #settle(): boolean {
+    for (;;) {
+      const entry = this.#overlay[this.#overlayAt]
+      if (!this.#rangeHas && entry === undefined) {
+        this.#isDone = true
+        return false
+      }
+      const order = entry === undefined ? -1 : !this.#rangeHas ? 1 : this.#range!.key.compare(entry.key)
+      if (order < 0) {
+        this.#current = side.index
+        this.key = this.#range!.key
+        this.#stored = this.#range!.value
+        this.#verified = false
+        return true
+      }
+      this.#current = order === 0 ? side.both : side.overlay
+      if (entry!.value !== null) {
+        this.key = entry!.key
+        this.#stored = asBuffer(entry!.value)
+        this.#verified = true
+        return true
+      }
+      this.#step()
+    }
+  }
+
+  #closeRange(): void {
+    this.#range?.close()
+    this.#range = undefined
+    this.#rangeHas = false
+  }
+
+  close(): void {
+    this.#closeRange()
+    this.#isDone = true
+  }
+}
+
+function lowerBound(entries: readonly OverlayEntry[], key: Buffer): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (entries[middle]!.key.compare(key) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,334 @@
+/**
+ * The engine of one drive. A change goes through these states; whatever is derived from records (counters, entries, blob
+ * references, the use of segments) goes with them.
+ *
+ * | State of a transaction | In memory | On disk | Seen by | Next |
+ * |---|---|---|---|---|
+ * | queued | procedure, arguments | nothing | nobody | run: filled, or settled at once when it threw and nothing waits |
+ * | filled | `filling`, batch buffer | nothing | later procedures | its batch is sealed: in flight; batch before fails: queued or rejected |
+ * | in flight | `inFlight` | unknown | later procedures | written and synced: durable; ENOSPC: rejected or queued again; else: rejected, drive faulty |
+ * | durable | `durable` | journal | everybody; acknowledged | checkpoint begins: frozen |
+ * | frozen | `frozen` | journal | everybody | index commit: indexed; index commit fails: tried again |
+ * | indexed | nothing | journal, index | everybody | index flushed: its segment may be compacted away |
+ *
+ * Invariants, cited by the tests:
+ *
+ * 1. An acknowledged write survives `kill -9` and power loss: `execute` resolves after the journal write is synced, not before.
+ * 2. A write that was not acknowledged is wholly visible or not at all: a batch counts only when all its checksums match.
+ * 3. The index is the replay of the journal at every checkpoint: both go through `DriveState.apply`, and the index names the
+ *    position that it reaches in the commit that reaches it.
+ * 4. No acknowledged byte is returned wrong: every record, body and blob block is verified when it is read, and a damaged
+ *    journal stops the start instead of ending the replay early.
+ * 5. Preconditions are evaluated under the lock that commits: procedures run one at a time and see all earlier ones.
+ * 6. Sums equal what follows from the records, always: they change in the same call that changes the record.
+ * 7. A full disk refuses new writes and harms nothing stored: a failed batch is taken back whole; deletes go on.
+ */
+import type { Clock, Logger } from 'svc/kernel'
+import type { Procedure } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { alignUp } from './aligned-memory.ts'
+import { Batch } from './batch.ts'
+import { ChangeSet } from './changes.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import type { DriveObserver } from './drive.ts'
+import type { BatchPlace, Journal } from './journal.ts'
+import type { DriveState } from './state.ts'
+import { DriveTransaction } from './transaction.ts'
+
+/** Sequences are milliseconds times this, plus a counter. */
+const sequencesPerMs = 2048
+/** Procedures that may run before the event loop gets its turn. */
+const proceduresPerTurnMax = 256
+/** Outcomes that one batch may hold. */
+const outcomesPerBatchMax = 4096
+
+export interface EngineOptions {
+  readonly state: DriveState
+  readonly journal: Journal
+  readonly checkpoints: Checkpoints
+  readonly procedures: Readonly<Record<string, Procedure>>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly inlineBytesMax: number
+  /** Whether new data must be refused. */
+  isFull(): boolean
+  /** Told when a write met the end of the space. */
+  onFull(): void
+  /** A body that has just become durable. */
+  onBody(segment: number, offset: number, bytes: Uint8Array): void
+  /** Blobs that no durable record references any more. */
+  onUnreferenced(ids: readonly string[]): void
+  onFaulty(error: unknown): void
+  readonly observer: DriveObserver | undefined
+}
+
+/** Work for the commit lock: a declared procedure, or one of the engine's own (compaction). */
+interface Pending {
+  readonly run: (tx: DriveTransaction) => unknown
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+  outcome: unknown
+  failed: boolean
+  /** It changed something, by deletes only or also by puts. */
+  changed: 'nothing' | 'deletes' | 'puts'
+  attempts: number
+}
+
+export class Engine {
+  readonly #options: EngineOptions
+  readonly #transaction: DriveTransaction
+  #queue: Pending[] = []
+  #queueHead = 0
+  #filling: Batch<Pending> = new Batch()
+  #inFlight: Batch<Pending> | undefined
+  #spare: Batch<Pending> = new Batch()
+  #hasBegun = false
+  #scheduled = false
+  #isClosing = false
+  #idle: (() => void) | undefined
+  sequence: number
+  fault: unknown
+
+  constructor(options: EngineOptions, sequence: number) {
+    this.#options = options
+    this.#transaction = new DriveTransaction(options.state, options.inlineBytesMax)
+    this.sequence = sequence
+  }
+
+  execute(name: string, args: unknown, body: Uint8Array | undefined): Promise<unknown> {
+    const procedure = this.#options.procedures[name]
+    if (procedure === undefined) return Promise.reject(new Error(`No procedure ${JSON.stringify(name)} is defined.`))
+    return this.run(tx => procedure(tx, args, body))
+  }
+
+  /** Runs a synchronous function under the commit lock; resolves with its result when its changes are durable. */
+  run<T>(change: (tx: DriveTransaction) => T): Promise<T> {
+    if (this.fault !== undefined) return Promise.reject(faulty(this.fault))
+    if (this.#isClosing) return Promise.reject(storageErrors.unavailable('The drive is being closed.'))
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({
+        run: change,
+        resolve: resolve as (result: unknown) => void,
+        reject,
+        outcome: undefined,
+        failed: false,
+        changed: 'nothing',
+        attempts: 0,
+      })
+      this.#schedule()
+    })
+  }
+
+  get isQuiet(): boolean {
+    return this.#inFlight === undefined && this.#queue.length === this.#queueHead
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(this.#turn)
+  }
+
+  readonly #turn = (): void => {
+    this.#scheduled = false
+    this.#pump()
+  }
+
+  #pump(): void {
+    this.#fill()
+    if (this.#inFlight === undefined) this.#flush()
+    const isWaiting = this.#queue.length > this.#queueHead
+    if (isWaiting && !this.#filling.isFull && this.#filling.outcomes.length < outcomesPerBatchMax) {
+      if (!this.#options.checkpoints.isBehind) this.#schedule()
+    }
+    if (this.#idle !== undefined && !isWaiting && this.#inFlight === undefined) this.#idle()
+  }
+
+  /** Goes on after a checkpoint that the queue had to wait for. */
+  wake(): void {
+    this.#schedule()
+  }
+
+  /** Runs queued procedures into the batch that is being filled. */
+  #fill(): void {
+    if (this.fault !== undefined || this.#options.checkpoints.isBehind) return
+    const batch = this.#filling
+    for (let count = 0; count < proceduresPerTurnMax && this.#queueHead < this.#queue.length; count++) {
+      if (batch.isFull || batch.outcomes.length >= outcomesPerBatchMax) break
+      const pending = this.#queue[this.#queueHead]!
+      this.#queue[this.#queueHead++] = undefined as unknown as Pending
+      if (!this.#hasBegun) {
+        batch.begin(this.#nextPlace())
+        this.#hasBegun = true
+      }
+      this.#runOne(batch, pending)
+    }
+    if (this.#queueHead === this.#queue.length) {
+      this.#queue.length = 0
+      this.#queueHead = 0
+    } else if (this.#queueHead > 4096) {
+      this.#queue = this.#queue.slice(this.#queueHead)
+      this.#queueHead = 0
+    }
+  }
+
+  #nextPlace(): BatchPlace {
+    const { journal } = this.#options
+    const before = this.#inFlight
+    if (before === undefined || before.transactionCount === 0) return journal.place(journal.tail)
+    return journal.place({ segment: before.place.segment, offset: before.place.offset + alignUp(before.length) })
+  }
+
+  #runOne(batch: Batch<Pending>, pending: Pending): void {
+    const tx = this.#transaction
+    const nowMs = this.#options.clock.now()
+    this.sequence = Math.max(this.sequence + 1, nowMs * sequencesPerMs)
+    tx.begin(batch, this.sequence, nowMs)
+    pending.attempts++
+    pending.failed = false
+    try {
+      pending.outcome = pending.run(tx)
+      if (tx.hasPuts && this.#options.isFull()) throw storageErrors.full()
+      pending.changed = tx.hasPuts ? 'puts' : tx.isDirty ? 'deletes' : 'nothing'
+      tx.finish()
+    } catch (error) {
+      tx.rollBack()
+      pending.failed = true
+      pending.outcome = error
+      pending.changed = 'nothing'
+    }
+    batch.outcomes.push(pending)
+  }
+
+  /** Sends off what has been filled. The next batch is filled while this one is on its way. */
+  #flush(): void {
+    const batch = this.#filling
+    if (batch.outcomes.length === 0) return
+    this.#hasBegun = false
+    this.#filling = this.#spare
+    if (batch.transactionCount === 0) {
+      // Nothing was changed and nothing before it is on its way, so there is nothing to wait for.
+      this.#settle(batch)
+      return
+    }
+    const { state, journal } = this.#options
+    this.#inFlight = batch
+    state.inFlight = state.filling
+    state.filling = new ChangeSet()
+    journal.append(batch.buffer, batch.length, batch.transactionCount, batch.place).then(
+      () => this.#onDurable(batch),
+      error => this.#onFailed(batch, error),
+    )
+  }
+
+  #onDurable(batch: Batch<Pending>): void {
+    const { state, checkpoints, onBody, onUnreferenced, observer } = this.#options
+    const changes = state.inFlight!
+    state.inFlight = undefined
+    this.#inFlight = undefined
+    observer?.onVisible(changes.records.keys(), changes.derived.size)
+    const unreferenced = state.absorb(changes)
+    checkpoints.onCommit(changes)
+    // The next write goes out before the answers of this one: the drive should not wait for us.
+    const { outcomes } = batch
+    const settled = outcomes.slice()
+    const bodies = batch.bodies.slice()
+    batch.clear()
+    this.#spare = batch
+    this.#pump()
+    for (const { segment, offset, bytes } of bodies) onBody(segment, offset, bytes)
+    settleAll(settled)
+    if (unreferenced.length > 0) onUnreferenced(unreferenced)
+  }
+
+  /** Settles a batch that needed no write. */
+  #settle(batch: Batch<Pending>): void {
+    const settled = batch.outcomes.slice()
+    batch.clear()
+    this.#spare = batch
+    settleAll(settled)
+  }
+
+  async #onFailed(batch: Batch<Pending>, error: unknown): Promise<void> {
+    const { state, journal, log } = this.#options
+    const isFull =
+      (error as NodeJS.ErrnoException).code === 'ENOSPC' || (error as NodeJS.ErrnoException).code === 'EDQUOT'
+    if (isFull) {
+      this.#options.onFull()
+      try {
+        await journal.cutBack()
+      } catch (cutError) {
+        this.#fail(cutError)
+        return
+      }
+      log.warn({ err: error }, 'the drive is full: new data is refused')
+    } else {
+      this.#fail(error)
+      return
+    }
+    // What was filled meanwhile has seen the changes that failed: it has to run again.
+    const later = this.#filling
+    const again: Pending[] = []
+    const rejected: Pending[] = []
+    for (const pending of batch.outcomes) {
+      if (pending.changed === 'puts' || pending.attempts > 1) rejected.push(pending)
+      else again.push(pending)
+    }
+    again.push(...later.outcomes)
+    for (const pending of later.outcomes) pending.attempts--
+    batch.clear()
+    later.clear()
+    this.#spare = batch
+    this.#hasBegun = false
+    this.#inFlight = undefined
+    state.inFlight = undefined
+    state.filling = new ChangeSet()
+    this.#queue = [...again, ...this.#queue.slice(this.#queueHead)]
+    this.#queueHead = 0
+    for (const pending of rejected) pending.reject(storageErrors.full(undefined, { cause: error }))
+    this.#schedule()
+  }
+
+  /** A write or sync failed: nobody can say what is on the disk, so nothing more is written until a restart has read it. */
+  #fail(error: unknown): void {
+    const { state, onFaulty } = this.#options
+    this.fault = error
+    onFaulty(error)
+    const waiting = [
+      ...(this.#inFlight?.outcomes ?? []),
+      ...this.#filling.outcomes,
+      ...this.#queue.slice(this.#queueHead),
+    ]
+    this.#inFlight = undefined
+    this.#filling.clear()
+    this.#queue = []
+    this.#queueHead = 0
+    state.inFlight = undefined
+    state.filling = new ChangeSet()
+    for (const pending of waiting) pending.reject(faulty(error))
+    this.#idle?.()
+  }
+
+  /** Takes no more work and resolves when what was queued is settled. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    if (this.#inFlight === undefined && this.#queue.length === this.#queueHead && this.#filling.outcomes.length === 0)
+      return
+    await new Promise<void>(resolve => {
+      this.#idle = resolve
+      this.#schedule()
+    })
+    this.#idle = undefined
+  }
+}
+
+function settleAll(outcomes: readonly Pending[]): void {
+  for (const pending of outcomes) {
+    if (pending.failed) pending.reject(pending.outcome)
+    else pending.resolve(pending.outcome)
+  }
+}
+
+function faulty(cause: unknown) {
+  return storageErrors.faulty(undefined, { cause })
+}

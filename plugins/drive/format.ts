@@ -1,0 +1,117 @@
+/** The identity of a drive: `format.json` in its folder, written once. */
+import { crc32 } from 'node:zlib'
+import type { Disk, Random } from 'svc/kernel'
+import { driveErrors } from './errors.ts'
+
+export const formatVersion = 1
+
+export interface DriveFormat {
+  readonly deploymentId: string
+  readonly driveId: Buffer
+  /** Secret that the journal's salts come from. */
+  readonly journalKey: Buffer
+}
+
+interface FormatDocument {
+  readonly format: 'svc-drive'
+  readonly version: number
+  readonly deploymentId: string
+  readonly driveId: string
+  readonly journalKey: string
+  /** crc32 of the fields before it, joined by newlines. */
+  readonly check: number
+}
+
+/** What a folder may hold besides ours before the first start: file systems and operators put these there. */
+const ignorable = new Set(['lost+found', '.DS_Store', 'lock', 'lock-journal'])
+const fileBytesMax = 65_536
+
+/** Reads the format of the drive at `path`, or creates it where the folder is empty or missing. */
+export async function openFormat(disk: Disk, random: Random, path: string): Promise<DriveFormat> {
+  const file = `${path}/format.json`
+  if (await disk.exists(file)) return readFormat(disk, file)
+  const names = await disk.list(path)
+  // A first start that was cut short leaves the folders and the temporary file, and nothing in them.
+  const foreign = names.filter(
+    name => !ignorable.has(name) && !['blobs', 'journal', 'index', 'format.new'].includes(name),
+  )
+  const isUsed = names.includes('journal') && (await disk.list(`${path}/journal`)).length > 0
+  if (foreign.length > 0 || isUsed) {
+    throw driveErrors.drive_foreign(
+      `${path} is not empty and has no format.json (found ${[...foreign, ...(isUsed ? ['journal'] : [])].slice(0, 3).join(', ')}). Name an empty folder.`,
+    )
+  }
+  return createFormat(disk, random, path)
+}
+
+async function createFormat(disk: Disk, random: Random, path: string): Promise<DriveFormat> {
+  const uuid = () =>
+    random
+      .bytes(16)
+      .toString('hex')
+      .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const fields = {
+    format: 'svc-drive',
+    version: formatVersion,
+    deploymentId: uuid(),
+    driveId: uuid(),
+    journalKey: random.bytes(32).toString('hex'),
+  } as const
+  const document: FormatDocument = { ...fields, check: checkOf(fields) }
+  const bytes = Buffer.from(`${JSON.stringify(document, undefined, 2)}\n`)
+  await disk.makeDirectory(`${path}/journal`)
+  await disk.makeDirectory(`${path}/blobs`)
+  const temporary = `${path}/format.new`
+  const file = await disk.open(temporary, { mode: 'create' })
+  try {
+    await file.truncate(0)
+    await file.write(bytes, 0, bytes.length, 0)
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await disk.rename(temporary, `${path}/format.json`)
+  await disk.syncDirectory(path)
+  return decode(document)
+}
+
+async function readFormat(disk: Disk, path: string): Promise<DriveFormat> {
+  const file = await disk.open(path, { mode: 'read' })
+  let text: string
+  try {
+    const bytes = Buffer.alloc(Math.min(await file.size(), fileBytesMax))
+    text = bytes.toString('utf8', 0, await file.read(bytes, 0, bytes.length, 0))
+  } finally {
+    await file.close()
+  }
+  let document: Partial<FormatDocument>
+  try {
+    document = JSON.parse(text)
+  } catch (error) {
+    throw driveErrors.format_damaged(`${path} is not valid JSON.`, { cause: error })
+  }
+  if (document.format !== 'svc-drive' || typeof document.version !== 'number') {
+    throw driveErrors.drive_foreign(`${path} does not describe a drive of this server.`)
+  }
+  if (document.version > formatVersion) {
+    throw driveErrors.drive_too_new(
+      `${path} has format version ${document.version}; this release knows ${formatVersion}.`,
+    )
+  }
+  if (document.check !== checkOf(document as FormatDocument)) {
+    throw driveErrors.format_damaged(`${path} does not match its checksum.`)
+  }
+  return decode(document as FormatDocument)
+}
+
+function checkOf(fields: Omit<FormatDocument, 'check'>): number {
+  return crc32([fields.format, fields.version, fields.deploymentId, fields.driveId, fields.journalKey].join('\n'))
+}
+
+function decode(document: FormatDocument): DriveFormat {
+  return {
+    deploymentId: document.deploymentId,
+    driveId: Buffer.from(document.driveId.replaceAll('-', ''), 'hex'),
+    journalKey: Buffer.from(document.journalKey, 'hex'),
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The journal's files: which segments there are, where the tail is, and how a batch gets to stable storage. One batch is
+ * written at a time. Segments are numbered from 1, never reused, and only ever appended to.
+ *
+ * A batch that does not fit begins the next segment, whose header is made durable first: so a header that does not verify can
+ * only belong to a segment without acknowledged batches, or be damage. The next segment is zeroed ahead of time in quiet moments: a write into zeroed space needs no change of file metadata and is about a third
+ * faster, and the space is there when the drive is full and deletes still have to be written.
+ */
+import type { Disk, DiskFile, Logger } from 'svc/kernel'
+import { alignUp, allocateAligned, blockBytes } from './aligned-memory.ts'
+import { encodeSegmentHeader, sealBatch, segmentHeaderBytes, segmentSalt } from './journal-format.ts'
+
+export interface JournalOptions {
+  readonly disk: Disk
+  readonly log: Logger
+  /** The folder of the segments. */
+  readonly path: string
+  readonly driveId: Buffer
+  readonly journalKey: Buffer
+  readonly segmentBytes: number
+  readonly direct: boolean
+  /** Zero the next segment ahead of time. */
+  readonly prepare: boolean
+}
+
+/** Where the next batch will lie, and what chains it to the one before. */
+export interface JournalPosition {
+  readonly segment: number
+  readonly offset: number
+  /** Number of the next batch. */
+  readonly batch: number
+  /** Checksum of the last batch. */
+  readonly crc: number
+}
+
+export const firstPosition: JournalPosition = { segment: 0, offset: 0, batch: 1, crc: 0 }
+
+export interface BatchPlace {
+  readonly segment: number
+  readonly offset: number
+}
+
+/** A batch that may grow to this many bytes must fit into the segment that it begins in. */
+export const batchBytesSoft = 1024 * 1024
+/** Pieces in which a segment is zeroed, and the pause between two. */
+const prepareStepBytes = 1024 * 1024
+
+export function segmentName(segment: number): string {
+  return String(segment).padStart(10, '0')
+}
+
+export class Journal {
+  readonly #options: JournalOptions
+  #file: DiskFile | undefined
+  #fileSegment = 0
+  #prepared: number | undefined
+  #preparing: Promise<void> | undefined
+  #sealing: Promise<void> = Promise.resolve()
+  #header: Buffer | undefined
+  #salt: Buffer = Buffer.alloc(0)
+  #saltSegment = 0
+  /** Position behind the last durable batch. */
+  tail: JournalPosition = firstPosition
+  /** Existing segments that hold batches, with their sizes up to the last batch. */
+  readonly segments = new Map<number, number>()
+  /** Written to stable storage since the start, padding and headers included. */
+  bytesWritten = 0
+  batchesWritten = 0
+
+  constructor(options: JournalOptions) {
+    this.#options = options
+  }
+
+  pathOf(segment: number): string {
+    return `${this.#options.path}/${segmentName(segment)}`
+  }
+
+  get oldest(): number {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const segment of this.segments.keys()) if (segment < oldest) oldest = segment
+    return oldest
+  }
+
+  /** Continues at a position that recovery has found. */
+  resume(tail: JournalPosition): void {
+    this.tail = tail
+  }
+
+  /** The place of a batch that will follow `after`, the place behind the last batch that was filled. */
+  place(after: BatchPlace): BatchPlace {
+    if (after.segment > 0 && after.offset + batchBytesSoft <= this.#options.segmentBytes) return after
+    return { segment: after.segment + 1, offset: segmentHeaderBytes }
+  }
+
+  /**
+   * Writes a batch (`length` bytes at the beginning of `buffer`, which has room for the padding) to its place and resolves when
+   * it is durable. After a rejection the journal is as before, except that bytes behind the tail are undefined.
+   */
+  async append(buffer: Buffer, length: number, transactionCount: number, place: BatchPlace): Promise<void> {
+    const { tail } = this
+    const salt = this.#saltOf(place.segment)
+    const crc = sealBatch(buffer.subarray(0, length), salt, tail.batch, tail.crc, transactionCount)
+    const padded = alignUp(length)
+    buffer.fill(0, length, padded)
+    const isNew = place.segment !== tail.segment
+    const file = this.#fileSegment === place.segment ? this.#file! : await this.#openSegment(place.segment)
+    if (isNew) await this.#writeHeader(file, place.segment)
+    await file.write(buffer, 0, padded, place.offset)
+    if (!file.synchronous) await file.datasync()
+    const end = place.offset + padded
+    // Only now: had the write failed, the segment before would go on to be the last.
+    if (isNew && tail.segment !== 0) this.#seal(tail.segment, tail.offset)
+    this.segments.set(place.segment, end)
+    this.tail = { segment: place.segment, offset: end, batch: tail.batch + 1, crc }
+    this.bytesWritten += padded
+    this.batchesWritten++
+  }
+
+  async #writeHeader(file: DiskFile, segment: number): Promise<void> {
+    const { tail } = this
+    this.#header ??= allocateAligned(segmentHeaderBytes)
+    encodeSegmentHeader(
+      {
+        number: segment,
+        driveId: this.#options.driveId,
+        previousEnd: tail.offset,
+        firstBatch: tail.batch,
+        previousCrc: tail.crc,
+      },
+      this.#header,
+    )
+    await file.write(this.#header, 0, segmentHeaderBytes, 0)
+    if (!file.synchronous) await file.datasync()
+    this.bytesWritten += segmentHeaderBytes
+  }
+
+  #saltOf(segment: number): Buffer {
+    if (this.#saltSegment !== segment) {
+      this.#salt = segmentSalt(this.#options.journalKey, segment)
+      this.#saltSegment = segment
+    }
+    return this.#salt
+  }
+
+  /** Makes room for another try at the tail after a write failed for want of space. */
+  async cutBack(): Promise<void> {
+    const { segment, offset } = this.tail
+    if (this.#fileSegment !== 0 && this.#fileSegment !== segment) {
+      // The failed batch had begun a segment: nothing in it was acknowledged.
+      const failed = this.#fileSegment
+      await this.#closeFile()
+      await this.#options.disk.remove(this.pathOf(failed))
+    } else if (this.#file !== undefined) {
+      await this.#file.truncate(offset)
+    }
+  }
+
+  async #openSegment(segment: number): Promise<DiskFile> {
+    const { disk, direct, path } = this.#options
+    await this.#preparing
+    await this.#closeFile()
+    const file = await disk.open(this.pathOf(segment), { mode: 'create', direct, synchronous: true })
+    this.#file = file
+    this.#fileSegment = segment
+    if (this.#prepared === segment) this.#prepared = undefined
+    else if (segment !== this.tail.segment) await disk.syncDirectory(path)
+    return file
+  }
+
+  /** Cuts what was zeroed ahead but not used. The next segment's header says where this one ends, so nothing waits for it. */
+  #seal(segment: number, end: number): void {
+    this.#sealing = this.#sealing.then(async () => {
+      try {
+        const file = await this.#options.disk.open(this.pathOf(segment), { mode: 'write' })
+        try {
+          await file.truncate(end)
+          await file.datasync()
+        } finally {
+          await file.close()
+        }
+      } catch (error) {
+        this.#options.log.warn({ err: error, segment }, 'could not cut a finished journal segment to its length')
+      }
+    })
+  }
+
+  /** Zeroes the next segment. Called when the drive is quiet; `isQuiet` is asked again between the pieces. */
+  prepareNext(isQuiet: () => boolean): void {
+    const next = this.tail.segment + 1
+    if (!this.#options.prepare || this.tail.segment === 0 || this.#preparing !== undefined || this.#prepared === next)
+      return
+    if (this.#fileSegment === next) return
+    this.#preparing = this.#zero(next, isQuiet).finally(() => {
+      this.#preparing = undefined
+    })
+  }
+
+  async #zero(segment: number, isQuiet: () => boolean): Promise<void> {
+    const { disk, direct, segmentBytes, path } = this.#options
+    let file: DiskFile | undefined
+    try {
+      file = await disk.open(this.pathOf(segment), { mode: 'create', direct })
+      const zeros = zeroes()
+      let at = Math.floor((await file.size()) / blockBytes) * blockBytes
+      for (; at < segmentBytes && isQuiet(); at += prepareStepBytes) {
+        await file.write(zeros, 0, Math.min(prepareStepBytes, segmentBytes - at), at)
+      }
+      await file.datasync()
+      await disk.syncDirectory(path)
+      if (at >= segmentBytes) this.#prepared = segment
+    } catch (error) {
+      this.#options.log.debug({ err: error, segment }, 'could not prepare the next journal segment')
+    } finally {
+      await file?.close()
+    }
+  }
+
+  /** Deletes a segment whose records are all elsewhere. The caller has made sure that nothing needs it any more. */
+  async removeSegment(segment: number): Promise<void> {
+    await this.#sealing
+    this.segments.delete(segment)
+    await this.#options.disk.remove(this.pathOf(segment))
+  }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file
+    this.#file = undefined
+    this.#fileSegment = 0
+    await file?.close()
+  }
+
+  async close(): Promise<void> {
+    await this.#preparing
+    await this.#sealing
+    await this.#closeFile()
+  }
+}
+
+let sharedZeroes: Buffer | undefined
+
+function zeroes(): Buffer {
+  sharedZeroes ??= allocateAligned(prepareStepBytes)
+  return sharedZeroes
+}

@@ -1,0 +1,313 @@
+/**
+ * Start of a drive: reads the journal from where the index ends (all of it when there is no index) and applies it through the
+ * same code as commits do.
+ *
+ * The last batch may be torn: a write that was under way when the power went. It is recognised by its checksums, was never
+ * acknowledged, and the journal goes on in its place. Anything else that does not verify is damage: a batch in a finished
+ * segment (the next segment's header, or else the file's size, says where that ends), or one that is followed by an intact
+ * batch. Damage stops the start with an exact message, because going on would silently drop what was acknowledged.
+ */
+import type { Clock, Disk, DiskFile, Logger } from 'svc/kernel'
+import { alignUp, blockBytes } from './aligned-memory.ts'
+import { ChangeSet, UndoLog } from './changes.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import { driveErrors } from './errors.ts'
+import type { Journal, JournalPosition } from './journal.ts'
+import {
+  type BatchHeader,
+  batchHeaderBytes,
+  decodeBatchHeader,
+  decodeSegmentHeader,
+  hasIntactBodies,
+  isBatchIntact,
+  readEntries,
+  type SegmentHeader,
+  segmentHeaderBytes,
+  segmentSalt,
+} from './journal-format.ts'
+import type { DriveState } from './state.ts'
+import { encodeStored } from './stored-record.ts'
+
+const windowBytes = 4 * 1024 * 1024
+const progressEveryMs = 5000
+
+export interface RecoveryOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly log: Logger
+  readonly journal: Journal
+  readonly journalPath: string
+  readonly journalKey: Buffer
+  readonly driveId: Buffer
+  readonly state: DriveState
+  readonly checkpoints: Checkpoints
+}
+
+export interface Recovered {
+  readonly tail: JournalPosition
+  readonly sequence: number
+  readonly batchesReplayed: number
+}
+
+interface FoundSegment {
+  readonly number: number
+  readonly path: string
+  readonly sizeBytes: number
+  readonly header: SegmentHeader | undefined
+}
+
+export async function recover(options: RecoveryOptions, from: JournalPosition, sequence: number): Promise<Recovered> {
+  const { disk, journal, log, clock } = options
+  const found = await findSegments(options)
+  const replay: Replay = { ...options, sequence, batches: 0, undo: new UndoLog() }
+  let position = from
+  if (found.length > 0 && from.segment > 0) {
+    const last = found.at(-1)!
+    if (found[0]!.number > from.segment || last.number < from.segment) {
+      throw damage(
+        `the index ends in segment ${from.segment}, which is not there (found ${found[0]!.number} to ${last.number})`,
+      )
+    }
+  }
+  if (found.length === 0 && from.segment > 0)
+    throw damage(`the index ends in segment ${from.segment}, but there are none`)
+  let shown = clock.now()
+  for (const [i, segment] of found.entries()) {
+    const next = found[i + 1]
+    const isLast = next === undefined
+    const end = endOf(segment, next)
+    if (segment.number < from.segment) {
+      journal.segments.set(segment.number, end)
+      continue
+    }
+    if (position.segment > 0 && position.segment !== segment.number) {
+      if (from.segment > 0 && segment.number !== position.segment + 1) {
+        throw damage(`segment ${position.segment + 1} is missing`)
+      }
+    }
+    if (position.segment !== segment.number) position = beginning(segment)
+    if (position.offset > end)
+      throw damage(`segment ${segment.number} ends at ${end}, before the index (${position.offset})`)
+    position = await replaySegment(replay, segment, position, end, isLast)
+    journal.segments.set(segment.number, position.offset)
+    if (clock.now() - shown >= progressEveryMs) {
+      shown = clock.now()
+      log.info(
+        { segment: segment.number, lastSegment: found.at(-1)!.number, batches: replay.batches },
+        'reading the journal',
+      )
+    }
+  }
+  for (const segment of options.state.segments.keys()) {
+    if (!journal.segments.has(segment)) options.state.forgetSegment(segment)
+  }
+  if (position.segment > 0) await makeDurable(disk, journal.pathOf(position.segment), options.journalPath)
+  return { tail: position, sequence: replay.sequence, batchesReplayed: replay.batches }
+}
+
+/** What a crash of the process left in the page cache only must be on the disk before anything builds on it. */
+async function makeDurable(disk: Disk, path: string, folder: string): Promise<void> {
+  const file = await disk.open(path, { mode: 'write' })
+  try {
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await disk.syncDirectory(folder)
+}
+
+async function findSegments(options: RecoveryOptions): Promise<FoundSegment[]> {
+  const { disk, journal, driveId } = options
+  const numbers = (await disk.list(options.journalPath))
+    .filter(name => /^\d{10}$/.test(name))
+    .map(Number)
+    .sort((a, b) => a - b)
+  const found: FoundSegment[] = []
+  for (const [i, number] of numbers.entries()) {
+    const path = journal.pathOf(number)
+    const { header, sizeBytes, hasBatches } = await inspectSegment(options, path, number)
+    const isLast = i === numbers.length - 1
+    if (header === undefined) {
+      // Prepared for later, or its first write was torn: batches are written only once the header is durable.
+      if (!isLast || hasBatches) throw damage(`the header of segment ${number} does not verify`)
+      await disk.remove(path)
+      continue
+    }
+    if (header.number !== number) throw damage(`segment ${number} calls itself ${header.number}`)
+    if (!header.driveId.equals(driveId)) throw damage(`segment ${number} belongs to another drive`)
+    found.push({ number, path, sizeBytes, header })
+  }
+  return found
+}
+
+async function inspectSegment(options: RecoveryOptions, path: string, number: number) {
+  const file = await options.disk.open(path, { mode: 'read' })
+  try {
+    const sizeBytes = await file.size()
+    const head = Buffer.alloc(segmentHeaderBytes)
+    await file.read(head, 0, head.length, 0)
+    const header = decodeSegmentHeader(head)
+    const salt = segmentSalt(options.journalKey, number)
+    const hasBatches =
+      header === undefined && (await findLaterBatch(file, salt, segmentHeaderBytes, sizeBytes, 0)) !== undefined
+    return { header, sizeBytes, hasBatches }
+  } finally {
+    await file.close()
+  }
+}
+
+function beginning(segment: FoundSegment): JournalPosition {
+  const { number, header } = segment
+  return { segment: number, offset: segmentHeaderBytes, batch: header!.firstBatch, crc: header!.previousCrc }
+}
+
+/** Where a finished segment ends. For the last one: how far it could reach. */
+function endOf(segment: FoundSegment, next: FoundSegment | undefined): number {
+  if (next !== undefined && next.number === segment.number + 1) return next.header!.previousEnd
+  return segment.sizeBytes
+}
+
+interface Replay extends RecoveryOptions {
+  sequence: number
+  batches: number
+  readonly undo: UndoLog
+}
+
+async function replaySegment(
+  replay: Replay,
+  segment: FoundSegment,
+  from: JournalPosition,
+  end: number,
+  isLast: boolean,
+): Promise<JournalPosition> {
+  const { disk, journal, journalKey } = replay
+  const salt = segmentSalt(journalKey, segment.number)
+  const file = await disk.open(segment.path, { mode: 'read' })
+  try {
+    const reader = new SegmentReader(file, end)
+    let position = from
+    while (position.offset < end) {
+      const batch = await readBatch(reader, salt, position, segment.number)
+      if (typeof batch === 'string') {
+        const where = `segment ${segment.number} at ${position.offset}: ${batch}`
+        if (!isLast) throw damage(`${where}; the segment ends at ${end}`)
+        const later = await findLaterBatch(file, salt, position.offset + blockBytes, end, position.batch)
+        if (later !== undefined) throw damage(`${where}; an intact batch follows at ${later}`)
+        break
+      }
+      const { header, bytes } = batch
+      if (isLast && !hasIntactBodies(bytes, position.offset, segment.number, header.transactionCount)) {
+        const after = position.offset + alignUp(bytes.length)
+        const later = await findLaterBatch(file, salt, after, end, position.batch)
+        // With a batch behind it this one was acknowledged: its records hold, and reading the body will say what is wrong.
+        if (later === undefined) break
+      }
+      applyBatch(replay, bytes, header, segment.number)
+      position = {
+        segment: segment.number,
+        offset: position.offset + alignUp(bytes.length),
+        batch: header.number + 1,
+        crc: header.crc,
+      }
+      journal.resume(position)
+      if (replay.state.durable.records.size >= 8192 || replay.checkpoints.isBehind) await replay.checkpoints.flush()
+    }
+    return position
+  } finally {
+    await file.close()
+  }
+}
+
+/** The intact batch at a position, or why there is none. */
+async function readBatch(
+  reader: SegmentReader,
+  salt: Buffer,
+  position: JournalPosition,
+  _segment: number,
+): Promise<{ header: BatchHeader; bytes: Buffer } | string> {
+  const head = await reader.at(position.offset, batchHeaderBytes)
+  if (head === undefined) return 'the file ends'
+  const header = decodeBatchHeader(head, salt)
+  if (header === undefined) return 'no batch begins here'
+  if (header.number !== position.batch) return `batch ${header.number} where ${position.batch} belongs`
+  if (header.previousCrc !== position.crc) return `batch ${header.number} does not follow from the one before`
+  const bytes = await reader.at(position.offset, batchHeaderBytes + header.payloadBytes)
+  if (bytes === undefined) return `batch ${header.number} is longer than the file`
+  if (!isBatchIntact(bytes, header)) return `batch ${header.number} does not match its checksum`
+  return { header, bytes }
+}
+
+/** Offset of an intact batch at or behind `from` whose number is at least `batch`. */
+async function findLaterBatch(
+  file: DiskFile,
+  salt: Buffer,
+  from: number,
+  end: number,
+  batch: number,
+): Promise<number | undefined> {
+  const reader = new SegmentReader(file, end)
+  for (let offset = from; offset < end; offset += blockBytes) {
+    const head = await reader.at(offset, batchHeaderBytes)
+    if (head === undefined) return undefined
+    const header = decodeBatchHeader(head, salt)
+    if (header === undefined || header.number < batch) continue
+    const bytes = await reader.at(offset, batchHeaderBytes + header.payloadBytes)
+    if (bytes !== undefined && isBatchIntact(bytes, header)) return offset
+  }
+  return undefined
+}
+
+function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, segment: number): void {
+  const { state, undo } = replay
+  for (const { sequence, entries } of readEntries(bytes, segment, header.transactionCount)) {
+    replay.sequence = Math.max(replay.sequence, sequence)
+    for (const entry of entries) {
+      const key = Buffer.from(entry.key)
+      const text = key.latin1Slice()
+      if (entry.kind === 'put') {
+        const location = { segment, sequence, bytes: entry.bytes }
+        const stored = encodeStored(location, entry.body, entry.bodyMoved, entry.blobs, entry.value)
+        state.apply(text, key, stored, undefined, undo)
+      } else {
+        state.apply(text, key, null, { segment, bytes: entry.bytes, guard: entry.guard }, undo)
+      }
+      undo.clear()
+    }
+  }
+  const changes = state.filling
+  state.filling = new ChangeSet()
+  state.absorb(changes)
+  replay.batches++
+}
+
+/** Reads a segment through a window, so that walking it takes few reads. */
+class SegmentReader {
+  readonly #file: DiskFile
+  readonly #end: number
+  #window = Buffer.alloc(0)
+  #windowStart = 0
+
+  constructor(file: DiskFile, end: number) {
+    this.#file = file
+    this.#end = end
+  }
+
+  /** Undefined when the file is shorter. Valid until the next call. */
+  async at(offset: number, length: number): Promise<Buffer | undefined> {
+    if (offset + length > this.#end) return undefined
+    const start = offset - this.#windowStart
+    if (start >= 0 && start + length <= this.#window.length) return this.#window.subarray(start, start + length)
+    const size = Math.min(Math.max(length, windowBytes), this.#end - offset)
+    const window = Buffer.allocUnsafeSlow(size)
+    const count = await this.#file.read(window, 0, size, offset)
+    this.#window = window.subarray(0, count)
+    this.#windowStart = offset
+    return count >= length ? this.#window.subarray(0, length) : undefined
+  }
+}
+
+function damage(detail: string) {
+  return driveErrors.journal_damaged(
+    `The journal is damaged: ${detail}. Restore the drive, or start with a new folder.`,
+  )
+}

@@ -1,0 +1,114 @@
+/**
+ * A record as the index and the overlay keep it: a head that says where its journal entry and its body lie, then the
+ * caller's value. Little-endian offsets:
+ *
+ *      0  u32  crc32 of everything behind it, written when the record goes into the index, verified when it comes out
+ *      4  u8   flags: 1 body, 2 the body was written by another entry, 4 blobs
+ *      5  u32  segment of the journal entry
+ *      9  f64  sequence of the journal entry's transaction; with the key it names the entry
+ *     17  u32  bytes that the entry takes in its segment, body apart
+ *     21  [u32 segment, u32 offset, u32 size, u32 check]   with flag 1
+ *         [u16 count, count × 26 bytes]                    with flag 4
+ *         value
+ */
+import { crc32 } from 'node:zlib'
+import type { BodyRef } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+
+export const recordFlag = { body: 1, moved: 2, blobs: 4 } as const
+export const blobIdBytes = 26
+const fixedBytes = 21
+const bodyBytes = 16
+
+export interface EntryLocation {
+  readonly segment: number
+  readonly sequence: number
+  readonly bytes: number
+}
+
+export function encodeStored(
+  entry: EntryLocation,
+  body: BodyRef | undefined,
+  bodyMoved: boolean,
+  blobs: readonly string[],
+  value: Uint8Array,
+): Buffer {
+  const bodyEnd = fixedBytes + (body === undefined ? 0 : bodyBytes)
+  const valueStart = bodyEnd + (blobs.length === 0 ? 0 : 2 + blobs.length * blobIdBytes)
+  const stored = Buffer.allocUnsafe(valueStart + value.length)
+  stored[4] =
+    (body === undefined ? 0 : recordFlag.body) |
+    (bodyMoved ? recordFlag.moved : 0) |
+    (blobs.length === 0 ? 0 : recordFlag.blobs)
+  stored.writeUInt32LE(entry.segment, 5)
+  stored.writeDoubleLE(entry.sequence, 9)
+  stored.writeUInt32LE(entry.bytes, 17)
+  if (body !== undefined) {
+    stored.writeUInt32LE(body.segment, fixedBytes)
+    stored.writeUInt32LE(body.offset, fixedBytes + 4)
+    stored.writeUInt32LE(body.size, fixedBytes + 8)
+    stored.writeUInt32LE(body.check, fixedBytes + 12)
+  }
+  if (blobs.length > 0) {
+    stored.writeUInt16LE(blobs.length, bodyEnd)
+    for (let i = 0; i < blobs.length; i++) stored.latin1Write(blobs[i]!, bodyEnd + 2 + i * blobIdBytes, blobIdBytes)
+  }
+  stored.set(value, valueStart)
+  return stored
+}
+
+function valueStart(stored: Buffer): number {
+  const flags = stored[4]!
+  const at = fixedBytes + ((flags & recordFlag.body) === 0 ? 0 : bodyBytes)
+  return (flags & recordFlag.blobs) === 0 ? at : at + 2 + stored.readUInt16LE(at) * blobIdBytes
+}
+
+export function valueOf(stored: Buffer): Buffer {
+  return stored.subarray(valueStart(stored))
+}
+
+export function bodyOf(stored: Buffer): BodyRef | undefined {
+  if ((stored[4]! & recordFlag.body) === 0) return undefined
+  return {
+    segment: stored.readUInt32LE(fixedBytes),
+    offset: stored.readUInt32LE(fixedBytes + 4),
+    size: stored.readUInt32LE(fixedBytes + 8),
+    check: stored.readUInt32LE(fixedBytes + 12),
+  }
+}
+
+export function isBodyMoved(stored: Buffer): boolean {
+  return (stored[4]! & recordFlag.moved) !== 0
+}
+
+const noBlobs: readonly string[] = []
+
+export function blobsOf(stored: Buffer): readonly string[] {
+  const flags = stored[4]!
+  if ((flags & recordFlag.blobs) === 0) return noBlobs
+  const at = fixedBytes + ((flags & recordFlag.body) === 0 ? 0 : bodyBytes)
+  const blobs: string[] = new Array(stored.readUInt16LE(at))
+  for (let i = 0; i < blobs.length; i++) {
+    const start = at + 2 + i * blobIdBytes
+    blobs[i] = stored.latin1Slice(start, start + blobIdBytes)
+  }
+  return blobs
+}
+
+export function entryOf(stored: Buffer): EntryLocation {
+  return { segment: stored.readUInt32LE(5), sequence: stored.readDoubleLE(9), bytes: stored.readUInt32LE(17) }
+}
+
+/** Writes the checksum: to be called when the record goes into the index. */
+export function sealStored(stored: Buffer): Buffer {
+  stored.writeUInt32LE(crc32(stored.subarray(4)), 0)
+  return stored
+}
+
+/** Throws `corrupt` when a record that came out of the index is not what went in. */
+export function verifyStored(stored: Buffer): Buffer {
+  if (stored.length < fixedBytes || crc32(stored.subarray(4)) !== stored.readUInt32LE(0)) {
+    throw storageErrors.corrupt('A record in the index does not match its checksum.')
+  }
+  return stored
+}

@@ -1,0 +1,199 @@
+/**
+ * What a procedure works with. Changes go into the set that is being filled and the journal bytes into the batch's buffer at
+ * once; a throw takes both back. One instance serves all procedures: they run one at a time and never overlap.
+ */
+import { crc32 } from 'node:zlib'
+import type { BodyRef, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import type { Batch } from './batch.ts'
+import { asBuffer, keyText } from './bytes.ts'
+import { UndoLog } from './changes.ts'
+import { walk } from './cursor.ts'
+import { EntryWriter } from './journal-format.ts'
+import type { DriveState } from './state.ts'
+import { blobIdBytes, blobsOf, bodyOf, encodeStored, entryOf, valueOf } from './stored-record.ts'
+
+/** LMDB fits keys of 4 026 bytes on its pages; the rest is ours. */
+export const keyBytesMax = 3900
+/** Larger transactions are refused: a batch lies in memory as a whole. */
+export const transactionBytesMax = 64 * 1024 * 1024
+const blobsPerRecordMax = 65_535
+const noBlobs: readonly string[] = []
+
+export class DriveTransaction implements Transaction {
+  readonly #state: DriveState
+  readonly #inlineBytesMax: number
+  readonly #entries = new EntryWriter()
+  readonly #undo = new UndoLog()
+  /** Keys whose body was taken over by another record in this transaction, with the body. */
+  readonly #taken: { readonly text: string; readonly key: Buffer; readonly body: BodyRef }[] = []
+  #batch: Batch | undefined
+  sequence = 0
+  nowMs = 0
+  /** Whether anything was put; a transaction of deletes only may run on a full drive. */
+  hasPuts = false
+
+  constructor(state: DriveState, inlineBytesMax: number) {
+    this.#state = state
+    this.#inlineBytesMax = inlineBytesMax
+  }
+
+  begin(batch: Batch, sequence: number, nowMs: number): void {
+    this.#batch = batch
+    this.sequence = sequence
+    this.nowMs = nowMs
+    this.hasPuts = false
+    batch.beginTransaction()
+  }
+
+  /** True when the transaction has changed something. */
+  get isDirty(): boolean {
+    return this.#entries.length > 0
+  }
+
+  /** Takes what was changed into the batch; a throw leaves the undoing to `rollBack`. */
+  finish(): void {
+    this.#checkTakenBodies()
+    if (this.#entries.length > 0) this.#batch!.endTransaction(this.sequence, this.#entries)
+    else this.#batch!.cancelTransaction()
+    this.#end()
+  }
+
+  rollBack(): void {
+    this.#batch!.cancelTransaction()
+    this.#undo.rollBack()
+    this.#end()
+  }
+
+  #end(): void {
+    this.#batch = undefined
+    this.#entries.length = 0
+    this.#undo.clear()
+    this.#taken.length = 0
+  }
+
+  get(key: RecordKey): StoredRecord | undefined {
+    const stored = this.#state.newest(keyText(key), key)
+    return stored === undefined ? undefined : { value: valueOf(stored), body: bodyOf(stored) }
+  }
+
+  first(start: RecordKey, end: RecordKey): { readonly key: RecordKey; readonly record: StoredRecord } | undefined {
+    const { index, frozen, durable, inFlight, filling } = this.#state
+    return walk(index, 'records', [frozen?.changes, durable, inFlight, filling], start, end, cursor =>
+      cursor.next() ? { key: cursor.key, record: { value: cursor.value, body: cursor.body } } : undefined,
+    )
+  }
+
+  counter(key: RecordKey): readonly number[] {
+    return this.#state.newestCounter(key)
+  }
+
+  put(key: RecordKey, value: Uint8Array, options?: PutOptions): void {
+    const batch = this.#openBatch()
+    if (key.length === 0 || key.length > keyBytesMax)
+      throw new RangeError(`A record key has 1 to ${keyBytesMax} bytes.`)
+    const blobs = options?.blobs ?? noBlobs
+    if (blobs.length > blobsPerRecordMax)
+      throw new RangeError(`A record references at most ${blobsPerRecordMax} blobs.`)
+    for (const id of blobs)
+      if (id.length !== blobIdBytes) throw new RangeError(`A blob id has ${blobIdBytes} characters.`)
+    let body: BodyRef | undefined
+    let moved = false
+    if (options?.body !== undefined) body = this.#writeBody(batch, options.body)
+    else if (options?.bodyOf !== undefined) {
+      body = this.#takeBody(options.bodyOf, keyText(key))
+      moved = body !== undefined
+    }
+    this.hasPuts = true
+    this.#put(batch, asBuffer(key), value, body, moved, blobs)
+  }
+
+  #put(
+    batch: Batch,
+    key: Buffer,
+    value: Uint8Array,
+    body: BodyRef | undefined,
+    moved: boolean,
+    blobs: readonly string[],
+  ): void {
+    const bytes = this.#entries.put(key, value, body, moved, blobs)
+    this.#checkSize(batch)
+    const entry = { segment: batch.place.segment, sequence: this.sequence, bytes }
+    this.#state.apply(keyText(key), key, encodeStored(entry, body, moved, blobs, value), undefined, this.#undo)
+  }
+
+  #writeBody(batch: Batch, body: Uint8Array): BodyRef {
+    if (body.length > this.#inlineBytesMax) {
+      throw storageErrors.body_too_large(`A body of ${body.length} bytes is over ${this.#inlineBytesMax}.`)
+    }
+    const check = crc32(body)
+    const offset = batch.writeBody(body)
+    return { segment: batch.place.segment, offset, size: body.length, check }
+  }
+
+  #takeBody(from: RecordKey, to: string): BodyRef | undefined {
+    const text = keyText(from)
+    const stored = this.#state.newest(text, from)
+    if (stored === undefined) throw new Error('bodyOf names a record that does not exist')
+    const body = bodyOf(stored)
+    if (body !== undefined && text !== to) this.#taken.push({ text, key: Buffer.from(from), body })
+    return body
+  }
+
+  #checkTakenBodies(): void {
+    for (const { text, key, body } of this.#taken) {
+      const stored = this.#state.newest(text, key)
+      const still = stored === undefined ? undefined : bodyOf(stored)
+      if (still !== undefined && still.segment === body.segment && still.offset === body.offset) {
+        throw new Error('a body was taken over, but its former record still has it')
+      }
+    }
+  }
+
+  delete(key: RecordKey): void {
+    const batch = this.#openBatch()
+    const text = keyText(key)
+    const before = this.#state.newest(text, key)
+    if (before === undefined) return
+    const guard = entryOf(before).segment
+    this.#delete(batch, text, asBuffer(key), guard)
+  }
+
+  #delete(batch: Batch, text: string, key: Buffer, guard: number): void {
+    const bytes = this.#entries.delete(key, guard)
+    this.#checkSize(batch)
+    this.#state.apply(text, key, null, { segment: batch.place.segment, bytes, guard }, this.#undo)
+  }
+
+  /**
+   * Compaction: writes the present record of a key again, at the tail. `body` are the bytes of its body when that has to move,
+   * too. Nothing when the record has changed since compaction looked.
+   */
+  rewrite(key: Buffer, isCurrent: (stored: Buffer) => boolean, body: Uint8Array | undefined): boolean {
+    const batch = this.#openBatch()
+    const text = keyText(key)
+    const stored = this.#state.newest(text, key)
+    if (stored === undefined || !isCurrent(stored)) return false
+    const ref = body === undefined ? bodyOf(stored) : this.#writeBody(batch, body)
+    this.#put(batch, key, valueOf(stored), ref, body === undefined && ref !== undefined, blobsOf(stored))
+    return true
+  }
+
+  /** Compaction: writes a delete again, unless the key has come back. */
+  carryTombstone(key: Buffer, guard: number): void {
+    const batch = this.#openBatch()
+    const text = keyText(key)
+    if (this.#state.newest(text, key) === undefined) this.#delete(batch, text, key, guard)
+  }
+
+  #openBatch(): Batch {
+    if (this.#batch === undefined) throw new Error('the transaction is over')
+    return this.#batch
+  }
+
+  #checkSize(batch: Batch): void {
+    if (batch.length + this.#entries.length > transactionBytesMax + batch.softBytes) {
+      throw new RangeError(`A transaction has at most ${transactionBytesMax} bytes.`)
+    }
+  }
+}

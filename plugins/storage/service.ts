@@ -1,0 +1,91 @@
+/** The service `storage`: collects what its users declare during set-up, then forwards to the configured backend. */
+import type { Derive, Procedure, StorageBackend, StorageService } from './api.ts'
+import { storageErrors } from './errors.ts'
+
+export interface StorageFront {
+  readonly service: StorageService
+  readonly procedures: Readonly<Record<string, Procedure>>
+  /** What every plugin derives, by the first byte of the key. */
+  readonly derive: Derive
+  /** Ends set-up: from now on calls go to this backend. */
+  connect(backend: StorageBackend): void
+  disconnect(): void
+}
+
+export function createStorageFront(): StorageFront {
+  const procedures: Record<string, Procedure> = Object.create(null)
+  const derives: (Derive | undefined)[] = new Array(256).fill(undefined)
+  let backend: StorageBackend = notStarted()
+  let isOpen = true
+
+  const requireSetUp = (): void => {
+    if (!isOpen) throw new Error('storage: procedures and derivations are declared during set-up')
+  }
+
+  return {
+    procedures,
+    derive(key, before, after, emit) {
+      derives[key[0]!]?.(key, before, after, emit)
+    },
+    connect(connected) {
+      isOpen = false
+      backend = connected
+    },
+    disconnect() {
+      backend = notStarted()
+    },
+    service: {
+      define(added) {
+        requireSetUp()
+        for (const [name, procedure] of Object.entries(added)) {
+          if (procedures[name] !== undefined) throw new Error(`storage: the procedure ${name} is defined twice`)
+          procedures[name] = procedure
+        }
+      },
+      derive(tableByte, derive) {
+        requireSetUp()
+        if (!Number.isInteger(tableByte) || tableByte < 0 || tableByte > 255) {
+          throw new RangeError('storage: a table is named by one byte')
+        }
+        if (derives[tableByte] !== undefined) {
+          throw new Error(`storage: table 0x${tableByte.toString(16).padStart(2, '0')} is derived from twice`)
+        }
+        derives[tableByte] = derive
+      },
+      execute: (procedure, args, body) => backend.execute(procedure, args, body),
+      get: key => backend.get(key),
+      scan: (start, end, visit) => backend.scan(start, end, visit),
+      scanDerived: (start, end, visit) => backend.scanDerived(start, end, visit),
+      counter: key => backend.counter(key),
+      readBody: ref => backend.readBody(ref),
+      createBlob: sizeHint => backend.createBlob(sizeHint),
+      readBlob: (ref, start, length) => backend.readBlob(ref, start, length),
+      get inlineBytesMax() {
+        return backend.inlineBytesMax
+      },
+      drives: () => backend.drives(),
+    },
+  }
+}
+
+/** Stands in before `start` and after `stop`: refuses everything. */
+function notStarted(): StorageBackend {
+  const refuse = (): never => {
+    throw storageErrors.unavailable('The storage has not been started, or has been stopped.')
+  }
+  const reject = async (): Promise<never> => refuse()
+  return {
+    start: reject,
+    stop: async () => undefined,
+    execute: reject,
+    get: refuse,
+    scan: refuse,
+    scanDerived: refuse,
+    counter: refuse,
+    readBody: refuse,
+    createBlob: refuse,
+    readBlob: refuse,
+    inlineBytesMax: 0,
+    drives: () => [],
+  }
+}
