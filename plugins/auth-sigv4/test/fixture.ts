@@ -1,0 +1,65 @@
+/** The plugin as the server runs it, with a clock that stands still. */
+import { isCatalogError } from 'svc/kernel'
+import { createFakeClock, startKernel } from 'svc/testing'
+import iam from '../../iam/index.ts'
+import type { AuthSigv4Service, PayloadDecoder, SignedRequest, Signer } from '../api.ts'
+import plugin from '../index.ts'
+
+/** The credentials of AWS's own examples. */
+export const accessKey = 'AKIAIOSFODNN7EXAMPLE'
+export const secretKey = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
+export const region = 'us-east-1'
+export const signer: Signer = { accessKey, secret: secretKey, region }
+
+export async function startAuth(nowMs: number, accessKeyOfRoot = accessKey): Promise<AuthSigv4Service> {
+  const { services } = await startKernel({
+    plugins: [plugin, iam],
+    config: { iam: { rootUser: accessKeyOfRoot, rootPassword: secretKey } },
+    ports: { clock: createFakeClock(nowMs) },
+  })
+  return services.authSigv4
+}
+
+/** A request as the listener would hand it over. */
+export function received(
+  method: string,
+  target: string,
+  headers: Readonly<Record<string, string>>,
+  rawHeaders?: readonly string[],
+): SignedRequest {
+  const question = target.indexOf('?')
+  return {
+    method,
+    rawPath: question < 0 ? target : target.slice(0, question),
+    rawQuery: question < 0 ? '' : target.slice(question + 1),
+    headers,
+    rawHeaders,
+    host: (headers.host ?? '').toLowerCase(),
+  }
+}
+
+/** `CODE status` of the catalogue error that a call ends in, or `accepted`. Anything else is a defect and is thrown on. */
+export function outcome(call: () => unknown): string {
+  try {
+    call()
+    return 'accepted'
+  } catch (error) {
+    if (!isCatalogError(error)) throw error
+    return `${error.code} ${error.status}`
+  }
+}
+
+/** Feeds wire bytes in the given pieces and returns what came out. */
+export function decode(
+  decoder: PayloadDecoder,
+  pieces: readonly Buffer[],
+): { payload: Buffer; trailers: Readonly<Record<string, string>> } {
+  const payload: Buffer[] = []
+  for (const piece of pieces) {
+    // A copy of its own per piece, overwritten afterwards: whoever keeps a slice of a socket's buffer is found out.
+    const lent = Buffer.from(piece)
+    decoder.push(lent, bytes => payload.push(Buffer.from(bytes)))
+    lent.fill(0)
+  }
+  return { payload: Buffer.concat(payload), trailers: Object.fromEntries(decoder.end()) }
+}
