@@ -6,7 +6,7 @@ export const healthConfig = Type.Object({
   // The command `svc healthcheck` finds the server by the same keys that opened its listener.
   address: addressKey,
   proxyProtocol: proxyProtocolKey,
-  certsDir: Type.Optional(certsDirKey),
+  certsDir: certsDirKey,
 })
 
 export type HealthConfig = Static<typeof healthConfig>

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { certsDirKey } from './keys.ts'
 
 export const tlsConfig = Type.Object({
-  certsDir: Type.Optional(certsDirKey),
+  certsDir: certsDirKey,
   tlsMinVersion: Type.Union([Type.Literal('1.2'), Type.Literal('1.3')], {
     variable: 'SVC_TLS_MIN_VERSION',
     default: '1.2',
