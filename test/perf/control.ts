@@ -22,7 +22,7 @@ export async function request(
     .update(body ?? '')
     .digest('hex')
   const lines = createSigner(server.credentials, host).headers(method, target, payloadHash).trimEnd().split('\r\n')
-  const headers = lines.map(line => line.split(': ') as [string, string]).filter(([name]) => name !== 'Host')
+  const headers = lines.map(line => line.split(': ') as [string, string]).filter(([name]) => name !== 'host')
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
   const response = await fetch(`http://${host}${target}`, { method, headers, body, signal })
   const text = await response.text()

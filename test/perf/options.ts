@@ -13,6 +13,8 @@ export interface Options {
   readonly workers: readonly number[]
   /** Folder on the drive to measure. */
   readonly drive: string
+  /** Configuration file of the server to measure. */
+  readonly config: string | undefined
   /** File for the figures as JSON; undefined = standard output. */
   readonly json: string | undefined
   /** Measure what the server is compared with, without the server. */
@@ -24,6 +26,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --quick          short rounds and small sizes
   --workers 0,1,2  values of SVC_WORKERS to measure (default: 0)
   --drive DIR      folder on the drive to measure (default: a temporary folder on disk)
+  --config FILE    configuration file for the server
   --json FILE      write the figures there instead of to standard output
   --baseline       measure only what the server is compared with
   --list           print the scenarios
@@ -38,6 +41,7 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
       quick: { type: 'boolean', default: false },
       workers: { type: 'string', default: '0' },
       drive: { type: 'string' },
+      config: { type: 'string' },
       json: { type: 'string' },
       baseline: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
@@ -55,8 +59,8 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
     throw new Error('--workers takes whole numbers from 0 to 64, with commas between them.')
   }
   const drive = values.drive === undefined ? diskFolder() : resolve(values.drive)
-  const json = values.json === undefined ? undefined : resolve(values.json)
-  return { only, isQuick: values.quick, workers, drive, json, isBaselineOnly: values.baseline }
+  const [config, json] = [values.config, values.json].map(file => (file === undefined ? undefined : resolve(file)))
+  return { only, isQuick: values.quick, workers, drive, config, json, isBaselineOnly: values.baseline }
 }
 
 /** A temporary folder that is on a disk: what tmpfs makes durable says nothing. */

@@ -2,7 +2,7 @@
  * Profiles the server under one kind of load and prints where its time goes, for the main thread and each worker:
  *
  *     node --conditions=svc-src test/perf/profile.ts get-small|put-small|get-large|put-large|list [--workers N] [--seconds N]
- *       [--top N] [--keep DIR] [--drive DIR]
+ *       [--top N] [--keep DIR] [--drive DIR] [--config FILE]
  *
  * The profiler of V8 sees JavaScript and what it calls, not the threads of libuv: compare with the CPU of the process, which
  * is printed too, and measured without the profiler by `npm run bench`.
@@ -139,6 +139,11 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
+/** Options that mean the same here as for the benchmarks. */
+function passOn(values: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
+}
+
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -148,18 +153,19 @@ async function main(): Promise<void> {
       top: { type: 'string', default: '45' },
       keep: { type: 'string' },
       drive: { type: 'string' },
+      config: { type: 'string' },
     },
   })
   const [name] = positionals
   if (LOADS[name] === undefined) throw new Error(`Name one of: ${Object.keys(LOADS).join(', ')}.`)
-  const driveOptions = parseOptions(values.drive === undefined ? [] : ['--drive', values.drive], [])
-  if (typeof driveOptions === 'string') throw new Error('unreachable: no such option was passed')
-  const folder = makeFolder(driveOptions.drive, `svc-profile-${name}-`)
+  const options = parseOptions(passOn({ drive: values.drive, config: values.config }), [])
+  if (typeof options === 'string') throw new Error('unreachable: no such option was passed')
+  const folder = makeFolder(options.drive, `svc-profile-${name}-`)
   const profiles = join(folder, 'profiles')
   mkdirSync(profiles)
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLING_INTERVAL_MICROS}`]
   const client = startLoadClient()
-  const server = await startServer({ folder, workers: Number(values.workers), nodeOptions })
+  const server = await startServer({ folder, workers: Number(values.workers), configFile: options.config, nodeOptions })
   const load = await applyLoad(server, client, LOADS[name], Number(values.seconds))
   await client.stop()
   await server.stop()

@@ -52,7 +52,7 @@ async function runOne(options: Options, scenario: Scenario, workers: number, rep
   const load = startLoadClient()
   let server: ServerTarget | undefined
   try {
-    if (!options.isBaselineOnly) server = await startServer({ folder, workers })
+    if (!options.isBaselineOnly) server = await startServer({ folder, workers, configFile: options.config })
     const bench: Bench = {
       isQuick: options.isQuick,
       workers,

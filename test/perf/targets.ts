@@ -32,12 +32,19 @@ export interface ServerTarget extends Target {
 export interface ServerStart {
   readonly folder: string
   readonly workers: number
+  /** Configuration file of the server, as in SVC_CONFIG_FILE. */
+  readonly configFile?: string
   /** Options for Node.js itself, such as those of the profiler. */
   readonly nodeOptions?: readonly string[]
 }
 
 /** Starts `svc server` on a new drive below `folder` and waits until it says where it listens. */
-export async function startServer({ folder, workers, nodeOptions = [] }: ServerStart): Promise<ServerTarget> {
+export async function startServer({
+  folder,
+  workers,
+  configFile,
+  nodeOptions = [],
+}: ServerStart): Promise<ServerTarget> {
   const drive = join(folder, 'drive')
   const logFile = join(folder, 'server.log')
   const credentials = { accessKey: 'bench-root', secretKey: randomBytes(24).toString('base64url') }
@@ -52,6 +59,7 @@ export async function startServer({ folder, workers, nodeOptions = [] }: ServerS
       SVC_ADDRESS: '127.0.0.1:0',
       SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
       SVC_WORKERS: String(workers),
+      ...(configFile === undefined ? {} : { SVC_CONFIG_FILE: configFile }),
     },
   })
   const port = await waitForLog(child, logFile, START_TIMEOUT_MS, announcedPort)
