@@ -21,7 +21,7 @@ import { checkExpiry, checkSkew } from './time.ts'
 import { createVerifier, type KnownClaim, type Verifier } from './verifier.ts'
 
 export interface AuthSigv4Options {
-  readonly iam: IamService
+  readonly iam: Pick<IamService, 'credentials'>
   readonly clock: Clock
   readonly region: string
 }

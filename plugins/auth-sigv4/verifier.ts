@@ -29,7 +29,7 @@ export interface Verifier {
   verify(known: KnownClaim, head: Head, timestamp: string, signature: string): void
 }
 
-export function createVerifier(iam: IamService): Verifier {
+export function createVerifier(iam: Pick<IamService, 'credentials'>): Verifier {
   const knownClaims = new Map<string, KnownClaim>()
 
   return {

@@ -31,6 +31,12 @@ t.test('the signing secret is the HMAC key of Signature Version 4', async () => 
   assert.equal(made, createHmac('sha256', 'AWS4root-password').update('20250101').digest('hex'))
 })
 
+t.test('the verification key is the plain secret, for the root user alone', async () => {
+  const made = createHmac('sha512', iam.verificationKey('root-user')!).update('token').digest('hex')
+  assert.equal(made, createHmac('sha512', 'root-password').update('token').digest('hex'))
+  assert.equal(iam.verificationKey('root-user2'), undefined)
+})
+
 t.test('the owner id is stable, hexadecimal and depends on the access key alone', async () => {
   assert.equal(iam.owner.ownerId, createIam({ rootUser: 'root-user', rootPassword: 'another-one' }).owner.ownerId)
   assert.notEqual(iam.owner.ownerId, createIam({ rootUser: 'root-user2', rootPassword: 'root-password' }).owner.ownerId)
