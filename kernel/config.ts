@@ -3,7 +3,6 @@
  * is ignored: an unknown name is refused with a suggestion, and every problem is reported at once, with name and source.
  */
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { type ConfigurationKey, configurationKeys } from './config-keys.ts'
 import { checkValue, convertValue, parseText } from './config-values.ts'
 import type { AnyPlugin } from './plugin.ts'
@@ -138,33 +137,40 @@ function readFlags(keys: readonly ConfigurationKey[], argv: readonly string[], r
   const found = new Map<ConfigurationKey, Found>()
   const byFlag = groupBy(keys, key => key.flag)
   const hidden = new Map(keys.filter(key => key.flag === undefined).map(key => [flagOf(key.variable), key]))
-  const options = Object.fromEntries(
-    [...byFlag].map(([flag, [key]]) => [flag, { type: key.type === 'boolean' ? 'boolean' : 'string' } as const]),
-  )
-  const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true })
   const positionals: string[] = []
-  for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value)
-    if (token.kind !== 'option') continue
-    const name = token.rawName
-    const matching = byFlag.get(token.name)
-    if (matching === undefined || !name.startsWith('--')) {
-      const key = hidden.get(token.name)
+  for (let i = 0; i < argv.length; i++) {
+    const argument = argv[i]
+    if (argument === '--') {
+      positionals.push(...argv.slice(i + 1))
+      break
+    }
+    if (!argument.startsWith('-') || argument === '-') {
+      positionals.push(argument)
+      continue
+    }
+    const [, name, flag, inline] = /^(--?([^=]*))(?:=(.*))?$/s.exec(argument) as RegExpExecArray
+    // What follows is the value, unless it is a flag itself: that would hide a forgotten value.
+    const next = inline === undefined && !argv[i + 1]?.startsWith('-') ? argv[i + 1] : undefined
+    const matching = name.startsWith('--') ? byFlag.get(flag) : undefined
+    if (matching === undefined) {
+      const key = hidden.get(flag)
       if (key !== undefined) report(name, 'flag', `is not allowed: set ${key.variable} in the environment`, key.plugin)
-      else unknown(name, 'flag', `is unknown${suggest(token.name, byFlag.keys(), '--')}`)
+      else unknown(name, 'flag', `is unknown${suggest(flag, byFlag.keys(), '--')}`)
+      // It was probably meant as this flag's value; taken as an argument it would be a second problem.
+      if (next !== undefined) i++
       continue
     }
     const [key] = matching
-    // Without `=`, the next flag would silently become this one's value.
-    const swallowed = token.inlineValue === false && token.value?.startsWith('--')
-    if (key.type !== 'boolean' && (token.value === undefined || swallowed)) {
+    const isSwitch = key.type === 'boolean' && next !== 'true' && next !== 'false'
+    const text = inline ?? (isSwitch ? 'true' : next)
+    if (text === undefined) {
       report(name, 'flag', `needs a value: ${name}=…`, key.plugin)
       continue
     }
-    const text = token.value ?? 'true'
+    if (inline === undefined && !isSwitch) i++
     const earlier = found.get(key)
     if (earlier !== undefined && key.type !== 'list') report(name, 'flag', 'is given twice', key.plugin)
-    const joined = earlier === undefined ? text : `${earlier.text}${key.positional ? ' ' : ','}${text}`
+    const joined = earlier && key.type === 'list' ? `${earlier.text}${key.positional ? ' ' : ','}${text}` : text
     for (const same of matching) found.set(same, { name, source: 'flag', text: joined })
   }
   const takesArguments = keys.filter(key => key.positional)

@@ -49,8 +49,8 @@ function parseQuantity(
   base: string,
   names: string,
 ) {
-  const match = /^(\d{1,16})(?:\.(\d{1,9}))?[ ]?([A-Za-z]*)$/.exec(text)
-  const factor = match && Object.hasOwn(units, match[3]) ? units[match[3]] : undefined
+  const match = /^(\d{1,16})(?:\.(\d{1,9}))?(?: ?([A-Za-z]+))?$/.exec(text)
+  const factor = match && Object.hasOwn(units, match[3] ?? '') ? units[match[3] ?? ''] : undefined
   if (!match || factor === undefined) {
     throw new RangeError(`is not ${what}: write a number with ${names}, or a plain number of ${base}`)
   }

@@ -1,0 +1,254 @@
+/** The parts that the kernel is made of: order of plugins, extension points, hooks, units. */
+import fc from 'fast-check'
+import {
+  type AnyPlugin,
+  compileFirst,
+  compileParallel,
+  compileSeries,
+  compileWaterfall,
+  formatDuration,
+  formatSize,
+  parseDuration,
+  parseSize,
+} from 'svc/kernel'
+import t from 'tap'
+import { orderPlugins, PluginGraphError } from '../graph.ts'
+import { createPoints } from '../points.ts'
+
+const builtIn = { services: ['kernel'], points: ['cli.command'] }
+
+function plugin(name: string, requires: string[] = [], provides: string[] = [], points: string[] = []): AnyPlugin {
+  return { name, requires, provides, points, setup() {} } as unknown as AnyPlugin
+}
+
+function order(...plugins: AnyPlugin[]): string[] {
+  return orderPlugins(plugins, builtIn).map(({ name }) => name)
+}
+
+function problems(...plugins: AnyPlugin[]): readonly string[] {
+  try {
+    order(...plugins)
+  } catch (error) {
+    if (error instanceof PluginGraphError) return error.problems
+    throw error
+  }
+  return []
+}
+
+t.test('plugins are ordered by their services, and otherwise stay as configured', async t => {
+  t.same(order(plugin('c'), plugin('a'), plugin('b')), ['c', 'a', 'b'])
+  t.same(order(plugin('a', ['x']), plugin('b'), plugin('c', [], ['x'])), ['c', 'a', 'b'])
+  t.same(order(plugin('a', ['kernel', 'y']), plugin('b', ['x'], ['y']), plugin('c', [], ['x'])), ['c', 'b', 'a'])
+})
+
+t.test('any acyclic set of plugins is ordered so that providers come first', async t => {
+  // Plugin i may require only services of plugins with a smaller rank; the configuration order is shuffled.
+  const edges = fc.array(fc.tuple(fc.nat(11), fc.nat(11)), { maxLength: 30 })
+  fc.assert(
+    fc.property(edges, fc.shuffledSubarray([...Array(12).keys()], { minLength: 12 }), (pairs, shuffled) => {
+      const requires = (rank: number) => pairs.filter(([a, b]) => a === rank && b < rank).map(([, b]) => `s${b}`)
+      const names = order(...shuffled.map(rank => plugin(`p${rank}`, requires(rank), [`s${rank}`])))
+      const place = new Map(names.map((name, index) => [name, index]))
+      for (const [a, b] of pairs) if (b < a && place.get(`p${b}`)! > place.get(`p${a}`)!) return false
+      return names.length === 12
+    }),
+  )
+  t.pass()
+})
+
+t.test('what makes an order impossible is refused by name, all of it at once', async t => {
+  t.same(problems(plugin('a', ['nothing'])), [
+    'the plugin "a" requires the service "nothing", which no plugin provides',
+  ])
+  t.same(problems(plugin('a'), plugin('a'), plugin('b', [], ['x']), plugin('c', ['y'], ['x'])), [
+    'two plugins are named "a"',
+    'the service "x" is provided by both "b" and "c"',
+    'the plugin "c" requires the service "y", which no plugin provides',
+  ])
+  t.same(problems(plugin('a', [], [], ['p.q']), plugin('b', [], ['kernel'], ['p.q', 'cli.command'])), [
+    'the service "kernel" is provided by both "kernel" and "b"',
+    'the extension point "p.q" is owned by both "a" and "b"',
+    'the extension point "cli.command" is owned by both "kernel" and "b"',
+  ])
+  t.same(problems(plugin('kernel')), ['two plugins are named "kernel"'])
+  t.same(problems(plugin('z'), plugin('a', ['y'], ['x']), plugin('b', ['x'], ['z']), plugin('c', ['z'], ['y'])), [
+    'plugins require each other in a circle: "a" requires "y" of "c", "c" requires "z" of "b", "b" requires "x" of "a"',
+  ])
+  t.same(problems(plugin('a', ['x'], ['x'])), ['plugins require each other in a circle: "a" requires "x" of "a"'])
+})
+
+t.test('extension points are filled, frozen, and only then read', async t => {
+  const points = createPoints(new Map([['fruit.kind', 'fruit']]))
+  const point = points.point('fruit.kind')
+  points.contribute('fruit.kind', { id: 'apple', plugin: 'tree', value: 1 })
+  points.contribute('fruit.kind', { id: 'berry', plugin: 'bush', value: 2 })
+  t.throws(() => point.list(), /"fruit.kind" cannot be read before all plugins are set up/)
+  t.throws(() => point.get('apple'), /cannot be read/)
+  t.throws(() => points.describe(), /cannot be read/)
+  t.throws(
+    () => points.contribute('fruit.kind', { id: 'apple', plugin: 'bush', value: 3 }),
+    /"apple" in "fruit.kind" is contributed by both "tree" and "bush"/,
+  )
+  t.throws(() => points.point('fruit.size'), /no plugin owns the extension point "fruit.size"/)
+  points.freeze()
+  t.same(
+    point.list().map(({ id, plugin, value }) => [id, plugin, value]),
+    [
+      ['apple', 'tree', 1],
+      ['berry', 'bush', 2],
+    ],
+  )
+  t.equal(point.get('berry'), 2)
+  t.equal(point.get('cherry'), undefined)
+  t.throws(() => (point.list() as unknown[]).push(1), TypeError)
+  t.throws(
+    () => points.contribute('fruit.kind', { id: 'cherry', plugin: 'tree', value: 4 }),
+    /"tree" contributes "cherry" to "fruit.kind" after set-up/,
+  )
+  t.same(points.describe(), [
+    {
+      name: 'fruit.kind',
+      owner: 'fruit',
+      contributions: [
+        { id: 'apple', plugin: 'tree' },
+        { id: 'berry', plugin: 'bush' },
+      ],
+    },
+  ])
+  const lost = createPoints(new Map())
+  lost.contribute('fruit.kind', { id: 'apple', plugin: 'tree', value: 1 })
+  t.throws(() => lost.freeze(), /"tree" contributes "apple" to "fruit.kind", a point that no plugin owns/)
+  t.doesNotThrow(() => lost.freeze(true))
+})
+
+t.test('first: asks until one answers, without a promise where nobody waits', async t => {
+  const asked: string[] = []
+  const handler = (name: string, answer: unknown) => () => {
+    asked.push(name)
+    return answer
+  }
+  const none = () => handler('none', undefined)
+  t.equal(compileFirst([none(), handler('b', false), handler('c', 1)])(0), false)
+  t.same(asked.splice(0), ['none', 'b'])
+  const late = compileFirst([none(), handler('late', Promise.resolve(undefined)), handler('c', 3), handler('d', 4)])(0)
+  t.ok(late instanceof Promise)
+  t.equal(await late, 3)
+  t.same(asked.splice(0), ['none', 'late', 'c'])
+  t.equal(compileFirst([])(0), undefined)
+})
+
+t.test('series: one after the other; whoever throws refuses', async t => {
+  const seen: string[] = []
+  const slow = async (input: string) => {
+    await new Promise(resolve => setImmediate(resolve))
+    seen.push(`slow ${input}`)
+  }
+  const fast = (input: string) => {
+    seen.push(`fast ${input}`)
+  }
+  const refuse = () => {
+    throw new Error('no')
+  }
+  t.equal(compileSeries([fast, fast])('a'), undefined)
+  await compileSeries([slow, fast])('b')
+  t.same(seen.splice(0), ['fast a', 'fast a', 'slow b', 'fast b'])
+  t.throws(() => compileSeries([fast, refuse, fast])('c'), /no/)
+  await t.rejects(Promise.resolve(compileSeries([slow, refuse, fast])('d')), /no/)
+  t.same(seen, ['fast c', 'slow d'])
+})
+
+t.test('waterfall: each gets what the one before returned', async t => {
+  const add = (value: number, { by }: { by: number }) => value + by
+  const double = async (value: number) => value * 2
+  t.equal(compileWaterfall([add, add])(1, { by: 2 }), 5)
+  t.equal(await compileWaterfall([add, double, add])(1, { by: 2 }), 8)
+  t.equal(compileWaterfall<number>([])(7, undefined), 7)
+})
+
+t.test('parallel: everybody is told, and no failure reaches the caller', async t => {
+  const seen: unknown[] = []
+  const tell = compileParallel<number>(
+    [
+      () => {
+        throw new Error('at once')
+      },
+      async () => {
+        throw new Error('later')
+      },
+      input => {
+        seen.push(input)
+      },
+    ],
+    error => seen.push((error as Error).message),
+  )
+  tell(1)
+  t.same(seen, ['at once', 1])
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(seen, ['at once', 1, 'later'])
+})
+
+t.test('sizes and durations are exact, and what is not is refused', async t => {
+  const sizes: [string, number][] = [
+    ['0', 0],
+    ['4096', 4096],
+    ['12B', 12],
+    ['1KB', 1000],
+    ['1KiB', 1024],
+    ['64MiB', 67108864],
+    ['1.5GiB', 1610612736],
+    ['0.1KB', 100],
+    ['3 GB', 3e9],
+    ['2TB', 2e12],
+    ['1TiB', 1099511627776],
+  ]
+  for (const [text, bytes] of sizes) t.equal(parseSize(text), bytes, text)
+  for (const text of [
+    '',
+    'x',
+    '-1',
+    '1e3',
+    '1mib',
+    '1Mib',
+    '1KIB',
+    ' 1',
+    '1 ',
+    '1  KB',
+    '.5KB',
+    '1.KB',
+    '1,5GB',
+    '0x10',
+  ]) {
+    t.throws(() => parseSize(text), /is not a size: write a number with B, KB/, JSON.stringify(text))
+  }
+  t.throws(() => parseSize('constructor'), /is not a size/)
+  t.throws(() => parseSize('0.1KiB'), /is not a whole number of bytes/)
+  t.throws(() => parseSize('9007199254740993'), /is larger than/)
+  t.throws(() => parseSize('99999TiB'), /is larger than/)
+  const durations: [string, number][] = [
+    ['500ms', 500],
+    ['5s', 5000],
+    ['0.25s', 250],
+    ['10m', 600_000],
+    ['1h', 3_600_000],
+    ['7d', 604_800_000],
+    ['250', 250],
+  ]
+  for (const [text, milliseconds] of durations) t.equal(parseDuration(text), milliseconds, text)
+  t.throws(() => parseDuration('5min'), /is not a duration: write a number with ms, s, m, h or d/)
+  t.throws(() => parseDuration('0.5ms'), /is not a whole number of milliseconds/)
+  t.equal(formatSize(1610612736), '1536MiB')
+  t.equal(formatSize(1000), '1000')
+  t.equal(formatDuration(90_000), '90s')
+  t.equal(formatDuration(0), '0ms')
+  const quantity = fc.nat(Number.MAX_SAFE_INTEGER)
+  fc.assert(fc.property(quantity, bytes => parseSize(formatSize(bytes)) === bytes))
+  fc.assert(fc.property(quantity, milliseconds => parseDuration(formatDuration(milliseconds)) === milliseconds))
+  const millis = fc.nat(999)
+  fc.assert(
+    fc.property(
+      fc.nat(1e6),
+      millis,
+      (s, ms) => parseDuration(`${s}.${String(ms).padStart(3, '0')}s`) === s * 1000 + ms,
+    ),
+  )
+})
