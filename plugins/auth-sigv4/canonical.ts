@@ -79,8 +79,19 @@ export function foldSpaces(value: string): string {
   if (first !== 32 && last !== 32 && first !== 9 && last !== 9 && !value.includes('  ') && !value.includes('\t')) {
     return value
   }
-  return value.replace(/[ \t]+/g, ' ').trim()
+  return value.replace(/[ \t]+/g, ' ').replace(/^ | $/g, '')
 }
+
+/** Without blanks at the ends. `trim` would also take the byte 0xA0, which ends characters in UTF-8. */
+export function trimBlanks(value: string): string {
+  let start = 0
+  let end = value.length
+  while (start < end && isBlank(value.charCodeAt(start))) start++
+  while (end > start && isBlank(value.charCodeAt(end - 1))) end--
+  return value.slice(start, end)
+}
+
+const isBlank = (code: number): boolean => code === 32 || code === 9
 
 export interface CanonicalParts {
   readonly method: string

@@ -27,7 +27,7 @@
 import { createHash, type Hash, hash, type KeyObject } from 'node:crypto'
 import type { CatalogError } from 'svc/kernel'
 import type { PayloadDecoder } from './api.ts'
-import { emptySha256 } from './canonical.ts'
+import { emptySha256, trimBlanks } from './canonical.ts'
 import { hexDigit } from './encoding.ts'
 import { authErrors } from './errors.ts'
 import { isSignature, sign } from './signing-key.ts'
@@ -228,8 +228,8 @@ export class ChunkedDecoder implements PayloadDecoder {
     }
     const colon = line.indexOf(':')
     if (colon <= 0 || this.#trailersVerified) throw authErrors.MalformedTrailerError()
-    const name = line.slice(0, colon).trim().toLowerCase()
-    const value = line.slice(colon + 1).trim()
+    const name = line.slice(0, colon).toLowerCase()
+    const value = trimBlanks(line.slice(colon + 1))
     if (name === trailerSignatureName && this.#signing !== undefined) {
       this.#verifyTrailers(value)
       return
@@ -286,7 +286,7 @@ function parseSize(text: string, end: number): number {
 /** The names of an `x-amz-trailer` header, lower case. Throws MalformedTrailerError when there are too many, or one twice. */
 export function parseTrailerNames(header: string | undefined): readonly string[] {
   if (header === undefined || header === '') return []
-  const names = header.split(',', trailerCountMax + 1).map(name => name.trim().toLowerCase())
+  const names = header.split(',', trailerCountMax + 1).map(name => trimBlanks(name).toLowerCase())
   if (names.length > trailerCountMax || new Set(names).size !== names.length || names.includes('')) {
     throw authErrors.MalformedTrailerError(`x-amz-trailer must name 1 to ${trailerCountMax} different trailers.`)
   }
