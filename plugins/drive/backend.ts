@@ -2,11 +2,12 @@
 import { isAbsolute } from 'node:path'
 import type { StorageBackend, StorageBackendOptions } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import { createAttachedDrive } from './attached-drive.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { Drive } from './drive.ts'
-import type { Link } from './link.ts'
 import { openLmdbIndex, removeLmdbIndex } from './lmdb-index.ts'
 import { lockDrive } from './lock.ts'
+import { createWorkerHost } from './worker-host.ts'
 
 export function validateEndpoints(endpoints: readonly string[]): string[] {
   if (endpoints.length === 0) return ['No drive is named.']
@@ -15,7 +16,10 @@ export function validateEndpoints(endpoints: readonly string[]): string[] {
   return isAbsolute(path) ? [] : [`The drive path ${JSON.stringify(path)} is not absolute.`]
 }
 
-export function createBackend(options: StorageBackendOptions, config: DriveConfig, _link: Link): StorageBackend {
+export function createBackend(options: StorageBackendOptions, config: DriveConfig): StorageBackend {
+  const { threads, ports, log } = options
+  if (!threads.isMain) return createAttachedDrive({ threads, config, ports, log, openIndex: openLmdbIndex })
+  const host = createWorkerHost(threads)
   let drive: Drive | undefined
   const open = (): Drive => {
     if (drive === undefined) throw storageErrors.unavailable('The drive is not open.')
@@ -29,12 +33,15 @@ export function createBackend(options: StorageBackendOptions, config: DriveConfi
         config,
         procedures: options.procedures,
         derive: options.derive,
-        ports: options.ports,
-        log: options.log,
+        ports,
+        log,
+        observer: host.shared,
+        spaceCells: host.shared?.spaceCells,
         openIndex: async path => openLmdbIndex(path),
         removeIndex: removeLmdbIndex,
         lock: lockDrive,
       })
+      host.open(drive)
     },
     async stop() {
       const closing = drive

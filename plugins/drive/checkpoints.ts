@@ -5,9 +5,8 @@
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { ChangeSet } from './changes.ts'
-import type { DriveObserver } from './drive.ts'
 import type { Journal, JournalPosition } from './journal.ts'
-import { type DriveState, writeFrozen } from './state.ts'
+import { type DriveState, type OverlayObserver, writeFrozen } from './state.ts'
 
 const entriesPerCheckpoint = 8192
 const bytesPerCheckpoint = 8 * 1024 * 1024
@@ -23,7 +22,7 @@ export interface CheckpointOptions {
   /** How long a change may wait for the index, in milliseconds. */
   readonly intervalMs: number
   sequence(): number
-  readonly observer: DriveObserver | undefined
+  readonly observer: OverlayObserver | undefined
   /** Called when a checkpoint is done. */
   onDone(): void
 }
@@ -103,7 +102,7 @@ export class Checkpoints {
       }
     }
     state.thaw()
-    this.#options.observer?.onIndexed(frozen.changes.records.keys(), frozen.changes.derived.size)
+    this.#options.observer?.onIndexed(frozen.changes.records.keys())
     this.indexed = frozen.position
     this.count++
   }

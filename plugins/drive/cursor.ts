@@ -3,7 +3,7 @@ import type { BodyRef, Cursor } from 'svc/plugins/storage/api'
 import { asBuffer, keyBytes, keyText } from './bytes.ts'
 import type { ChangeSet } from './changes.ts'
 import type { IndexRange, IndexStore } from './index-store.ts'
-import { bodyOf, valueOf, verifyStored } from './stored-record.ts'
+import { storedBody, storedValue, verifyStored } from './stored-record.ts'
 
 interface OverlayEntry {
   readonly key: Buffer
@@ -90,11 +90,11 @@ class MergedCursor implements Cursor {
   key!: Buffer
 
   get value(): Uint8Array {
-    return this.#table === 'derived' ? this.#stored! : valueOf(this.#record())
+    return this.#table === 'derived' ? this.#stored! : storedValue(this.#record())
   }
 
   get body(): BodyRef | undefined {
-    return this.#table === 'derived' ? undefined : bodyOf(this.#record())
+    return this.#table === 'derived' ? undefined : storedBody(this.#record())
   }
 
   #record(): Buffer {

@@ -31,9 +31,9 @@ import { openFormat } from './format.ts'
 import type { IndexStore } from './index-store.ts'
 import { firstPosition, Journal } from './journal.ts'
 import { recover } from './recovery.ts'
-import { type Space, watchSpace } from './space.ts'
-import { DriveState, readPosition, readSegmentUses } from './state.ts'
-import { bodyOf, valueOf } from './stored-record.ts'
+import { type Space, type SpaceBudget, spaceCellCount, watchSpace } from './space.ts'
+import { DriveState, type OverlayObserver, readPosition, readSegmentUses } from './state.ts'
+import { storedBody, storedValue } from './stored-record.ts'
 
 const blobBufferBytes = 1024 * 1024
 
@@ -49,16 +49,9 @@ export interface DriveOptions {
   removeIndex(path: string): Promise<void>
   /** Takes the lock that keeps other processes out; returns what gives it back. */
   lock(path: string): () => void
-  /** Sees each set of changes that has become visible, and each that has gone into the index. */
-  readonly observer?: DriveObserver
-}
-
-/** What the main thread tells workers through shared memory. */
-export interface DriveObserver {
-  /** Called before the changes are acknowledged. */
-  onVisible(keys: Iterable<string>, derivedKeys: number): void
-  /** Called when the index has the changes and readers of it see them. */
-  onIndexed(keys: Iterable<string>, derivedKeys: number): void
+  readonly observer?: OverlayObserver
+  /** Shared with other threads where there are any: see `createSpaceBudget`. */
+  readonly spaceCells?: Int32Array
 }
 
 /** An open drive. */
@@ -76,6 +69,8 @@ export class Drive {
   readonly #blobReading: BlobReading
   readonly #blobWriting: BlobWriterOptions
   readonly space: Space
+  /** Told when a segment's file has been deleted. */
+  onSegmentRemoved: ((segment: number) => void) | undefined
   readonly #unlock: () => void
   #error: unknown
   #isStopping = false
@@ -113,7 +108,7 @@ export class Drive {
 
   get(key: RecordKey): StoredRecord | undefined {
     const stored = this.state.visible(keyText(key), key)
-    return stored === undefined ? undefined : { value: valueOf(stored), body: bodyOf(stored) }
+    return stored === undefined ? undefined : { value: storedValue(stored), body: storedBody(stored) }
   }
 
   scan<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): T {
@@ -229,7 +224,7 @@ interface DriveParts {
   readonly unlock: () => void
 }
 
-export function blobWriting(disk: Disk, files: BlobFiles, config: DriveConfig, space: Space): BlobWriterOptions {
+export function blobWriting(disk: Disk, files: BlobFiles, config: DriveConfig, space: SpaceBudget): BlobWriterOptions {
   return {
     disk,
     files,
@@ -300,7 +295,8 @@ async function openDrive(options: DriveOptions, create: (parts: DriveParts) => D
     journal.resume(recovered.tail)
     const blobFiles = new BlobFiles(disk, `${path}/blobs`, clock, ports.random, log, clock.now())
     await blobFiles.createFolders()
-    space = await watchSpace({ disk, clock, log, path, reserveBytesMin: config.reserveBytes })
+    const cells = options.spaceCells ?? new Int32Array(spaceCellCount)
+    space = await watchSpace({ disk, clock, log, path, reserveBytesMin: config.reserveBytes, cells })
     const watched = space
     const bodies = new BodyReader(disk, segment => journal.pathOf(segment), config.cacheBytes)
     engine = new Engine(

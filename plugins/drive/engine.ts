@@ -30,9 +30,8 @@ import { alignUp } from './aligned-memory.ts'
 import { Batch } from './batch.ts'
 import { ChangeSet } from './changes.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import type { DriveObserver } from './drive.ts'
 import type { BatchPlace, Journal } from './journal.ts'
-import type { DriveState } from './state.ts'
+import type { DriveState, OverlayObserver } from './state.ts'
 import { DriveTransaction } from './transaction.ts'
 
 /** Sequences are milliseconds times this, plus a counter. */
@@ -59,14 +58,23 @@ export interface EngineOptions {
   /** Blobs that no durable record references any more. */
   onUnreferenced(ids: readonly string[]): void
   onFaulty(error: unknown): void
-  readonly observer: DriveObserver | undefined
+  readonly observer: OverlayObserver | undefined
+}
+
+/** Where the body that came with a transaction has been written. */
+export interface BodyPlace {
+  readonly segment: number
+  readonly offset: number
 }
 
 /** Work for the commit lock: a declared procedure, or one of the engine's own (compaction). */
 interface Pending {
   readonly run: (tx: DriveTransaction) => unknown
-  readonly resolve: (result: unknown) => void
+  readonly resolve: (result: unknown, body: BodyPlace | undefined) => void
   readonly reject: (error: unknown) => void
+  /** The body's bytes may be kept in this thread's cache. */
+  readonly cacheBodies: boolean
+  body: BodyPlace | undefined
   outcome: unknown
   failed: boolean
   /** It changed something, by deletes only or also by puts. */
@@ -103,20 +111,52 @@ export class Engine {
 
   /** Runs a synchronous function under the commit lock; resolves with its result when its changes are durable. */
   run<T>(change: (tx: DriveTransaction) => T): Promise<T> {
-    if (this.fault !== undefined) return Promise.reject(faulty(this.fault))
-    if (this.#isClosing) return Promise.reject(storageErrors.unavailable('The drive is being closed.'))
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({
-        run: change,
-        resolve: resolve as (result: unknown) => void,
-        reject,
-        outcome: undefined,
-        failed: false,
-        changed: 'nothing',
-        attempts: 0,
-      })
-      this.#schedule()
+      this.#add(change, resolve as (result: unknown) => void, reject, true)
     })
+  }
+
+  /** The same for another thread, whose body lies in memory that it will use again. */
+  submit(
+    name: string,
+    args: unknown,
+    body: Uint8Array | undefined,
+    resolve: (result: unknown, body: BodyPlace | undefined) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const procedure = this.#options.procedures[name]
+    if (procedure === undefined) reject(new Error(`No procedure ${JSON.stringify(name)} is defined.`))
+    else this.#add(tx => procedure(tx, args, body), resolve, reject, false)
+  }
+
+  #add(
+    run: (tx: DriveTransaction) => unknown,
+    resolve: (result: unknown, body: BodyPlace | undefined) => void,
+    reject: (error: unknown) => void,
+    cacheBodies: boolean,
+  ): void {
+    const refusal = this.#refusal()
+    if (refusal !== undefined) {
+      reject(refusal)
+      return
+    }
+    this.#queue.push({
+      run,
+      resolve,
+      reject,
+      cacheBodies,
+      body: undefined,
+      outcome: undefined,
+      failed: false,
+      changed: 'nothing',
+      attempts: 0,
+    })
+    this.#schedule()
+  }
+
+  #refusal(): unknown {
+    if (this.fault !== undefined) return faulty(this.fault)
+    return this.#isClosing ? storageErrors.unavailable('The drive is being closed.') : undefined
   }
 
   get isQuiet(): boolean {
@@ -184,6 +224,7 @@ export class Engine {
     const nowMs = this.#options.clock.now()
     this.sequence = Math.max(this.sequence + 1, nowMs * sequencesPerMs)
     tx.begin(batch, this.sequence, nowMs)
+    const bodiesBefore = batch.bodies.length
     pending.attempts++
     pending.failed = false
     try {
@@ -191,6 +232,8 @@ export class Engine {
       if (tx.hasPuts && this.#options.isFull()) throw storageErrors.full()
       pending.changed = tx.hasPuts ? 'puts' : tx.isDirty ? 'deletes' : 'nothing'
       tx.finish()
+      pending.body = batch.bodies[bodiesBefore]
+      if (!pending.cacheBodies) batch.bodies.length = bodiesBefore
     } catch (error) {
       tx.rollBack()
       pending.failed = true
@@ -226,8 +269,7 @@ export class Engine {
     const changes = state.inFlight!
     state.inFlight = undefined
     this.#inFlight = undefined
-    observer?.onVisible(changes.records.keys(), changes.derived.size)
-    const unreferenced = state.absorb(changes)
+    const unreferenced = state.absorb(changes, observer)
     checkpoints.onCommit(changes)
     // The next write goes out before the answers of this one: the drive should not wait for us.
     const { outcomes } = batch
@@ -325,7 +367,7 @@ export class Engine {
 function settleAll(outcomes: readonly Pending[]): void {
   for (const pending of outcomes) {
     if (pending.failed) pending.reject(pending.outcome)
-    else pending.resolve(pending.outcome)
+    else pending.resolve(pending.outcome, pending.body)
   }
 }
 

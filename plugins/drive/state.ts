@@ -7,7 +7,15 @@ import { addSums, asBuffer, decodeCounter, encodeCounter, keyBytes, keyText } fr
 import { addUse, ChangeSet, type SegmentUse, type UndoLog } from './changes.ts'
 import type { IndexStore, IndexTable } from './index-store.ts'
 import type { JournalPosition } from './journal.ts'
-import { blobsOf, bodyOf, entryOf, isBodyMoved, sealStored, valueOf, verifyStored } from './stored-record.ts'
+import {
+  isBodyMoved,
+  sealStored,
+  storedBlobs,
+  storedBody,
+  storedEntry,
+  storedValue,
+  verifyStored,
+} from './stored-record.ts'
 
 /** A set on its way into the index. Sums are absolute, so that they hold whether or not a reader's snapshot has them. */
 export interface FrozenSet {
@@ -27,6 +35,14 @@ const internal = {
   segment: (segment: number) => Buffer.from(`s${String(segment).padStart(10, '0')}`, 'latin1'),
 }
 const noSums: readonly number[] = []
+
+/** Learns which records the index does not have: for readers in other threads, who see only the index. */
+export interface OverlayObserver {
+  /** A key has come into the overlay. Called before the change is acknowledged. */
+  onOverlaid(key: string): void
+  /** These keys have left it: readers of the index see them. */
+  onIndexed(keys: Iterable<string>): void
+}
 
 /** A body's location as a key. */
 export function locationText(segment: number, offset: number): string {
@@ -135,15 +151,15 @@ export class DriveState {
     }
     undo.set(filling.records, text, after)
     filling.bytes += 128 + text.length + (after?.length ?? 0)
-    const beforeValue = before === undefined ? undefined : valueOf(before)
-    const afterValue = after === null ? undefined : valueOf(after)
+    const beforeValue = before === undefined ? undefined : storedValue(before)
+    const afterValue = after === null ? undefined : storedValue(after)
     this.#derive(key, beforeValue, afterValue, this.#emit.with(undo))
   }
 
   #release(text: string, stored: Buffer, undo: UndoLog): void {
-    const entry = entryOf(stored)
+    const entry = storedEntry(stored)
     this.#use(entry.segment, { liveBytes: -entry.bytes, tombstoneBytes: 0, guard: 0 }, undo)
-    const body = bodyOf(stored)
+    const body = storedBody(stored)
     if (body !== undefined) {
       this.#use(body.segment, { liveBytes: -body.size, tombstoneBytes: 0, guard: 0 }, undo)
       if (isBodyMoved(stored)) {
@@ -151,18 +167,18 @@ export class DriveState {
         if (this.newestForward(location) === text) undo.set(this.filling.forwards, location, null)
       }
     }
-    for (const id of blobsOf(stored)) this.#countBlob(id, -1, undo)
+    for (const id of storedBlobs(stored)) this.#countBlob(id, -1, undo)
   }
 
   #hold(text: string, stored: Buffer, undo: UndoLog): void {
-    const entry = entryOf(stored)
+    const entry = storedEntry(stored)
     this.#use(entry.segment, { liveBytes: entry.bytes, tombstoneBytes: 0, guard: 0 }, undo)
-    const body = bodyOf(stored)
+    const body = storedBody(stored)
     if (body !== undefined) {
       this.#use(body.segment, { liveBytes: body.size, tombstoneBytes: 0, guard: 0 }, undo)
       if (isBodyMoved(stored)) undo.set(this.filling.forwards, locationText(body.segment, body.offset), text)
     }
-    for (const id of blobsOf(stored)) this.#countBlob(id, 1, undo)
+    for (const id of storedBlobs(stored)) this.#countBlob(id, 1, undo)
   }
 
   #use(segment: number, delta: SegmentUse, undo: UndoLog): void {
@@ -187,8 +203,11 @@ export class DriveState {
   }
 
   /** Makes a set visible that has become durable. Returns the blobs that nothing references any more. */
-  absorb(changes: ChangeSet): string[] {
+  absorb(changes: ChangeSet, observer?: OverlayObserver): string[] {
     const unreferenced: string[] = []
+    if (observer !== undefined) {
+      for (const key of changes.records.keys()) if (!this.durable.records.has(key)) observer.onOverlaid(key)
+    }
     if (this.durable.isEmpty) this.durable = changes
     else this.durable.absorb(changes)
     for (const [segment, use] of changes.segments) addUse(this.segments, segment, use)

@@ -63,11 +63,11 @@ function valueStart(stored: Buffer): number {
   return (flags & recordFlag.blobs) === 0 ? at : at + 2 + stored.readUInt16LE(at) * blobIdBytes
 }
 
-export function valueOf(stored: Buffer): Buffer {
+export function storedValue(stored: Buffer): Buffer {
   return stored.subarray(valueStart(stored))
 }
 
-export function bodyOf(stored: Buffer): BodyRef | undefined {
+export function storedBody(stored: Buffer): BodyRef | undefined {
   if ((stored[4]! & recordFlag.body) === 0) return undefined
   return {
     segment: stored.readUInt32LE(fixedBytes),
@@ -83,7 +83,7 @@ export function isBodyMoved(stored: Buffer): boolean {
 
 const noBlobs: readonly string[] = []
 
-export function blobsOf(stored: Buffer): readonly string[] {
+export function storedBlobs(stored: Buffer): readonly string[] {
   const flags = stored[4]!
   if ((flags & recordFlag.blobs) === 0) return noBlobs
   const at = fixedBytes + ((flags & recordFlag.body) === 0 ? 0 : bodyBytes)
@@ -95,7 +95,7 @@ export function blobsOf(stored: Buffer): readonly string[] {
   return blobs
 }
 
-export function entryOf(stored: Buffer): EntryLocation {
+export function storedEntry(stored: Buffer): EntryLocation {
   return { segment: stored.readUInt32LE(5), sequence: stored.readDoubleLE(9), bytes: stored.readUInt32LE(17) }
 }
 

@@ -11,7 +11,7 @@ import { UndoLog } from './changes.ts'
 import { walk } from './cursor.ts'
 import { EntryWriter } from './journal-format.ts'
 import type { DriveState } from './state.ts'
-import { blobIdBytes, blobsOf, bodyOf, encodeStored, entryOf, valueOf } from './stored-record.ts'
+import { blobIdBytes, encodeStored, storedBlobs, storedBody, storedEntry, storedValue } from './stored-record.ts'
 
 /** LMDB fits keys of 4 026 bytes on its pages; the rest is ours. */
 export const keyBytesMax = 3900
@@ -74,7 +74,7 @@ export class DriveTransaction implements Transaction {
 
   get(key: RecordKey): StoredRecord | undefined {
     const stored = this.#state.newest(keyText(key), key)
-    return stored === undefined ? undefined : { value: valueOf(stored), body: bodyOf(stored) }
+    return stored === undefined ? undefined : { value: storedValue(stored), body: storedBody(stored) }
   }
 
   first(start: RecordKey, end: RecordKey): { readonly key: RecordKey; readonly record: StoredRecord } | undefined {
@@ -135,7 +135,7 @@ export class DriveTransaction implements Transaction {
     const text = keyText(from)
     const stored = this.#state.newest(text, from)
     if (stored === undefined) throw new Error('bodyOf names a record that does not exist')
-    const body = bodyOf(stored)
+    const body = storedBody(stored)
     if (body !== undefined && text !== to) this.#taken.push({ text, key: Buffer.from(from), body })
     return body
   }
@@ -143,7 +143,7 @@ export class DriveTransaction implements Transaction {
   #checkTakenBodies(): void {
     for (const { text, key, body } of this.#taken) {
       const stored = this.#state.newest(text, key)
-      const still = stored === undefined ? undefined : bodyOf(stored)
+      const still = stored === undefined ? undefined : storedBody(stored)
       if (still !== undefined && still.segment === body.segment && still.offset === body.offset) {
         throw new Error('a body was taken over, but its former record still has it')
       }
@@ -155,7 +155,7 @@ export class DriveTransaction implements Transaction {
     const text = keyText(key)
     const before = this.#state.newest(text, key)
     if (before === undefined) return
-    const guard = entryOf(before).segment
+    const guard = storedEntry(before).segment
     this.#delete(batch, text, asBuffer(key), guard)
   }
 
@@ -174,8 +174,8 @@ export class DriveTransaction implements Transaction {
     const text = keyText(key)
     const stored = this.#state.newest(text, key)
     if (stored === undefined || !isCurrent(stored)) return false
-    const ref = body === undefined ? bodyOf(stored) : this.#writeBody(batch, body)
-    this.#put(batch, key, valueOf(stored), ref, body === undefined && ref !== undefined, blobsOf(stored))
+    const ref = body === undefined ? storedBody(stored) : this.#writeBody(batch, body)
+    this.#put(batch, key, storedValue(stored), ref, body === undefined && ref !== undefined, storedBlobs(stored))
     return true
   }
 

@@ -1,0 +1,260 @@
+/**
+ * The drive as a worker thread has it: reads the index and the files itself, writes blobs itself, and hands changes to the
+ * storage thread, which is the only one that commits. Reads that the index can answer need no message.
+ */
+import type { Logger, Ports, Threads } from 'svc/kernel'
+import type {
+  BlobReader,
+  BlobRef,
+  BlobWriter,
+  BodyRef,
+  Cursor,
+  DriveStatus,
+  MaybePromise,
+  RecordKey,
+  StorageBackend,
+  StoredRecord,
+} from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { BlobFiles } from './blob-files.ts'
+import { BlobReading, DriveBlobReader } from './blob-reader.ts'
+import { type BlobWriterOptions, DriveBlobWriter } from './blob-writer.ts'
+import { type ArenaRegion, BodyArena } from './body-arena.ts'
+import { BodyReader } from './body-reader.ts'
+import { asBuffer, decodeCounter, keyText } from './bytes.ts'
+import { type DriveConfig, inlineBytesMax } from './config.ts'
+import { walk } from './cursor.ts'
+import { blobWriting } from './drive.ts'
+import type { IndexStore } from './index-store.ts'
+import { segmentName } from './journal.ts'
+import { SharedState } from './shared-state.ts'
+import { createSpaceBudget } from './space.ts'
+import { storedBody, storedValue, verifyStored } from './stored-record.ts'
+import { type AnswerMessage, type Attachment, type ExecuteMessage, message, unpackError } from './thread-messages.ts'
+
+export interface AttachedDriveOptions {
+  readonly threads: Threads
+  readonly config: DriveConfig
+  readonly ports: Ports
+  readonly log: Logger
+  openIndex(path: string): IndexStore
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+  readonly body: Uint8Array | undefined
+  readonly region: ArenaRegion | undefined
+}
+
+const main = 0
+
+/** Registers this worker's handlers; `start` attaches. */
+export function createAttachedDrive(options: AttachedDriveOptions): StorageBackend {
+  const { threads, config, ports, log } = options
+  let drive: AttachedDrive | undefined
+  const open = (): AttachedDrive => {
+    if (drive === undefined) throw storageErrors.unavailable('The drive is not open.')
+    return drive
+  }
+  threads.handle(message.forgetSegment, (segment: number) => drive?.bodies.forget(segment))
+  return {
+    inlineBytesMax,
+    async start() {
+      const attachment = await threads.call<Attachment>(main, message.attach)
+      const index = options.openIndex(`${attachment.path}/index`)
+      drive = new AttachedDrive(threads, config, ports, log, attachment, index)
+    },
+    async stop() {
+      const closing = drive
+      drive = undefined
+      await closing?.close()
+    },
+    execute: <Result>(procedure: string, args: unknown, body?: Uint8Array) =>
+      open().execute(procedure, args, body) as Promise<Result>,
+    get: key => open().get(key),
+    scan: (start, end, visit) => open().scan('records', start, end, visit),
+    scanDerived: (start, end, visit) => open().scan('derived', start, end, visit),
+    counter: key => open().counter(key),
+    readBody: ref => open().readBody(ref),
+    createBlob: () => open().createBlob(),
+    readBlob: (ref, start, length) => open().readBlob(ref, start, length),
+    drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
+  }
+}
+
+class AttachedDrive {
+  readonly bodies: BodyReader
+  readonly #threads: Threads
+  readonly #index: IndexStore
+  readonly #shared: SharedState
+  readonly #arena: BodyArena
+  readonly #blobReading: BlobReading
+  readonly #blobWriting: BlobWriterOptions
+  #outgoing: ExecuteMessage[] = []
+  #waiting: Waiting[] = []
+  #epoch = -1
+  #isClosed = false
+
+  constructor(
+    threads: Threads,
+    config: DriveConfig,
+    ports: Ports,
+    log: Logger,
+    attachment: Attachment,
+    index: IndexStore,
+  ) {
+    const { path, startMs } = attachment
+    this.#threads = threads
+    this.#index = index
+    this.#shared = new SharedState(attachment.state)
+    this.#arena = new BodyArena(attachment.arena)
+    this.bodies = new BodyReader(ports.disk, segment => `${path}/journal/${segmentName(segment)}`, config.cacheBytes)
+    const files = new BlobFiles(ports.disk, `${path}/blobs`, ports.clock, ports.random, log, startMs)
+    this.#blobReading = new BlobReading(ports.disk, files, config.readBufferBytes)
+    this.#blobWriting = blobWriting(ports.disk, files, config, createSpaceBudget(this.#shared.spaceCells))
+  }
+
+  execute(procedure: string, args: unknown, body: Uint8Array | undefined): Promise<unknown> {
+    if (this.#isClosed) return Promise.reject(storageErrors.unavailable('The drive is being closed.'))
+    return new Promise((resolve, reject) => {
+      const placed = body === undefined ? undefined : this.#arena.place(body)
+      if (this.#outgoing.length === 0) setImmediate(this.#send)
+      this.#outgoing.push({
+        procedure,
+        args,
+        body: placed === undefined ? body : undefined,
+        bodyOffset: placed?.offset ?? -1,
+        bodySize: body?.length ?? 0,
+      })
+      this.#waiting.push({ resolve, reject, body, region: placed?.region })
+    })
+  }
+
+  readonly #send = (): void => {
+    const items = this.#outgoing
+    const waiting = this.#waiting
+    this.#outgoing = []
+    this.#waiting = []
+    this.#hand(items, waiting)
+  }
+
+  async #hand(items: readonly ExecuteMessage[], waiting: readonly Waiting[]): Promise<void> {
+    try {
+      this.#settle(waiting, await this.#threads.call<AnswerMessage[]>(main, message.execute, items))
+    } catch (error) {
+      if ((error as Error).name === 'DataCloneError' && this.#dropUnsendable(items, waiting, error as Error)) return
+      for (const { reject, region } of waiting) {
+        if (region !== undefined) this.#arena.free(region)
+        reject(error as Error)
+      }
+    }
+  }
+
+  /**
+   * Arguments that cannot be cloned kept the whole message from being sent: fails those and sends the others again. False when
+   * all arguments can be cloned: then it was a result, and the changes have been made.
+   */
+  #dropUnsendable(items: readonly ExecuteMessage[], waiting: readonly Waiting[], error: Error): boolean {
+    const isSendable = items.map(canBeCloned)
+    if (isSendable.every(Boolean)) return false
+    for (const [i, { reject, region }] of waiting.entries()) {
+      if (isSendable[i]) continue
+      if (region !== undefined) this.#arena.free(region)
+      reject(error)
+    }
+    const rest = items.filter((_, i) => isSendable[i])
+    if (rest.length > 0) {
+      void this.#hand(
+        rest,
+        waiting.filter((_, i) => isSendable[i]),
+      )
+    }
+    return true
+  }
+
+  #settle(waiting: readonly Waiting[], answers: readonly AnswerMessage[]): void {
+    for (const [i, { resolve, reject, body, region }] of waiting.entries()) {
+      const { result, error, place } = answers[i]!
+      if (region !== undefined) this.#arena.free(region)
+      if (error !== undefined) {
+        reject(unpackError(error))
+        continue
+      }
+      if (place !== undefined && body !== undefined) this.bodies.remember(place.segment, place.offset, body)
+      resolve(result)
+    }
+  }
+
+  /** Makes reads see at least what the storage thread has put into the index by now. */
+  #refresh(): void {
+    const { epoch } = this.#shared
+    if (epoch === this.#epoch) return
+    this.#index.refresh()
+    this.#epoch = epoch
+  }
+
+  get(key: RecordKey): MaybePromise<StoredRecord | undefined> {
+    if (this.#shared.mayBeOverlaid(keyText(key))) return this.#ask(key)
+    this.#refresh()
+    const stored = this.#index.get('records', key)
+    if (stored === undefined) return undefined
+    verifyStored(stored)
+    return { value: storedValue(stored), body: storedBody(stored) }
+  }
+
+  async #ask(key: RecordKey): Promise<StoredRecord | undefined> {
+    const record = await this.#threads.call<StoredRecord | undefined>(main, message.get, key)
+    return record === undefined ? undefined : { value: asBuffer(record.value), body: record.body }
+  }
+
+  scan<T>(
+    table: 'records' | 'derived',
+    start: RecordKey,
+    end: RecordKey,
+    visit: (cursor: Cursor) => T,
+  ): MaybePromise<T> {
+    if (!this.#shared.isAnythingOverlaid) {
+      this.#refresh()
+      return walk(this.#index, table, [], start, end, visit)
+    }
+    return this.#threads.call<void>(main, message.flush).then(() => {
+      this.#refresh()
+      return walk(this.#index, table, [], start, end, visit)
+    })
+  }
+
+  counter(key: RecordKey): MaybePromise<readonly number[]> {
+    if (this.#shared.isAnythingOverlaid) return this.#threads.call<readonly number[]>(main, message.counter, key)
+    this.#refresh()
+    const bytes = this.#index.get('counters', key)
+    return bytes === undefined ? [] : decodeCounter(bytes)
+  }
+
+  readBody(ref: BodyRef): MaybePromise<Buffer> {
+    return this.bodies.read(ref)
+  }
+
+  createBlob(): BlobWriter {
+    return new DriveBlobWriter(this.#blobWriting)
+  }
+
+  readBlob(ref: BlobRef, start: number, length: number): BlobReader {
+    return new DriveBlobReader(this.#blobReading, ref, start, length)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.bodies.close()
+    await this.#index.close()
+  }
+}
+
+function canBeCloned(item: ExecuteMessage): boolean {
+  try {
+    structuredClone(item.args)
+    return true
+  } catch {
+    return false
+  }
+}
