@@ -157,12 +157,39 @@ export function unloadedPlain(level: Level, method: string): UnloadedOperation |
 
 const subresourceName = /^[a-z][A-Za-z-]{2,}$/
 
+/** Parameters that only say how: clients send them without a value, too (`?prefix=&delimiter=`). */
+const modifiers = new Set([
+  'bucket-region',
+  'continuation-token',
+  'delimiter',
+  'encoding-type',
+  'fetch-owner',
+  'key-marker',
+  'marker',
+  'max-buckets',
+  'max-keys',
+  'max-parts',
+  'max-uploads',
+  'part-number-marker',
+  'prefix',
+  'response-cache-control',
+  'response-content-disposition',
+  'response-content-encoding',
+  'response-content-language',
+  'response-content-type',
+  'response-expires',
+  'start-after',
+  'upload-id-marker',
+  'version-id-marker',
+  'versionId',
+])
+
 /**
  * Whether a parameter that nobody knows must be taken for a sub-resource: AWS makes new ones as a bare word. Parameters
  * with a value (`v=1`, `x-id=PutObject`, presigned ones) are harmless, as on AWS.
  */
 export function looksLikeSubresource(parameter: string, value: string): boolean {
-  return value === '' && subresourceName.test(parameter) && !parameter.startsWith('x-')
+  return value === '' && subresourceName.test(parameter) && !parameter.startsWith('x-') && !modifiers.has(parameter)
 }
 
 interface Feature {

@@ -41,10 +41,10 @@ function isList(value: object): value is readonly XmlValue[] {
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: object keys may hold them
-const special = /[&<>"\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]/
+const special = /[&<>"\u0000-\u001f\u007f\ufffe\uffff]/
 const specials = new RegExp(special, 'g')
 
-/** Tab and line feed stay as they are; a parser would change a bare carriage return, so that one is a reference too. */
+/** Tabs and line ends are references, too: parsers trim or change bare ones. */
 export function escapeXml(text: string): string {
   return special.test(text) ? text.replace(specials, reference) : text
 }
