@@ -67,12 +67,14 @@ function probe(target: Target): Promise<{ status: number; body: string }> {
       host,
       port,
       path,
-      agent: false as const,
       headers: { connection: 'close' },
       // The certificate bears the public name; here we ask our own machine by its address.
       rejectUnauthorized: false,
       signal: AbortSignal.timeout(timeoutMs),
-      ...(target.proxyHeader ? { createConnection: () => connectThroughProxyHeader(target) } : {}),
+      // Node takes `createConnection` only where no agent is named.
+      ...(target.proxyHeader
+        ? { createConnection: () => connectThroughProxyHeader(target) }
+        : { agent: false as const }),
     }
     const onAnswer = (answer: IncomingMessage): void => {
       let body = ''

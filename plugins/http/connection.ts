@@ -13,9 +13,10 @@ export class Connection {
   readonly secure: boolean
   /** Heads that have been read. */
   requests = 0
-  /** Requests whose answer is not finished, and how many of them draining waits for. */
+  /** Requests whose answer is not finished; how many of them draining waits for, and how many the mount has. */
   inFlight = 0
   awaited = 0
+  mounted = 0
   /** The newest of them. */
   response: ServerResponse | undefined = undefined
   /** All of them, on HTTP/2. */

@@ -72,7 +72,7 @@ export function createListener(options: ListenerOptions): HttpListener {
   const sessions = new Set<ServerHttp2Session>()
   /** Peers named by PROXY headers on TLS connections, from TCP accept to the end of the handshake, by remote address and port. */
   const announced = new Map<string, Connection>()
-  let inFlight = 0
+  let mounted = 0
   let awaited = 0
   let onDrained: (() => void) | undefined
   let refusedProxies = 0
@@ -163,7 +163,8 @@ export function createListener(options: ListenerOptions): HttpListener {
     if (connection === undefined) return undefined
     response.countedBy = connection
     response.awaited = !state.draining
-    count(connection, response.awaited, 1)
+    connection.inFlight++
+    if (response.awaited) countAwaited(connection, 1)
     connection.requests++
     connection.response = response
     if (http2 === undefined) {
@@ -183,21 +184,28 @@ export function createListener(options: ListenerOptions): HttpListener {
     this.countedBy = undefined
     if (connection.response === this) connection.response = undefined
     connection.streams?.delete(this as unknown as Http2Response)
-    if (connection.inFlight > 0) count(connection, this.awaited, -1)
+    if (connection.inFlight === 0) return
+    connection.inFlight--
+    if (this.mounted) countMounted(connection, -1)
+    if (this.awaited) countAwaited(connection, -1)
   }
 
-  function count(connection: Connection, isAwaited: boolean, step: 1 | -1): void {
-    connection.inFlight += step
-    inFlight += step
-    if (!isAwaited) return
-    connection.awaited += step
-    awaited += step
+  function countMounted(connection: Connection, change: number): void {
+    connection.mounted += change
+    mounted += change
+  }
+
+  function countAwaited(connection: Connection, change: number): void {
+    connection.awaited += change
+    awaited += change
     if (awaited === 0 && onDrained !== undefined) onDrained()
   }
 
   /** Answers that were still queued on a connection that has closed: Node tells nobody about them. */
   function forget(connection: Connection): void {
-    while (connection.inFlight > 0) count(connection, connection.awaited > 0, -1)
+    connection.inFlight = 0
+    countMounted(connection, -connection.mounted)
+    countAwaited(connection, -connection.awaited)
   }
 
   function dispatch(request: IncomingMessage, response: HttpResponse, awaitsContinue: boolean): void {
@@ -225,6 +233,8 @@ export function createListener(options: ListenerOptions): HttpListener {
       application(exchange)
       return
     }
+    response.mounted = true
+    countMounted(connection, 1)
     try {
       const pending = mount(exchange)
       if (pending !== undefined) pending.catch(error => onDefect(exchange, error))
@@ -277,7 +287,7 @@ export function createListener(options: ListenerOptions): HttpListener {
   return {
     name,
     get inFlight() {
-      return inFlight
+      return mounted
     },
     listen: (address, reusePort) => listen(server, address, reusePort),
     replaceCertificate(tls) {

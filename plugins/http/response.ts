@@ -20,6 +20,8 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   countedBy: Connection | undefined = undefined
   /** Began before the server drained: draining waits for it. */
   awaited = false
+  /** Belongs to the mount. */
+  mounted = false
   drainState: DrainState | undefined = undefined
 
   override writeHead(statusCode: number, reason?: string | Headers, headers?: Headers): this {
@@ -47,6 +49,7 @@ export class Http2Response<
   requestId = ''
   countedBy: Connection | undefined = undefined
   awaited = false
+  mounted = false
   writtenBytes = 0
   /** For the check in `sessions.ts`: bytes that had left at its last look, and for how long that has not changed. */
   flushedBytes = -1

@@ -1,0 +1,144 @@
+/** Real processes: one thread or several behind one port, a thread that dies, ports that are taken, graceful stop. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { connectRaw } from './server.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+const folder = mkdtempSync(join(tmpdir(), 'svc-threads-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+
+const names = ['iam', 'metrics', 'tls', 'http', 'health', 'audit', 'trace', 'init']
+const plugins = names.map(name => join(root, 'plugins', name, 'index.ts'))
+const configFile = join(folder, 'config.json')
+writeFileSync(configFile, JSON.stringify({ plugins: [...plugins, join(import.meta.dirname, 'fixtures/protocol.ts')] }))
+
+interface Run {
+  readonly child: ChildProcess
+  readonly environment: Record<string, string>
+  log(): string
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number | null>
+}
+
+function run(command: readonly string[], environment: Record<string, string>): Run {
+  const arguments_ = ['--conditions=svc-src', join(root, 'kernel/main.ts'), ...command]
+  const child = spawn(process.execPath, arguments_, {
+    env: { PATH: process.env.PATH, SVC_CONFIG_FILE: configFile, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  child.stdout.on('data', data => {
+    text += data
+  })
+  child.stderr.on('data', data => {
+    text += data
+  })
+  return { child, environment, log: () => text, ended: new Promise(ended => child.once('exit', ended)) }
+}
+
+async function startServer(
+  workers: number,
+  extra: Record<string, string> = {},
+): Promise<Run & { port: number; console: number }> {
+  const server = run(['server'], {
+    SVC_ROOT_USER: 'admin',
+    SVC_ROOT_PASSWORD: 'change-me-please',
+    SVC_WORKERS: String(workers),
+    SVC_ADDRESS: '127.0.0.1:0',
+    SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
+    SVC_PROMETHEUS_AUTH_TYPE: 'public',
+    ...extra,
+  })
+  t.teardown(() => server.child.kill('SIGKILL'))
+  for (let tries = 0; tries < 300; tries++) {
+    const ready = server
+      .log()
+      .split('\n')
+      .find(line => line.includes('"msg":"ready"'))
+    if (ready !== undefined) {
+      const facts = JSON.parse(ready) as { s3: string; console: string }
+      return { ...server, port: Number(facts.s3.split(':')[1]), console: Number(facts.console.split(':')[1]) }
+    }
+    if (server.child.exitCode !== null) break
+    await delay(50)
+  }
+  throw new Error(`the server did not start: ${server.log()}`)
+}
+
+const get = async (port: number, path: string): Promise<string> =>
+  (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } })).text()
+
+/** Which threads answer, over fresh connections. */
+async function threadsBehind(port: number): Promise<Set<string>> {
+  const seen = new Set<string>()
+  for (let round = 0; round < 40; round++) seen.add(await get(port, '/b/k'))
+  return seen
+}
+
+t.test('one thread answers everything', async t => {
+  const server = await startServer(0)
+  t.same([...(await threadsBehind(server.port))], ['0'])
+  t.match(JSON.parse(await get(server.port, '/svc/health/ready')), { ok: true, status: 'ready' })
+  const slow = await connectRaw(server.port)
+  await slow.send('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+  await delay(150)
+  server.child.kill('SIGTERM')
+  t.match(await slow.closed(), /^HTTP\/1\.1 200 .*\r\n\r\n0$/s, 'what is in flight is finished')
+  t.equal(await server.ended, 0)
+})
+
+t.test('two workers share one free port, and one that replaces a dead one finds it', async t => {
+  const server = await startServer(2)
+  t.same([...(await threadsBehind(server.port))].sort(), ['1', '2'])
+  t.equal((await fetch(`http://127.0.0.1:${server.console}/svc/health/live`)).status, 200)
+  const metrics = await get(server.console, '/svc/metrics/v1/node')
+  t.match(metrics, /svc_s3_requests_total\{api="GetObject",status="200",server="[^"]+"\} 40\n/, 'summed over threads')
+  t.match(metrics, /svc_node_info\{version="[^"]+",commit="[^"]+",server="[^"]+"\} 1\n/)
+  t.match(metrics, /process_start_time_seconds\{server="[^"]+"\} \d{10}/)
+
+  await get(server.port, '/die').catch(() => {})
+  let seen = new Set<string>()
+  for (let tries = 0; tries < 20 && seen.size < 2; tries++) {
+    await delay(250)
+    seen = await threadsBehind(server.port).catch(() => new Set<string>())
+  }
+  t.same([...seen].sort(), ['1', '2'], 'both answer again')
+
+  const second = run(['server'], { ...server.environment, SVC_ADDRESS: `127.0.0.1:${server.port}` })
+  const rehearsal = run(['server', '--dry-run'], { ...server.environment, SVC_ADDRESS: `127.0.0.1:${server.port}` })
+  t.not(await second.ended, 0)
+  t.match(second.log(), /the address is in use/, 'a second server may not share the port')
+  t.not(await rehearsal.ended, 0)
+  t.match(rehearsal.log(), /the address is in use/)
+
+  const probe = run(['healthcheck', '--ready'], { SVC_ADDRESS: `127.0.0.1:${server.port}` })
+  t.equal(await probe.ended, 0, probe.log())
+  t.match(probe.log(), /"status":"ready"/)
+
+  const slow = await connectRaw(server.port)
+  await slow.send('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+  await delay(150)
+  server.child.kill('SIGTERM')
+  t.match(await slow.closed(), /^HTTP\/1\.1 200 .*\r\n\r\n[12]$/s)
+  t.equal(await server.ended, 0)
+  const gone = run(['healthcheck'], { SVC_ADDRESS: `127.0.0.1:${server.port}` })
+  t.equal(await gone.ended, 1)
+  t.match(gone.log(), /ECONNREFUSED/)
+})
+
+t.test('the commands work without a server', async t => {
+  const environment = { SVC_ROOT_USER: 'admin', SVC_ROOT_PASSWORD: 'change-me-please' }
+  const file = join(folder, 'svc.env')
+  const init = run(['init', file], {})
+  const scrape = run(['prometheus', 'generate', '--expiry', '30d'], environment)
+  const wrong = run(['prometheus', 'generate', '--expiry', 'soon'], environment)
+  t.equal(await init.ended, 0, init.log())
+  t.equal(await run(['init', file], {}).ended, 1, 'never overwrites')
+  t.equal(await scrape.ended, 0, scrape.log())
+  t.match(scrape.log(), /credentials: [\w-]+\.[\w-]+\.[\w-]+\n/)
+  t.equal(await wrong.ended, 2)
+})
