@@ -138,7 +138,7 @@ t.test('what is not served', async t => {
     const attempt = { method, path: `/generated${tail}`, query, body: method === 'PUT' ? '<x/>' : '' }
     const answer = await send({ ...attempt, signer: root })
     refused(t, answer, 501, 'NotImplemented', method, operation)
-    t.match(answer.body, `"${plugin}"`, `${operation} names ${plugin}`)
+    t.match(answer.body, `<Plugin>${plugin}</Plugin>`, `${operation} names ${plugin}`)
     refused(t, await send(attempt), 403, 'AccessDenied', method, `${operation} without credentials`)
     const missing = await send({ ...attempt, path: `/no-such-bucket-here${tail}`, signer: root })
     refused(t, missing, 404, 'NoSuchBucket', method, `${operation} in a bucket that is missing`)

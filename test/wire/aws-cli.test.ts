@@ -5,6 +5,8 @@ import t, { type Test } from 'tap'
 import { bytesOf, findPrograms, readTree, requireProgram, run, sha256, sorted, writeTree } from './clients.ts'
 import { startServer } from './server.ts'
 
+// About fifty commands of a second each, for each version.
+t.setTimeout(400_000)
 const { skip } = requireProgram('aws')
 const server = await startServer()
 t.teardown(() => server.remove())
@@ -40,7 +42,11 @@ for (const [index, program] of findPrograms('aws').entries()) {
       t.match(head.ETag, /^"[0-9a-f]{32}-12"$/, 'twelve parts of 8 MiB')
       await succeeds(t, 's3', 'cp', '--no-progress', `s3://${bucket}/large.bin`, 'large.back')
       t.equal(sha256(readFileSync(join(folder, 'large.back'))), sha256(bytes))
-      await succeeds(t, 's3', 'cp', '--no-progress', `s3://${bucket}/large.bin`, `s3://${bucket}/copies/large.bin`)
+      // Version 2 would otherwise ask for the tags of the source, which are not served yet; version 1 never does.
+      const { stdout: version } = await aws('--version')
+      const properties = version.startsWith('aws-cli/1') ? [] : ['--copy-props', 'metadata-directive']
+      const [from, to] = [`s3://${bucket}/large.bin`, `s3://${bucket}/copies/large.bin`]
+      await succeeds(t, 's3', 'cp', '--no-progress', ...properties, from, to)
       const copy = await succeeds(
         t,
         's3api',

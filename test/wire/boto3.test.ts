@@ -1,4 +1,4 @@
-/** boto3 with every Python that has it: the behaviour is asserted in boto3.py, in boto3's own terms. */
+/** boto3 with every Python that has it: the behaviour is asserted in boto3-behaviour.py, in boto3's own terms. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import t from 'tap'
 import { findPrograms, run } from './clients.ts'
 import { startServer } from './server.ts'
 
-const script = join(import.meta.dirname, 'boto3.py')
+const script = join(import.meta.dirname, 'boto3-behaviour.py')
 const behaviours = [...readFileSync(script, 'utf8').matchAll(/^held\("(.*)"\)$/gm)].map(match => match[1]!)
 
 /** By version, so that two names of one Python count once. */

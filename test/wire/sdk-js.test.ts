@@ -1,7 +1,7 @@
 /** The AWS SDK for JavaScript, version 3, with its present defaults (checksums whenever an operation supports them). */
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  AbortMultipartUploadCommand,
   type ChecksumAlgorithm,
   CopyObjectCommand,
   CreateBucketCommand,
@@ -128,12 +128,10 @@ t.test('an aborted upload leaves nothing to be seen', async t => {
   const upload: Upload = new Upload({ client: s3, params: { Bucket, Key: 'aborted', Body: Readable.from(pieces()) } })
   await t.rejects(upload.done(), { name: 'AbortError' })
   await t.rejects(s3.send(new HeadObjectCommand({ Bucket, Key: 'aborted' })), { name: 'NotFound' })
-  // Whether the client still sends the abort of its upload is up to its version; ours must be possible.
-  for (const { Key, UploadId } of (await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? []) {
-    t.equal(Key, 'aborted')
-    await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
-  }
-  t.equal((await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads, undefined)
+  // The client goes on to abort the upload by itself, without being waited for.
+  const open = async () => (await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? []
+  for (let attempt = 0; attempt < 50 && (await open()).length > 0; attempt++) await sleep(100)
+  t.same(await open(), [])
 })
 
 t.test('conditions decide on write and on delete', async t => {
@@ -205,10 +203,7 @@ t.test('a listing of 2,500 keys is complete and in byte order, and a thousand ar
 })
 
 t.test('presigned requests', async t => {
-  const url = await getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: 'by url' }), {
-    expiresIn: 60,
-    unhoistableHeaders: new Set(['x-amz-checksum-crc32']),
-  })
+  const url = await getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: 'by url' }), { expiresIn: 60 })
   const bare = createClient(server, { requestChecksumCalculation: 'WHEN_REQUIRED' })
   const plain = await getSignedUrl(bare, new PutObjectCommand({ Bucket, Key: 'by url' }), { expiresIn: 60 })
   bare.destroy()

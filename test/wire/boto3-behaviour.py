@@ -1,4 +1,4 @@
-"""boto3 against a running server: `boto3.py ENDPOINT`. Prints one line for each behaviour that held; raises otherwise."""
+"""boto3 against a running server: `boto3-behaviour.py ENDPOINT SUFFIX`. Prints one line for each behaviour that held; raises otherwise."""
 
 import hashlib
 import io
