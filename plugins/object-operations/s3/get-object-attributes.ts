@@ -64,7 +64,7 @@ function describeParts({ headers }: S3Request, { parts }: ObjectVersion) {
   // AWS lists single parts only where they have checksums of their own.
   const isListed = page.some(part => part.checksum !== undefined)
   return {
-    TotalPartsCount: parts.length,
+    PartsCount: parts.length,
     PartNumberMarker: marker,
     NextPartNumberMarker: page.at(-1)?.partNumber ?? marker,
     MaxParts: maxParts,
