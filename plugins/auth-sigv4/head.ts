@@ -55,10 +55,11 @@ export function canonical(head: Head): string {
  */
 export function* otherReadings(head: Head): Generator<string> {
   const seen = new Set([asSent(head)])
+  const ways = encodings(head)
   for (const payload of head.payloads) {
     for (const joinExactly of head.request.rawHeaders === undefined ? [false] : [false, true]) {
       for (const host of hosts(head.request)) {
-        for (const encoding of encodings(head)) {
+        for (const encoding of ways) {
           const text = write(head, { ...encoding, host, joinExactly, payload })
           if (seen.has(text)) continue
           seen.add(text)

@@ -8,7 +8,7 @@ import { createAuthSigv4 } from '../auth-sigv4.ts'
 import { emptySha256 } from '../canonical.ts'
 import { checkRegion } from '../config.ts'
 import { formatAmzDate, parseAmzDate } from '../date.ts'
-import { createVerifier, knownClaimsMax } from '../verifier.ts'
+import { createVerifier, knownClaimsMax, otherReadingsParametersMax } from '../verifier.ts'
 import { accessKey, outcome, received, region, secretKey, signer, startAuth } from './fixture.ts'
 
 const nowMs = Date.UTC(2026, 6, 1, 12, 30, 15)
@@ -314,6 +314,15 @@ t.test('clients that escape, name the host or repeat headers in their own way ar
     ['a=1&a-b=2&a%3D=3', 'a%3d=3&a-b=2&a=1'],
   ] as const) {
     assert.equal(of(signed({ query }), `/bucket/key?${sent}`), 'accepted', sent)
+  }
+  // Very long queries must be sent as they were signed.
+  for (const [count, expected] of [
+    [otherReadingsParametersMax, 'accepted'],
+    [otherReadingsParametersMax + 1, 'SignatureDoesNotMatch 403'],
+  ] as const) {
+    const query = Array.from({ length: count }, (_, i) => `p${i}=%2F`).join('&')
+    assert.equal(of(signed({ query }), `/bucket/key?${query}`), 'accepted')
+    assert.equal(of(signed({ query }), `/bucket/key?${query.replaceAll('%2F', '/')}`), expected)
   }
   for (const [name, sent] of [
     [`${host}:80`, host],
