@@ -85,6 +85,8 @@ export type BodyKind =
       readonly maxBytes: number
       readonly optional?: boolean
       readonly checksumRequired?: boolean
+      /** The checksum headers tell of an object that results, not of this body. */
+      readonly checksumOf?: 'object'
     }
 
 export interface S3OperationDeclaration {

@@ -116,7 +116,7 @@ function readAndRun(context: S3RequestContext, operation: S3Operation): MaybePro
   const { body: kind } = operation
   if (kind.kind === 'none') return run(context, operation)
   const { headers } = context
-  const body = context.openBody()
+  const body = context.openBody(kind)
   if (kind.kind === 'stream') {
     if (body.sizeBytes === undefined) throw s3Errors.MissingContentLength()
     return run(context, operation)

@@ -7,7 +7,7 @@ import type { Exchange } from 'svc/plugins/http/api'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
 import type { Body, ObjectsService } from 'svc/plugins/objects/api'
 import type { PolicyService } from 'svc/plugins/policy/api'
-import type { Level, S3Request, S3RequestRecord, XmlNode } from './api.ts'
+import type { BodyKind, Level, S3Request, S3RequestRecord, XmlNode } from './api.ts'
 import { noBody, RequestBody } from './body.ts'
 import { readClaims } from './claims.ts'
 import type { DispatchTable } from './dispatch.ts'
@@ -91,10 +91,11 @@ export class S3RequestContext implements S3Request {
   }
 
   /** Makes the payload readable. Throws when what the headers say of it cannot be. */
-  openBody(): RequestBody {
+  openBody(kind: BodyKind): RequestBody {
     const { checksums } = this.environment
     const authentication = this.authentication!
-    const claims = readClaims(this.headers, authentication, checksums)
+    const isOfObject = kind.kind === 'xml' && kind.checksumOf === 'object'
+    const claims = readClaims(isOfObject ? withoutChecksums(this.headers) : this.headers, authentication, checksums)
     this.#checksumAlgorithm = claims.algorithm
     this.#body = new RequestBody(this.exchange, checksums, claims, authentication.createDecoder())
     return this.#body
@@ -172,4 +173,8 @@ export class S3RequestContext implements S3Request {
     }
     return conditions
   }
+}
+
+function withoutChecksums(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('x-amz-checksum-')))
 }

@@ -23,7 +23,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
   match: { method: 'POST', level: 'object', query: ['uploadId'] },
   action: 's3:PutObject',
   // 10 000 parts with their checksums.
-  body: { kind: 'xml', root: 'CompleteMultipartUpload', maxBytes: 4 * 1024 * 1024 },
+  body: { kind: 'xml', root: 'CompleteMultipartUpload', maxBytes: 4 * 1024 * 1024, checksumOf: 'object' },
   reply: { kind: 'xml', root: 'CompleteMultipartUploadResult' },
   isSlow: true,
   errors: [
