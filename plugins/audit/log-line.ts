@@ -18,7 +18,9 @@ const infoLevel = 30
 /** Writes to the logger's own stream, as far as the logger's level lets `info` through. */
 export function createLineWriter(log: Logger, node: string): LineWriter {
   const { [symbols.streamSym]: stream } = log as unknown as Record<symbol, LineStream>
+  // One each: they lie in different seconds for slow requests, and each keeps the last second that it formatted.
   const formatTime = createTimeFormat()
+  const formatEventTime = createTimeFormat()
   const nodeJson = JSON.stringify(node)
   const identityJson = createIdentityCache()
   const agentJson = createLastValueCache()
@@ -27,7 +29,7 @@ export function createLineWriter(log: Logger, node: string): LineWriter {
     const { bucket, key, errorCode } = 'bucket' in record ? record : noResource
     let line =
       `{"level":"info","time":"${formatTime(timeMs)}","plugin":"audit","component":"audit","version":"1",` +
-      `"event_time":"${formatTime(record.timeMs)}","node":${nodeJson},"requestId":"${record.requestId}",` +
+      `"event_time":"${formatEventTime(record.timeMs)}","node":${nodeJson},"requestId":"${record.requestId}",` +
       `"type":"${typeOf(record)}","api":"${apiOf(record)}"`
     if (bucket !== '') line += `,"bucket":${JSON.stringify(bucket)}`
     if (key !== '') line += `,"object":${JSON.stringify(key)}`
