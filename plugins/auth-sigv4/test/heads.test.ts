@@ -5,9 +5,11 @@ import { CatalogError } from 'svc/kernel'
 import t from 'tap'
 import { presignUrl, signPolicy, signRequest } from '../api.ts'
 import { createAuthSigv4 } from '../auth-sigv4.ts'
-import { emptySha256 } from '../canonical.ts'
+import { emptySha256, parseQuery } from '../canonical.ts'
+import { makeClaim } from '../claim.ts'
 import { checkRegion } from '../config.ts'
 import { formatAmzDate, parseAmzDate } from '../date.ts'
+import { asSent } from '../head.ts'
 import { createVerifier, knownClaimsMax, otherReadingsParametersMax } from '../verifier.ts'
 import { accessKey, outcome, received, region, secretKey, signer, startAuth } from './fixture.ts'
 
@@ -337,6 +339,17 @@ t.test('clients that escape, name the host or repeat headers in their own way ar
   }
   assert.equal(of({ ...signed({ host: `${host}:9000` }), host }), 'SignatureDoesNotMatch 403')
   assert.equal(of({ ...signed({ host: '[::1]:8' }), host: '[::1]' }), 'SignatureDoesNotMatch 403')
+  // Behind a trusted proxy the name that the client used counts, not the one that the proxy used.
+  const forwarded = { ...received('GET', '/bucket/key', { ...signed(), host: 'internal:9000' }), host }
+  assert.equal(
+    outcome(() => auth.authenticate(forwarded)),
+    'accepted',
+  )
+  const internal = { ...received('GET', '/bucket/key', signed({ host: 'internal:9000' })), host }
+  assert.equal(
+    outcome(() => auth.authenticate(internal)),
+    'SignatureDoesNotMatch 403',
+  )
 
   const repeated: Headers = { ...signed({ headers: { 'x-amz-meta-a': 'one,two' } }), 'x-amz-meta-a': 'one, two' }
   const raw = ['Host', host, 'X-Amz-Meta-A', 'one', 'x-amz-meta-a', ' two ']
@@ -442,6 +455,19 @@ t.test('a parameter that was added to a presigned URL breaks its signature', asy
   assert.equal(of({ host }, presigned({}, { ...signer, secret: 'another secret' })), 'SignatureDoesNotMatch 403')
   assert.equal(of({ host }, presigned({ headers: { 'x-amz-acl': 'private' } })), 'SignatureDoesNotMatch 403')
   assert.equal(of({ host, 'x-amz-acl': 'private' }, presigned({ headers: { 'x-amz-acl': 'private' } })), 'accepted')
+})
+
+t.test('the usual presigned request is verified at the first attempt', async () => {
+  const target = presigned()
+  const request = received('GET', target, { host })
+  const parameters = parseQuery(request.rawQuery)
+  const signatureParameter = parameters.find(({ name }) => name === 'X-Amz-Signature')!
+  const claim = makeClaim(`${accessKey}/20260701/us-east-1/s3/aws4_request`, 'host', region, assert.fail)
+  const first = asSent({ request, claim, parameters, signatureParameter, payloads: ['UNSIGNED-PAYLOAD'] })
+  assert.equal(
+    first,
+    `GET\n/bucket/key\n${request.rawQuery.replace(`&${signatureParameter.pair}`, '')}\nhost:${host}\n\nhost\nUNSIGNED-PAYLOAD`,
+  )
 })
 
 t.test('whoever got a presigned URL may say more about the body, never less', async () => {
