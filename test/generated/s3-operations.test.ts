@@ -4,63 +4,23 @@
  * answers 501 with the name of its plugin, whoever asks.
  */
 import { createHash } from 'node:crypto'
-import { Agent, request } from 'node:http'
-import { text } from 'node:stream/consumers'
-import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import type { Signer } from 'svc/plugins/auth-sigv4/api'
 import type { S3Operation } from 'svc/plugins/s3/api'
 import t, { type Test } from 'tap'
 import { readDeclarations } from '../../docs/declarations.ts'
 import { accessKey, region, secretKey, startServer } from '../wire/server.ts'
+import { type Answer, type Attempt, createSignedClient } from '../wire/signed-client.ts'
 
 const { operations, unserved } = await readDeclarations()
 const server = await startServer()
-const agent = new Agent({ keepAlive: true })
+const client = createSignedClient(server.port)
+const { send } = client
 t.teardown(async () => {
-  agent.destroy()
+  client.disconnect()
   await server.remove()
 })
 
-const root = { accessKey, secret: secretKey, region }
-const stranger = { accessKey, secret: 'not-the-secret', region }
-
-interface Attempt {
-  readonly method: string
-  readonly path: string
-  readonly query?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-  readonly signer?: typeof root
-}
-
-interface Answer {
-  readonly status: number
-  /** The code of the XML error; undefined where there is none, as in every answer to HEAD. */
-  readonly code: string | undefined
-  readonly body: string
-}
-
-async function send({ method, path, query = '', headers = {}, body = '', signer }: Attempt): Promise<Answer> {
-  const host = `127.0.0.1:${server.port}`
-  const all = { ...headers, ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }) }
-  const signed =
-    signer === undefined
-      ? all
-      : signRequest(signer, { method, host, path, query, headers: all, payload: Buffer.from(body), nowMs: Date.now() })
-          .headers
-  return new Promise((done, fail) => {
-    const target = query === '' ? path : `${path}?${query}`
-    const sent = request(
-      { agent, host: '127.0.0.1', port: server.port, method, path: target, headers: signed },
-      answer => {
-        text(answer).then(body => {
-          done({ status: answer.statusCode!, code: /<Code>(\w+)<\/Code>/.exec(body)?.[1], body })
-        }, fail)
-      },
-    )
-    sent.on('error', fail)
-    sent.end(body)
-  })
-}
+const stranger: Signer = { accessKey, secret: 'not-the-secret', region }
 
 const values: Readonly<Record<string, string>> = { uploadId: '00000000000000aa', partNumber: '1' }
 
@@ -82,33 +42,35 @@ function attemptOf({ match, body }: S3Operation, bucket: string): Attempt {
 
 /** HEAD has no body to hold a code. */
 function refused(t: Test, answer: Answer, status: number, code: string, method: string, what: string): void {
-  t.same([answer.status, answer.code], [status, method === 'HEAD' ? undefined : code], what, { body: answer.body })
+  t.same([answer.status, answer.code], [status, method === 'HEAD' ? undefined : code], what, {
+    body: answer.body.toString(),
+  })
 }
 
-t.equal((await send({ method: 'PUT', path: '/generated', signer: root })).status, 200, 'a bucket to work in')
+t.equal((await send({ method: 'PUT', path: '/generated' })).status, 200, 'a bucket to work in')
 
 for (const { value: operation } of operations) {
   const { name, match, body } = operation
   t.test(name, async t => {
     const attempt = attemptOf(operation, 'generated')
-    refused(t, await send(attempt), 403, 'AccessDenied', match.method, 'without credentials')
+    refused(t, await send({ ...attempt, signer: null }), 403, 'AccessDenied', match.method, 'without credentials')
     const wrong = await send({ ...attempt, signer: stranger })
     refused(t, wrong, 403, 'SignatureDoesNotMatch', match.method, 'with a wrong secret')
-    t.notMatch(wrong.body, secretKey, 'and the secret is not told')
+    t.notMatch(wrong.body.toString(), secretKey, 'and the secret is not told')
     if (match.level === 'service') return
 
     const owner = { 'x-amz-expected-bucket-owner': '0123456789ab' }
-    const foreign = await send({ ...attempt, headers: { ...attempt.headers, ...owner }, signer: root })
+    const foreign = await send({ ...attempt, headers: { ...attempt.headers, ...owner } })
     refused(t, foreign, 403, 'AccessDenied', match.method, 'when the bucket should be somebody else’s')
     if (name === 'CreateBucket') return
     if (body.kind !== 'xml') {
-      const missing = await send({ ...attemptOf(operation, 'no-such-bucket-here'), signer: root })
+      const missing = await send({ ...attemptOf(operation, 'no-such-bucket-here') })
       refused(t, missing, 404, 'NoSuchBucket', match.method, 'in a bucket that is missing')
       return
     }
     const document = (content: string) => {
       const headers = { ...attempt.headers, 'content-md5': createHash('md5').update(content).digest('base64') }
-      return send({ ...attempt, body: content, headers, signer: root })
+      return send({ ...attempt, body: content, headers })
     }
     for (const content of [
       '<unclosed>',
@@ -130,18 +92,25 @@ for (const { value: operation } of operations) {
 }
 
 t.test('what is not served', async t => {
-  await send({ method: 'PUT', path: '/generated/key', body: 'untouched', signer: root })
+  await send({ method: 'PUT', path: '/generated/key', body: 'untouched' })
   t.ok(unserved.length > 50, `${unserved.length} operations`)
   for (const { operation, plugin, level, method, parameter } of unserved) {
     const tail = level === 'bucket' ? '' : '/key'
     const query = `${parameter}=`
     const attempt = { method, path: `/generated${tail}`, query, body: method === 'PUT' ? '<x/>' : '' }
-    const answer = await send({ ...attempt, signer: root })
+    const answer = await send({ ...attempt })
     refused(t, answer, 501, 'NotImplemented', method, operation)
-    t.match(answer.body, `<Plugin>${plugin}</Plugin>`, `${operation} names ${plugin}`)
-    refused(t, await send(attempt), 403, 'AccessDenied', method, `${operation} without credentials`)
-    const missing = await send({ ...attempt, path: `/no-such-bucket-here${tail}`, signer: root })
+    t.match(answer.body.toString(), `<Plugin>${plugin}</Plugin>`, `${operation} names ${plugin}`)
+    refused(
+      t,
+      await send({ ...attempt, signer: null }),
+      403,
+      'AccessDenied',
+      method,
+      `${operation} without credentials`,
+    )
+    const missing = await send({ ...attempt, path: `/no-such-bucket-here${tail}` })
     refused(t, missing, 404, 'NoSuchBucket', method, `${operation} in a bucket that is missing`)
   }
-  t.equal((await send({ method: 'GET', path: '/generated/key', signer: root })).body, 'untouched')
+  t.equal((await send({ method: 'GET', path: '/generated/key' })).body.toString(), 'untouched')
 })

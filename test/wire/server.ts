@@ -47,7 +47,7 @@ export interface TestServer {
   stop(): Promise<number | null>
   /** Ends it as a power cut does, as far as a process can. */
   kill(): Promise<void>
-  /** Starts it again over the same drive and on the same port. It must have ended. */
+  /** Starts it again over the same drive and on the same port. It must have ended. May be killed before it is ready. */
   start(): Promise<void>
   /** Kills what still runs and removes the folder. */
   remove(): Promise<void>
@@ -56,7 +56,8 @@ export interface TestServer {
 interface Life {
   readonly child: ChildProcess
   readonly ended: Promise<number | null>
-  readonly startup: Record<string, unknown>
+  /** Rejects when the process ends before it is ready, or is not ready in time. */
+  readonly ready: Promise<Record<string, unknown>>
 }
 
 function announcedPort(startup: Record<string, unknown>): number {
@@ -65,12 +66,14 @@ function announcedPort(startup: Record<string, unknown>): number {
   return port
 }
 
-async function live(drive: string, address: string, options: ServerOptions, log: WriteStream): Promise<Life> {
+function live(folder: string, drive: string, address: string, options: ServerOptions, log: WriteStream): Life {
   const child = spawn(process.execPath, ['--conditions=svc-src', join(root, 'kernel/main.ts'), 'server', drive], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,
+      // Restarts are many in some tests, and most of a start is compiling.
+      NODE_COMPILE_CACHE: join(folder, 'compile-cache'),
       SVC_ROOT_USER: accessKey,
       SVC_ROOT_PASSWORD: secretKey,
       SVC_ADDRESS: address,
@@ -88,22 +91,23 @@ async function live(drive: string, address: string, options: ServerOptions, log:
     })
   })
   const lines: string[] = []
-  const startup = new Promise<Record<string, unknown>>((done, fail) => {
+  const ready = new Promise<Record<string, unknown>>((done, fail) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), startDeadlineMs)
     createInterface({ input: child.stderr! }).on('line', line => {
       log.write(`${line}\n`)
       if (lines.length < 200) lines.push(line)
       if (!line.startsWith('{') || !line.includes('"s3"')) return
       const entry = JSON.parse(line) as Record<string, unknown>
-      if (typeof entry.s3 === 'string') done(entry)
+      if (typeof entry.s3 !== 'string') return
+      clearTimeout(timer)
+      done(entry)
     })
-    ended.then(code => fail(new Error(`The server ended with ${code} before it was ready:\n${lines.join('\n')}`)), fail)
+    ended.then(code => {
+      clearTimeout(timer)
+      fail(new Error(`The server ended with ${code} before it was ready:\n${lines.join('\n')}`))
+    }, fail)
   })
-  const timer = setTimeout(() => child.kill('SIGKILL'), startDeadlineMs)
-  try {
-    return { child, ended, startup: await startup }
-  } finally {
-    clearTimeout(timer)
-  }
+  return { child, ended, ready }
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
@@ -111,8 +115,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const drive = options.drive ?? join(folder, 'drive')
   const logFile = join(folder, 'server.log')
   const log = createWriteStream(logFile, { flags: 'a' })
-  let life = await live(drive, '127.0.0.1:0', options, log)
-  const port = announcedPort(life.startup)
+  let life = live(folder, drive, '127.0.0.1:0', options, log)
+  let startup = await life.ready
+  const port = announcedPort(startup)
 
   async function kill(): Promise<void> {
     life.child.kill('SIGKILL')
@@ -128,7 +133,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       return life.child.pid!
     },
     get startup() {
-      return life.startup
+      return startup
     },
     log: () => readFileSync(logFile, 'utf8'),
     kill,
@@ -145,7 +150,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       return code
     },
     async start() {
-      life = await live(drive, `127.0.0.1:${port}`, options, log)
+      life = live(folder, drive, `127.0.0.1:${port}`, options, log)
+      startup = await life.ready
     },
     async remove() {
       await kill()
