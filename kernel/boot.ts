@@ -9,13 +9,13 @@ import {
   type ResolvedConfiguration,
   resolveConfiguration,
 } from './config.ts'
-import { loadPlugins, resolvePluginModules } from './discover.ts'
+import { loadPlugins, type PluginModule, resolvePluginModules } from './discover.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { type KernelConfiguration, KernelSettings, kernelSection } from './settings.ts'
 
 export interface Boot {
-  /** URLs of the modules that the plugins come from: what worker threads load again. */
-  readonly modules: readonly string[]
+  /** Where the plugins come from: what worker threads load again. */
+  readonly modules: readonly PluginModule[]
   readonly plugins: readonly AnyPlugin[]
   readonly resolved: ResolvedConfiguration
   /** The kernel's own settings; undefined when one of them has a problem. */

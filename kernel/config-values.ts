@@ -1,5 +1,5 @@
 /** Values of configuration keys: from text, from JSON, and whether they hold. */
-import { Errors } from 'typebox/value'
+import { Errors } from 'typebox/schema'
 import { type ConfigurationKey, choices, type KeySchema, typeOf } from './config-keys.ts'
 import { parseDuration, parseSize } from './units.ts'
 
@@ -54,7 +54,8 @@ export function checkValue(key: ConfigurationKey, value: unknown): readonly stri
   if (allowed.length > 0) {
     return allowed.includes(value as string) ? [] : [`must be one of ${allowed.join(', ')}${shown}`]
   }
-  const errors = Errors(key.schema, value).map(error => {
+  const [, found] = Errors(key.schema, value)
+  const errors = found.map(error => {
     const place = error.instancePath === '' ? '' : `entry ${error.instancePath.slice(1)} `
     // Of an entry that is none of several texts, TypeBox says only which ones it is not.
     const listed = error.keyword === 'const' || error.keyword === 'anyOf' ? choices(schema.items as KeySchema) : []

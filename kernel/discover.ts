@@ -16,17 +16,27 @@ export class DiscoveryError extends Error {
   }
 }
 
-/** URLs of the modules, in the order of the names. `base` is the URL of the file that names them. */
-export function resolvePluginModules(names: readonly string[], base: URL): readonly string[] {
+/** A module with plugins: the name in the configuration, and where that is. */
+export interface PluginModule {
+  readonly name: string
+  readonly url: string
+}
+
+/** The modules, in the order of the names. `base` is the URL of the file that names them. */
+export function resolvePluginModules(names: readonly string[], base: URL): readonly PluginModule[] {
   return names.map(name => {
     try {
-      if (name === 'svc' || name.startsWith('svc/')) return import.meta.resolve(name)
-      if (isAbsolute(name)) return pathToFileURL(name).href
-      return name.startsWith('.') ? new URL(name, base).href : resolvePackage(name, base)
+      return { name, url: resolveName(name, base) }
     } catch (error) {
       throw new DiscoveryError(name, `is not found from ${base.pathname}: ${(error as Error).message}`, error)
     }
   })
+}
+
+function resolveName(name: string, base: URL): string {
+  if (name.startsWith('svc/')) return import.meta.resolve(name)
+  if (isAbsolute(name)) return pathToFileURL(name).href
+  return name.startsWith('.') ? new URL(name, base).href : resolvePackage(name, base)
 }
 
 /** Resolves as an `import` in the file `base` would: Node has that for modules on the way of loading only. */
@@ -43,18 +53,18 @@ function resolvePackage(name: string, base: URL): string {
 }
 
 /** Imports the modules and returns their plugins, in order. */
-export async function loadPlugins(modules: readonly string[]): Promise<readonly AnyPlugin[]> {
+export async function loadPlugins(modules: readonly PluginModule[]): Promise<readonly AnyPlugin[]> {
   const plugins: AnyPlugin[] = []
-  for (const module of modules) {
+  for (const { name, url } of modules) {
     let exported: unknown
     try {
-      exported = (await import(module)).default
+      exported = (await import(url)).default
     } catch (error) {
-      throw new DiscoveryError(module, `does not load: ${(error as Error).message}`, error)
+      throw new DiscoveryError(name, `does not load: ${(error as Error).message}`, error)
     }
     for (const candidate of Array.isArray(exported) ? exported : [exported]) {
       const problem = problemOf(candidate)
-      if (problem !== undefined) throw new DiscoveryError(module, problem)
+      if (problem !== undefined) throw new DiscoveryError(name, problem)
       plugins.push(candidate)
     }
   }
