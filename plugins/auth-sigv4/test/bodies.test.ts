@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
+import checksumsPlugin from 'svc/plugins/checksums/index'
 import { startKernel } from 'svc/testing'
 import t from 'tap'
-import checksumsPlugin from '../../checksums/index.ts'
 import { type ChunkedBody, encodeChunks, signRequest } from '../api.ts'
 import {
   ChunkedDecoder,

@@ -1,7 +1,7 @@
 /** The plugin as the server runs it, with a clock that stands still. */
 import { isCatalogError } from 'svc/kernel'
+import iam from 'svc/plugins/iam/index'
 import { createFakeClock, startKernel } from 'svc/testing'
-import iam from '../../iam/index.ts'
 import type { AuthSigv4Service, PayloadDecoder, SignedRequest, Signer } from '../api.ts'
 import plugin from '../index.ts'
 
