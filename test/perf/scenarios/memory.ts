@@ -41,8 +41,8 @@ export const memory: Scenario = {
     }, SAMPLE_INTERVAL_MS)
     const result = await sendAll(bench, plan, TIME_MS_MAX).finally(() => clearInterval(sampling))
     await expectObject(server, targetOf(BUCKET, 0), bodySizeBytes)
-    const peakMb = peakResidentBytes(pid) / 1e6
     await sleep(SETTLE_MS)
+    const peakMb = peakResidentBytes(pid) / 1e6
 
     const record = (name: string, unit: string, value: number, goal?: number): void =>
       bench.record({

@@ -5,7 +5,7 @@
 import { type Bench, measureCpu, planFor, ratios, type Scenario } from '../bench.ts'
 import { completeUpload, createBucket, createUpload, expectObject, request } from '../control.ts'
 import { targetOf } from '../load-plan.ts'
-import { measureMd5, measureSequentialWrite } from '../raw.ts'
+import { type HashRate, measureMd5, measureSequentialWrite } from '../raw.ts'
 import type { ServerTarget } from '../targets.ts'
 
 const MIB = 2 ** 20
@@ -35,7 +35,7 @@ export const putLarge: Scenario = {
     const { server } = bench
     if (server !== undefined) await createBucket(server, BUCKET)
     const roundCount = bench.isQuick ? 2 : 3
-    const md5: number[] = []
+    const md5: HashRate[] = []
     const sequential: number[] = []
     const rates = VARIANTS.map((): number[] => [])
     const cpus = VARIANTS.map((): number[] => [])
@@ -50,7 +50,10 @@ export const putLarge: Scenario = {
         cpus[index].push(cpu)
       }
     }
-    bench.record({ subject: 'one core', name: 'MD5', unit: 'MB/s', samples: md5 })
+    const md5Rates = md5.map(({ rate }) => rate)
+    const md5Cpus = md5.map(({ cpuSecondsPerGib }) => cpuSecondsPerGib)
+    bench.record({ subject: 'one core', name: 'MD5: rate', unit: 'MB/s', samples: md5Rates })
+    bench.record({ subject: 'one core', name: 'MD5: CPU', unit: 's/GiB', samples: md5Cpus })
     bench.record({ subject: 'drive', name: 'sequential write', unit: 'MB/s', samples: sequential })
     if (server === undefined) return
     for (const [index, { name, goal }] of VARIANTS.entries()) {
@@ -60,9 +63,11 @@ export const putLarge: Scenario = {
         subject: 'server / MD5',
         name: `${name}: rate`,
         unit: 'ratio',
-        samples: ratios(rates[index], md5),
+        samples: ratios(rates[index], md5Rates),
         goal: { relation: '>=', value: goal },
       })
+      const samples = ratios(md5Cpus, cpus[index])
+      bench.record({ subject: 'MD5 / server', name: `${name}: CPU`, unit: 'ratio', samples })
     }
   },
 }
