@@ -112,8 +112,9 @@ function describeCommands({ list, missing }: Commands): string {
   const rows = [['server', 'Starts the server.'], ...list.map(({ id, value }) => [id, value.summary])]
   const width = Math.max(...rows.map(([name]) => name.length))
   const lines = rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`)
-  const left = missing.length === 0 ? [] : ['', 'Not available here:', ...missing.map(line => `  ${line}`)]
-  return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, ...left, '', '`svc <command> --help` says more; `svc --version` prints the version.'].join('\n')}\n`
+  const left = missing.length === 0 ? [] : ['', 'Commands of plugins that lack configuration are not shown.']
+  const more = '`svc <command> --help` says more; `svc --version` prints the version.'
+  return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, ...left, '', more].join('\n')}\n`
 }
 
 function describeCommand(name: string, command: CliCommand): string {

@@ -37,11 +37,13 @@ export async function dryRun({ plugins, resolved, settings }: Boot, version: str
       .map(({ name }) => name)
       .join(' ')}\n`,
   )
-  for (const [key, source] of resolved.origins) {
+  const settingLines = [...resolved.origins].map(([key, source]) => {
     const section = resolved.sections[key.plugin] as Record<string, unknown> | undefined
     const shown = key.secret ? '(secret)' : JSON.stringify(section?.[key.property] ?? '(refused)')
-    io.stdout.write(`${key.variable} = ${shown} from ${source}\n`)
-  }
+    return `${key.variable} = ${shown} from ${source}\n`
+  })
+  // A key that several plugins read is one setting.
+  for (const line of new Set(settingLines)) io.stdout.write(line)
   const all = [...configurationProblems, ...problems]
   if (all.length === 0) {
     io.stdout.write('no problems found\n')

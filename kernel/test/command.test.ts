@@ -86,6 +86,9 @@ t.test('version, help and unknown commands', async t => {
     help.stdout,
     /Commands:\n {2}server {2}Starts the server.\n {2}count {3}Counts shelves.\n {2}greet {3}Says hello./,
   )
+  t.notMatch(help.stdout, 'not shown')
+  const partial = await run(['help'], { SVC_PLUGINS: shop })
+  t.match(partial.stdout, /Commands:\n {2}server {2}.*\n {2}greet {3}.*\n\nCommands of plugins that lack configuration/)
   t.same([none.code, none.stdout], [2, ''])
   t.equal(none.stderr, help.stdout)
   t.match(wrong, { code: 2, stderr: /svc: unknown command "gret": did you mean greet\?/ })
