@@ -64,12 +64,10 @@ async function ingestInline(body: Body, sizeBytes: number, options: IngestOption
 }
 
 function digestWhole(bytes: Buffer, options: IngestOptions): Ingested {
-  const checksum = options.algorithm === undefined ? undefined : options.checksums.create(options.algorithm)
-  checksum?.update(bytes)
   return {
     sizeBytes: bytes.length,
     md5: hash('md5', bytes, 'buffer'),
-    checksum: checksum?.digest(),
+    checksum: options.algorithm === undefined ? undefined : options.checksums.compute(options.algorithm, bytes),
     inline: bytes,
     blobs: [],
     discard: noDiscard,

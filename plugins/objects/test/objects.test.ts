@@ -247,49 +247,53 @@ function modelListing(keys: readonly string[], prefix: string, delimiter: string
   return [...entries].sort((a, b) => compareBytes(a.slice(2), b.slice(2)))
 }
 
-t.test('a listing in pages of any size shows what an obvious model shows, in UTF-8 byte order', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.uniqueArray(hostileKey, { maxLength: 25 }),
-      fc.constantFrom('', 'a', 'a/', '/', '😀', '\u0001'),
-      fc.constantFrom('', '/', '//', 'a', '\0', '😀'),
-      fc.integer({ min: 1, max: 7 }),
-      async (keys, prefix, delimiter, maxKeys) => {
-        const bucket = await newBucket()
-        await Promise.all(keys.map(key => put(bucket, key)))
-        const seen: string[] = []
-        let startAfter: string | undefined = ''
-        while (startAfter !== undefined) {
-          const page = await objects.listObjects({ bucket, prefix, delimiter, startAfter, maxKeys })
-          const entries = [
-            ...page.objects.map(object => `k:${object.key}`),
-            ...page.prefixes.map(common => `p:${common}`),
-          ]
-          assert.ok(entries.length <= maxKeys)
-          assert.ok(entries.length > 0 || page.next === undefined, 'a page that promises more is not empty')
-          seen.push(...entries.sort((a, b) => compareBytes(a.slice(2), b.slice(2))))
-          startAfter = page.next
-        }
-        assert.deepEqual(seen, modelListing(keys, prefix, delimiter))
-      },
+t.test('a listing in pages of any size shows what an obvious model shows, in UTF-8 byte order', async t => {
+  await t.resolves(
+    fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(hostileKey, { maxLength: 25 }),
+        fc.constantFrom('', 'a', 'a/', '/', '😀', '\u0001'),
+        fc.constantFrom('', '/', '//', 'a', '\0', '😀'),
+        fc.integer({ min: 1, max: 7 }),
+        async (keys, prefix, delimiter, maxKeys) => {
+          const bucket = await newBucket()
+          await Promise.all(keys.map(key => put(bucket, key)))
+          const seen: string[] = []
+          let startAfter: string | undefined = ''
+          while (startAfter !== undefined) {
+            const page = await objects.listObjects({ bucket, prefix, delimiter, startAfter, maxKeys })
+            const entries = [
+              ...page.objects.map(object => `k:${object.key}`),
+              ...page.prefixes.map(common => `p:${common}`),
+            ]
+            assert.ok(entries.length <= maxKeys)
+            assert.ok(entries.length > 0 || page.next === undefined, 'a page that promises more is not empty')
+            seen.push(...entries.sort((a, b) => compareBytes(a.slice(2), b.slice(2))))
+            startAfter = page.next
+          }
+          assert.deepEqual(seen, modelListing(keys, prefix, delimiter))
+        },
+      ),
+      { numRuns: 60 },
     ),
-    { numRuns: 60 },
   )
 })
 
-t.test('a listing starts after any key, whether it is there or not', async () => {
+t.test('a listing starts after any key, whether it is there or not', async t => {
   const bucket = await newBucket()
   const keys = ['a', 'a/b', 'a/b/c', 'b', 'b\0', 'b\u0001', 'ä', '\uffff', '😀'].sort(compareBytes)
   await Promise.all(keys.map(key => put(bucket, key)))
-  await fc.assert(
-    fc.asyncProperty(hostileKey, async startAfter => {
-      const page = await objects.listObjects({ bucket, prefix: '', delimiter: '', startAfter, maxKeys: 1000 })
-      assert.deepEqual(
-        page.objects.map(object => object.key),
-        keys.filter(key => compareBytes(key, startAfter) > 0),
-      )
-    }),
-    { numRuns: 100 },
+  await t.resolves(
+    fc.assert(
+      fc.asyncProperty(hostileKey, async startAfter => {
+        const page = await objects.listObjects({ bucket, prefix: '', delimiter: '', startAfter, maxKeys: 1000 })
+        assert.deepEqual(
+          page.objects.map(object => object.key),
+          keys.filter(key => compareBytes(key, startAfter) > 0),
+        )
+      }),
+      { numRuns: 100 },
+    ),
   )
 })
 
