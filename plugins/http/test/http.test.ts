@@ -247,6 +247,10 @@ t.test('slow clients are let go: heads, bodies, readers', async t => {
         response.on('drain', pump)
         response.on('close', () => closedSender++)
         pump()
+      } else if (request.url === '/late-answer') {
+        request.on('data', () => {})
+        request.on('error', () => {})
+        setTimeout(() => echo(exchange), 550)
       } else if (request.url === '/slow-work') {
         setTimeout(() => echo(exchange), 1500)
       } else {
@@ -274,6 +278,11 @@ t.test('slow clients are let go: heads, bodies, readers', async t => {
   })()
   t.match(await head.closed(), /^HTTP\/1\.1 400 .*<Code>RequestTimeout</s, 'an unfinished head')
   t.match(await body.closed(), /^HTTP\/1\.1 400 .*<Code>RequestTimeout</s, 'a body that stops')
+  const late = await open()
+  await late.send('PUT /late-answer HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345')
+  const lateAnswer = await late.closed()
+  t.match(lateAnswer, /<Code>RequestTimeout</)
+  t.equal(lateAnswer.match(/HTTP\/1\.1/g)?.length, 1, 'an answer that comes too late is not sent as well')
   t.match(await idle.closed(), /GET \/idle$/, 'an idle connection is closed without a word')
   await work.until('GET /slow-work')
   t.ok(Date.now() - startedMs >= 1400, 'slow work is not the client’s fault')

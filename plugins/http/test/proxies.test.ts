@@ -1,16 +1,16 @@
 /** Who the client is behind proxies: forwarding headers, and the PROXY protocol over real sockets. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { crc32c } from '@node-rs/crc32'
-import { createSeededRandom } from 'svc/testing'
+import { createFakeClock, createSeededRandom } from 'svc/testing'
 import t from 'tap'
 import { formatAddress, forwardedAddress, parseListenAddress, plainAddress } from '../address.ts'
 import { createProxies } from '../proxies.ts'
-import { parseProxyHeader } from '../proxy-protocol.ts'
+import { parseProxyHeader, readProxyHeader } from '../proxy-protocol.ts'
 import { connectRaw, startServer } from './server.ts'
 
 t.test('addresses are read and written in one way', async t => {
@@ -260,6 +260,32 @@ t.test('a PROXY header in front of a request, however it is cut', async t => {
   const client = await connectRaw(strangers.s3Port)
   t.equal(await client.closed(), '', 'an untrusted peer may not even send the header')
   await strangers.stop()
+})
+
+t.test('a PROXY header that does not come, or comes from somebody who leaves', async t => {
+  const clock = createFakeClock()
+  const outcomes: unknown[] = []
+  const server = createServer(socket => {
+    readProxyHeader(socket, clock.after, 5_000, outcome => {
+      outcomes.push(outcome)
+      socket.destroy()
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const [silent, leaving] = await Promise.all([connectRaw(port), connectRaw(port)])
+  await silent.send('PROXY TCP4 1.1.1.1')
+  await leaving.send('PROXY')
+  leaving.socket.destroy()
+  for (let tries = 0; clock.pending() !== 1 && tries < 100; tries++)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  t.equal(clock.pending(), 1, 'who has left is not waited for')
+  await clock.advance(4_999)
+  t.same(outcomes, [])
+  await clock.advance(1)
+  await silent.closed()
+  t.same(outcomes, [{ ok: false, reason: 'no PROXY header in time' }])
+  await new Promise(resolve => server.close(resolve))
 })
 
 t.test('a PROXY header in front of TLS', async t => {
