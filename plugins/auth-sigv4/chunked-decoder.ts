@@ -24,13 +24,13 @@
  *
  * Source: AWS "Transferring payload in multiple chunks" and "… including trailing headers".
  */
-import { createHash, type Hash, hash, type KeyObject } from 'node:crypto'
+import { createHash, type Hash, hash } from 'node:crypto'
 import type { CatalogError } from 'svc/kernel'
 import type { PayloadDecoder } from './api.ts'
 import { emptySha256, trimBlanks } from './canonical.ts'
 import { hexDigit } from './encoding.ts'
 import { authErrors } from './errors.ts'
-import { isSignature, sign } from './signing-key.ts'
+import { isSignature, type SigningKey, sign } from './signing-key.ts'
 
 export const lineBytesMax = 4096
 export const trailerBytesMax = 16 * 1024
@@ -46,7 +46,7 @@ export const trailerSignatureName = 'x-amz-trailer-signature'
 
 /** What chunk signatures are made with; each signature is part of the next one's input. */
 export interface ChunkSigning {
-  readonly key: KeyObject
+  readonly key: SigningKey
   /** ISO basic format, that of the request. */
   readonly timestamp: string
   readonly scope: string

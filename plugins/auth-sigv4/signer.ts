@@ -14,7 +14,7 @@ import { type ChunkSigning, chunkStringToSign, trailerSignatureName, trailerStri
 import { serviceName, terminator } from './claim.ts'
 import { formatAmzDate } from './date.ts'
 import { encodeText } from './encoding.ts'
-import { deriveSigningKey, signHex, signingSecret } from './signing-key.ts'
+import { deriveSigningKey, type SigningKey, signHex, signingSecret } from './signing-key.ts'
 import { expiresSecondsMax } from './time.ts'
 
 /** Keep and reuse one object: the day's signing key is remembered with it. */
@@ -51,12 +51,12 @@ interface Today {
   readonly date: string
   readonly region: string
   readonly secret: string | KeyObject
-  readonly key: KeyObject
+  readonly key: SigningKey
 }
 
 const today = new WeakMap<Signer, Today>()
 
-function keyOf(signer: Signer, date: string): KeyObject {
+function keyOf(signer: Signer, date: string): SigningKey {
   const { region, secret } = signer
   const known = today.get(signer)
   if (known?.date === date && known.region === region && known.secret === secret) return known.key

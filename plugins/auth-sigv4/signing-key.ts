@@ -1,29 +1,66 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { serviceName, terminator } from './claim.ts'
+
+const blockBytes = 64
+const digestBytes = 32
+
+/**
+ * A key that is used for many signatures: both halves of HMAC-SHA256 (RFC 2104) with their padding already made. Two one-shot
+ * hashes take 0.8 µs where `createHmac` takes 1.8 µs and leaves a native object to the garbage collector.
+ */
+export interface SigningKey {
+  readonly inner: Buffer
+  readonly outer: Buffer
+}
 
 /** HMAC key of a user: `"AWS4" + secret`. */
 export const signingSecret = (secretKey: string): KeyObject => createSecretKey(`AWS4${secretKey}`, 'utf8')
 
 /** The key that signs everything of one day, region and service. Costs four HMACs: callers keep it. */
-export function deriveSigningKey(secret: KeyObject, date: string, region: string): KeyObject {
-  let key = secret
-  for (const step of [date, region, serviceName, terminator]) {
-    key = createSecretKey(createHmac('sha256', key).update(step).digest())
+export function deriveSigningKey(secret: KeyObject, date: string, region: string): SigningKey {
+  let key: KeyObject | Buffer = secret
+  for (const step of [date, region, serviceName, terminator]) key = createHmac('sha256', key).update(step).digest()
+  return paddedKey(key as Buffer)
+}
+
+function paddedKey(key: Buffer): SigningKey {
+  const inner = Buffer.alloc(blockBytes, 0x36)
+  const outer = Buffer.alloc(blockBytes, 0x5c)
+  for (let i = 0; i < key.length; i++) {
+    inner[i]! ^= key[i]!
+    outer[i]! ^= key[i]!
   }
-  return key
+  return { inner, outer }
 }
 
-export function sign(key: KeyObject, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest()
+/** Longest text that needs no buffer of its own; a string to sign has about 140 characters. */
+const scratchChars = 512
+const scratch = Buffer.alloc(blockBytes + 3 * scratchChars)
+const outerScratch = Buffer.alloc(blockBytes + digestBytes)
+
+/** The two hashes; what remains is the outer one, in the encoding that the caller wants. */
+function outerMessage(key: SigningKey, text: string): Buffer {
+  const message = text.length <= scratchChars ? scratch : Buffer.alloc(blockBytes + 3 * text.length)
+  key.inner.copy(message)
+  const bytes = message.utf8Write(text, blockBytes)
+  key.outer.copy(outerScratch, 0, 0, blockBytes)
+  outerScratch.latin1Write(hash('sha256', message.subarray(0, blockBytes + bytes), 'latin1'), blockBytes, digestBytes)
+  return outerScratch
 }
 
-export function signHex(key: KeyObject, text: string): string {
-  return createHmac('sha256', key).update(text).digest('hex')
+export function sign(key: SigningKey, text: string): Buffer {
+  return Buffer.from(hash('sha256', outerMessage(key, text), 'latin1'), 'latin1')
 }
 
-const given = Buffer.alloc(32)
+export function signHex(key: SigningKey, text: string): string {
+  return hash('sha256', outerMessage(key, text), 'hex')
+}
+
+const given = Buffer.alloc(digestBytes)
 
 /** Constant time in the content; false for what is not 64 hexadecimal digits. */
 export function isSignature(expected: Buffer, hex: string): boolean {
-  return hex.length === 64 && given.write(hex, 0, 32, 'hex') === 32 && timingSafeEqual(expected, given)
+  return (
+    hex.length === 64 && given.write(hex, 0, digestBytes, 'hex') === digestBytes && timingSafeEqual(expected, given)
+  )
 }

@@ -1,11 +1,11 @@
 /** Compares a claim with what was received. One instance per thread; keeps signing keys of claims that have held. */
-import type { KeyObject } from 'node:crypto'
+
 import type { Credentials, IamService } from 'svc/plugins/iam/api'
 import { sha256Hex, stringToSign } from './canonical.ts'
 import type { Claim, CredentialScope } from './claim.ts'
 import { authErrors } from './errors.ts'
 import { asSent, canonical, type Head, otherReadings } from './head.ts'
-import { deriveSigningKey, isSignature, sign } from './signing-key.ts'
+import { deriveSigningKey, isSignature, type SigningKey, sign } from './signing-key.ts'
 
 /** Claims that are kept: one per client, day and list of signed headers. */
 export const knownClaimsMax = 1024
@@ -17,7 +17,7 @@ const knownTextCharsMax = 1024
 export interface KnownClaim {
   readonly claim: Claim
   readonly credentials: Credentials
-  readonly key: KeyObject
+  readonly key: SigningKey
 }
 
 export interface Verifier {
