@@ -2,8 +2,8 @@
  * One listener: a Node server with our limits, and the way of each request to the protocol that owns it. The parts that can
  * stall or break (slow clients, malformed heads, PROXY headers, draining) are here; what a request means is not.
  */
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2'
+import type { IncomingMessage } from 'node:http'
+import type { Http2SecureServer, ServerHttp2Session } from 'node:http2'
 import { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Clock, Logger } from 'svc/kernel'
@@ -11,25 +11,14 @@ import { type ListenAddress, plainAddress } from './address.ts'
 import { answerBytes, answerFor, type Refusal, refusals } from './answers.ts'
 import type { ListenerName, RawHandler } from './api.ts'
 import { bindConnection, boundConnection, Connection } from './connection.ts'
-import { bindFailure } from './errors.ts'
 import { HttpExchange } from './exchange.ts'
+import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
 import type { Proxies } from './proxies.ts'
 import { readProxyHeader } from './proxy-protocol.ts'
-import { Http2Response, HttpResponse } from './response.ts'
+import { flawOf, refusalFor } from './request-head.ts'
+import { type Http2Response, HttpResponse } from './response.ts'
 import { watchSession } from './sessions.ts'
 import { createIdleCheck } from './timeouts.ts'
-
-export interface ListenerLimits {
-  /** Request line and headers together, in bytes. */
-  readonly headerBytesMax: number
-  readonly headerTimeoutMs: number
-  /** Between two pieces of a request body that somebody waits for. */
-  readonly bodyTimeoutMs: number
-  /** Without progress of an answer. */
-  readonly sendTimeoutMs: number
-  readonly keepAliveTimeoutMs: number
-  readonly connectionsMax: number
-}
 
 export interface ListenerOptions {
   readonly name: ListenerName
@@ -70,8 +59,8 @@ export function createListener(options: ListenerOptions): HttpListener {
   const environment = { listener: name, proxies, state }
   const sockets = new Set<Socket>()
   const sessions = new Set<ServerHttp2Session>()
-  /** Peers named by PROXY headers on TLS connections, from TCP accept to the end of the handshake, by remote address and port. */
-  const announced = new Map<string, Connection>()
+  /** TLS connections by remote port and address: TLS sockets and sessions do not tell which TCP connection they run on. */
+  const connections = new Map<string, Connection>()
   let mounted = 0
   let awaited = 0
   let onDrained: (() => void) | undefined
@@ -100,17 +89,17 @@ export function createListener(options: ListenerOptions): HttpListener {
     const connection = new Connection(peerAddress, secure || options.tls !== undefined, proxies)
     bindConnection(socket, connection)
     const key = options.tls === undefined ? '' : `${socket.remotePort} ${socket.remoteAddress}`
-    if (options.tls !== undefined) announced.set(key, connection)
+    if (options.tls !== undefined) connections.set(key, connection)
     socket.on('close', () => {
       sockets.delete(socket)
-      if (announced.get(key) === connection) announced.delete(key)
+      if (connections.get(key) === connection) connections.delete(key)
       forget(connection)
     })
   }
 
   function acceptSecure(): void {
     server.on('secureConnection', (socket: Socket) => {
-      const connection = announced.get(`${socket.remotePort} ${socket.remoteAddress}`)
+      const connection = connections.get(`${socket.remotePort} ${socket.remoteAddress}`)
       // Gone already: the TCP connection closed while the handshake ended.
       if (connection === undefined) socket.destroy()
       else bindConnection(socket, connection)
@@ -119,7 +108,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     server.on('tlsClientError', () => {})
     server.on('sessionError', () => {})
     server.on('session', (session: ServerHttp2Session) => {
-      const connection = announced.get(`${session.socket.remotePort} ${session.socket.remoteAddress}`)
+      const connection = connections.get(`${session.socket.remotePort} ${session.socket.remoteAddress}`)
       if (connection === undefined) return session.destroy()
       connection.streams = new Set()
       bindConnection(session, connection)
@@ -319,83 +308,4 @@ export function createListener(options: ListenerOptions): HttpListener {
     for (const session of sessions) session.destroy()
     for (const socket of sockets) socket.destroy()
   }
-}
-
-function plainServer(limits: ListenerLimits): Server {
-  return configure(createServer({ ...http1Options(limits), noDelay: true }), limits)
-}
-
-/** HTTP/2 and HTTP/1.1 by ALPN. The type is that of the plain server: what is used here, both have. */
-function secureServer(limits: ListenerLimits, tls: SecureContextOptions): Server {
-  const server = createSecureServer({
-    ...tls,
-    allowHTTP1: true,
-    ALPNProtocols: ['h2', 'http/1.1'],
-    handshakeTimeout: 10_000,
-    noDelay: true,
-    Http2ServerResponse: Http2Response,
-    ...http1Options(limits),
-    http1Options: http1Options(limits),
-    settings: { maxConcurrentStreams: 256, initialWindowSize: 1 << 20, maxHeaderListSize: limits.headerBytesMax },
-  } as Parameters<typeof createSecureServer>[0])
-  return configure(server as unknown as Server, limits)
-}
-
-function http1Options(limits: ListenerLimits): ServerOptions {
-  return {
-    ServerResponse: HttpResponse,
-    maxHeaderSize: limits.headerBytesMax,
-    headersTimeout: limits.headerTimeoutMs,
-    // An upload may take as long as it moves: `timeouts.ts` looks at progress, not at the whole.
-    requestTimeout: 0,
-    connectionsCheckingInterval: Math.max(250, Math.min(5_000, limits.headerTimeoutMs / 2)),
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    requireHostHeader: false,
-    joinDuplicateHeaders: true,
-  }
-}
-
-function configure(server: Server, limits: ListenerLimits): Server {
-  server.maxConnections = limits.connectionsMax
-  // Headers beyond this count would be dropped silently; their bytes are bounded anyway.
-  server.maxHeadersCount = 0
-  server.timeout = Math.min(limits.sendTimeoutMs, limits.bodyTimeoutMs)
-  return server
-}
-
-function listen(server: Server, address: ListenAddress, reusePort: boolean): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: Error): void => reject(bindFailure(address, error))
-    server.once('error', onError)
-    server.listen({ host: address.host, port: address.port, reusePort, backlog: 1024 }, () => {
-      server.off('error', onError)
-      const bound = server.address()
-      resolve(bound !== null && typeof bound === 'object' ? bound.port : address.port)
-    })
-  })
-}
-
-function refusalFor(error: NodeJS.ErrnoException): Refusal {
-  if (error.code === 'HPE_HEADER_OVERFLOW') return refusals.headersTooLarge
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusals.timeout
-  return refusals.malformed
-}
-
-/** What is wrong with a head that the parser has let through. */
-function flawOf(request: IncomingMessage): Refusal | undefined {
-  if ((request.url as string).charCodeAt(0) !== 47 /* / */ && !toOriginForm(request)) return refusals.malformed
-  if (request.httpVersionMajor === 2) return undefined
-  const { host } = request.headers
-  if (host === undefined) return request.httpVersionMinor === 0 ? undefined : refusals.noHost
-  // Joined by us: there were two, and the proxy in front may have gone by the other one.
-  return host.includes(',') ? refusals.noHost : undefined
-}
-
-/** Rewrites `GET http://host/path` (RFC 9112 section 3.2.2); false when the target is neither that nor `*`. */
-function toOriginForm(request: IncomingMessage): boolean {
-  const match = /^https?:\/\/([^/?#]+)(.*)$/i.exec(request.url as string)
-  if (match === null) return request.url === '*'
-  request.headers.host = match[1]
-  request.url = match[2].startsWith('/') ? match[2] : `/${match[2]}`
-  return true
 }

@@ -1,0 +1,29 @@
+/** Heads that Node's parser has let through, or has not. */
+import type { IncomingMessage } from 'node:http'
+import { type Refusal, refusals } from './answers.ts'
+
+/** What to answer to what Node's parser says. */
+export function refusalFor(error: NodeJS.ErrnoException): Refusal {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return refusals.headersTooLarge
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusals.timeout
+  return refusals.malformed
+}
+
+/** What is wrong with a head that the parser has let through; rewrites absolute targets. */
+export function flawOf(request: IncomingMessage): Refusal | undefined {
+  if ((request.url as string).charCodeAt(0) !== 47 /* / */ && !toOriginForm(request)) return refusals.malformed
+  if (request.httpVersionMajor === 2) return undefined
+  const { host } = request.headers
+  if (host === undefined) return request.httpVersionMinor === 0 ? undefined : refusals.noHost
+  // Joined by us: there were two, and the proxy in front may have gone by the other one.
+  return host.includes(',') ? refusals.noHost : undefined
+}
+
+/** Rewrites `GET http://host/path` (RFC 9112 section 3.2.2); false when the target is neither that nor `*`. */
+function toOriginForm(request: IncomingMessage): boolean {
+  const match = /^https?:\/\/([^/?#]+)(.*)$/i.exec(request.url as string)
+  if (match === null) return request.url === '*'
+  request.headers.host = match[1]
+  request.url = match[2].startsWith('/') ? match[2] : `/${match[2]}`
+  return true
+}
