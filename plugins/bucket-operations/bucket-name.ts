@@ -3,6 +3,8 @@ import { objectErrors } from 'svc/plugins/objects/api'
 
 const shape = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const address = /^\d{1,3}(\.\d{1,3}){3}$/
+/** Paths under `/svc/` on this port are the server's own: objects of a bucket with this name could not be reached. */
+const reservedNames = ['svc']
 const reservedPrefixes = ['xn--', 'sthree-', 'amzn-s3-demo-']
 const reservedSuffixes = ['-s3alias', '--ol-s3', '.mrap', '--x-s3', '--table-s3']
 
@@ -14,6 +16,7 @@ export function requireNewBucketName(name: string): void {
     !name.includes('.-') &&
     !name.includes('-.') &&
     !address.test(name) &&
+    !reservedNames.includes(name) &&
     !reservedPrefixes.some(prefix => name.startsWith(prefix)) &&
     !reservedSuffixes.some(suffix => name.endsWith(suffix))
   if (!isValid) throw objectErrors.InvalidBucketName(undefined, { extra: { BucketName: name } })

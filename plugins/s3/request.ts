@@ -139,6 +139,7 @@ export class S3RequestContext implements S3Request {
       requestId: this.requestId,
       method: this.method,
       path: mark === -1 ? url : url.slice(0, mark),
+      query: mark === -1 ? '' : url.slice(mark + 1),
       bucket: this.bucket,
       key: this.key,
       identity: this.identity,
