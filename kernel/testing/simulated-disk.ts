@@ -70,7 +70,7 @@ interface PendingName {
   readonly change: NameChange
 }
 
-export class SimulatedDisk implements Disk {
+export class SimulatedDisk {
   readonly #random: SeededRandom
   readonly #sectorBytes: number
   readonly #hasDirect: boolean
@@ -93,16 +93,38 @@ export class SimulatedDisk implements Disk {
     this.capacityBytes = options.capacityBytes ?? 2 ** 40
   }
 
+  /** The disk as a process has it, until `crash` or `losePower`: what a process does after its end has no effect. */
+  connect(): Disk {
+    const life = this.#life
+    const alive = <T>(run: () => Promise<T>): Promise<T> =>
+      life === this.#life ? run() : new Promise<T>(() => undefined)
+    return {
+      open: (path, options) => alive(() => this.#open(path, options)),
+      makeDirectory: path => alive(() => this.#makeDirectory(path)),
+      list: path => alive(() => this.#list(path)),
+      exists: path => alive(() => this.#exists(path)),
+      rename: (from, to) => alive(() => this.#move(from, to)),
+      remove: path => alive(() => this.#remove(path)),
+      syncDirectory: path => alive(() => this.#syncDirectory(path)),
+      space: () => alive(() => this.#space()),
+    }
+  }
+
   /** The process ends: what it wrote stays, its files close, its operations never end. */
   crash(): void {
     this.#life++
     this.#waiting = []
+    for (const inode of this.#inodes()) for (const pending of inode.pending) pending.isDone = true
+  }
+
+  #inodes(): Set<Inode> {
+    return new Set([...this.#names.values(), ...this.#durableNames.values()])
   }
 
   /** The machine stops: only what was synced is sure to be there again. */
   losePower(): void {
     this.crash()
-    const inodes = new Set([...this.#names.values(), ...this.#durableNames.values()])
+    const inodes = this.#inodes()
     const skipped = new Set<string>()
     for (const { change } of this.#pendingNames) {
       // A later change of a name cannot survive an earlier one that did not.
@@ -207,7 +229,7 @@ export class SimulatedDisk implements Disk {
     this.#pendingNames.push({ folder: folderOf(change[0]!.path), change })
   }
 
-  open(path: string, options: OpenOptions): Promise<DiskFile> {
+  #open(path: string, options: OpenOptions): Promise<DiskFile> {
     return this.#later(() => {
       let inode = this.#names.get(path)
       if (inode === undefined) {
@@ -224,14 +246,16 @@ export class SimulatedDisk implements Disk {
   #file(inode: Inode, path: string, options: OpenOptions): DiskFile {
     const direct = options.direct === true && this.#hasDirect
     const synchronous = options.synchronous === true
-    const life = this.#life
     let isClosed = false
     const check = (isAligned = true): void => {
-      if (isClosed || life !== this.#life) throw failure('EBADF', path)
+      if (isClosed) throw failure('EBADF', path)
       if (direct && !isAligned) throw failure('EINVAL', path)
     }
     const aligned = (...values: number[]) => values.every(value => value % 4096 === 0)
-    return {
+    const life = this.#life
+    const alive = <T>(run: () => Promise<T>): Promise<T> =>
+      life === this.#life ? run() : new Promise<T>(() => undefined)
+    const file: DiskFile = {
       direct,
       synchronous,
       read: (buffer, offset, length, position) =>
@@ -297,6 +321,16 @@ export class SimulatedDisk implements Disk {
         return this.#later(() => undefined)
       },
     }
+    return {
+      direct,
+      synchronous,
+      read: (...args) => alive(() => file.read(...args)),
+      write: (...args) => alive(() => file.write(...args)),
+      datasync: () => alive(file.datasync),
+      truncate: size => alive(() => file.truncate(size)),
+      size: () => alive(file.size),
+      close: () => alive(file.close),
+    }
   }
 
   #sync(inode: Inode, covered: readonly PendingChange[]): void {
@@ -313,11 +347,11 @@ export class SimulatedDisk implements Disk {
     inode.pending.push({ change: part, isDone: true })
   }
 
-  async makeDirectory(path: string): Promise<void> {
+  async #makeDirectory(path: string): Promise<void> {
     for (let folder = path; folder !== '/' && folder !== ''; folder = folderOf(folder)) this.#folders.add(folder)
   }
 
-  list(path: string): Promise<string[]> {
+  #list(path: string): Promise<string[]> {
     return this.#later(() => {
       if (!this.#folders.has(path)) throw failure('ENOENT', path)
       const prefix = path === '/' ? '/' : `${path}/`
@@ -326,11 +360,11 @@ export class SimulatedDisk implements Disk {
     })
   }
 
-  exists(path: string): Promise<boolean> {
+  #exists(path: string): Promise<boolean> {
     return this.#later(() => this.#names.has(path) || this.#folders.has(path))
   }
 
-  rename(from: string, to: string): Promise<void> {
+  #move(from: string, to: string): Promise<void> {
     return this.#later(() => {
       const inode = this.#find(from)
       this.#rename([
@@ -340,14 +374,14 @@ export class SimulatedDisk implements Disk {
     })
   }
 
-  remove(path: string): Promise<void> {
+  #remove(path: string): Promise<void> {
     return this.#later(() => {
       this.#find(path)
       this.#rename([{ path, inode: undefined }])
     })
   }
 
-  syncDirectory(path: string): Promise<void> {
+  #syncDirectory(path: string): Promise<void> {
     return this.#later(() => {
       if (this.#random.float() < this.errorRate) throw failure('EIO', path)
       const rest: PendingName[] = []
@@ -365,7 +399,7 @@ export class SimulatedDisk implements Disk {
     })
   }
 
-  space(_path: string): Promise<DiskSpace> {
+  #space(): Promise<DiskSpace> {
     return this.#later(() => ({
       totalBytes: this.capacityBytes,
       freeBytes: Math.max(0, this.capacityBytes - this.usedBytes()),

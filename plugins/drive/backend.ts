@@ -16,7 +16,12 @@ export function validateEndpoints(endpoints: readonly string[]): string[] {
   return isAbsolute(path) ? [] : [`The drive path ${JSON.stringify(path)} is not absolute.`]
 }
 
-export function createBackend(options: StorageBackendOptions, config: DriveConfig): StorageBackend {
+/** `onOpen` hears of the open drive in the thread that owns it, and of its end. */
+export function createBackend(
+  options: StorageBackendOptions,
+  config: DriveConfig,
+  onOpen: (drive: Drive | undefined) => void,
+): StorageBackend {
   const { threads, ports, log } = options
   if (!threads.isMain) return createAttachedDrive({ threads, config, ports, log, openIndex: openLmdbIndex })
   const host = createWorkerHost(threads)
@@ -42,10 +47,12 @@ export function createBackend(options: StorageBackendOptions, config: DriveConfi
         lock: lockDrive,
       })
       host.open(drive)
+      onOpen(drive)
     },
     async stop() {
       const closing = drive
       drive = undefined
+      onOpen(undefined)
       await closing?.close()
     },
     execute: <Result>(procedure: string, args: unknown, body?: Uint8Array) =>

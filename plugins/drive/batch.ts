@@ -1,10 +1,7 @@
 /** A batch while it is filled: the bytes of one journal write, and whom to tell when it is durable. */
 import { allocateAligned, blockBytes } from './aligned-memory.ts'
-import { type BatchPlace, batchBytesSoft } from './journal.ts'
+import type { BatchPlace } from './journal.ts'
 import { batchHeaderBytes, type EntryWriter, transactionHeaderBytes } from './journal-format.ts'
-
-/** Usual capacity: the soft limit and one large transaction on top. */
-const usualBytes = 2 * batchBytesSoft
 
 /** A body that was written with a batch, to be cached once it is durable. */
 export interface WrittenBody {
@@ -14,19 +11,30 @@ export interface WrittenBody {
 }
 
 export class Batch<Outcome = unknown> {
-  buffer: Buffer = allocateAligned(usualBytes)
+  buffer: Buffer
   /** Bytes filled. */
   length = 0
   transactionCount = 0
   place: BatchPlace = { segment: 0, offset: 0 }
   readonly outcomes: Outcome[] = []
   readonly bodies: WrittenBody[] = []
-  readonly softBytes = batchBytesSoft
+  /** Beyond this it takes no further transaction. */
+  readonly softBytes: number
   #transactionStart = 0
   #bodiesBefore = 0
 
+  constructor(softBytes: number) {
+    this.softBytes = softBytes
+    this.buffer = allocateAligned(this.#usualBytes)
+  }
+
+  /** The soft limit and one large transaction on top. */
+  get #usualBytes(): number {
+    return 2 * this.softBytes
+  }
+
   begin(place: BatchPlace): void {
-    if (this.buffer.length > usualBytes) this.buffer = allocateAligned(usualBytes)
+    if (this.buffer.length > Math.max(65_536, this.#usualBytes)) this.buffer = allocateAligned(this.#usualBytes)
     this.place = place
     this.length = batchHeaderBytes
     this.transactionCount = 0
@@ -41,7 +49,7 @@ export class Batch<Outcome = unknown> {
   }
 
   get isFull(): boolean {
-    return this.length >= batchBytesSoft
+    return this.length >= this.softBytes
   }
 
   beginTransaction(): void {

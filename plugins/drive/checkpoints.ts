@@ -5,7 +5,7 @@
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { ChangeSet } from './changes.ts'
-import type { Journal, JournalPosition } from './journal.ts'
+import type { JournalPosition } from './journal.ts'
 import { type DriveState, type OverlayObserver, writeFrozen } from './state.ts'
 
 const entriesPerCheckpoint = 8192
@@ -16,7 +16,6 @@ const retryMs = 1000
 
 export interface CheckpointOptions {
   readonly state: DriveState
-  readonly journal: Journal
   readonly clock: Clock
   readonly log: Logger
   /** How long a change may wait for the index, in milliseconds. */
@@ -81,10 +80,10 @@ export class Checkpoints {
   }
 
   async #checkpoint(): Promise<void> {
-    const { state, journal, log, clock } = this.#options
+    const { state, log, clock } = this.#options
     if (state.frozen === undefined) {
       if (state.durable.isEmpty) return
-      state.freeze(journal.tail, this.#options.sequence())
+      state.freeze(this.#options.sequence())
     }
     const frozen = state.frozen!
     for (;;) {

@@ -24,6 +24,7 @@ import { BodyReader } from './body-reader.ts'
 import { BufferPool } from './buffer-pool.ts'
 import { keyText } from './bytes.ts'
 import { Checkpoints } from './checkpoints.ts'
+import { Compaction } from './compaction.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { walk } from './cursor.ts'
 import { Engine } from './engine.ts'
@@ -36,6 +37,9 @@ import { DriveState, type OverlayObserver, readPosition, readSegmentUses } from 
 import { storedBody, storedValue } from './stored-record.ts'
 
 const blobBufferBytes = 1024 * 1024
+const batchBytes = 1024 * 1024
+/** Journal bytes between two looks below which the drive counts as quiet. */
+const quietBytes = 8 * 1024 * 1024
 
 export interface DriveOptions {
   readonly path: string
@@ -50,6 +54,8 @@ export interface DriveOptions {
   /** Takes the lock that keeps other processes out; returns what gives it back. */
   lock(path: string): () => void
   readonly observer?: OverlayObserver
+  /** Default 1 MiB. */
+  readonly batchBytes?: number
   /** Shared with other threads where there are any: see `createSpaceBudget`. */
   readonly spaceCells?: Int32Array
 }
@@ -71,10 +77,11 @@ export class Drive {
   readonly space: Space
   /** Told when a segment's file has been deleted. */
   onSegmentRemoved: ((segment: number) => void) | undefined
+  readonly compaction: Compaction
   readonly #unlock: () => void
   #error: unknown
   #isStopping = false
-  #collecting: Promise<void> | undefined
+  #writtenBefore = 0
 
   private constructor(options: DriveOptions, parts: DriveParts) {
     this.#options = options
@@ -89,7 +96,21 @@ export class Drive {
     this.blobFiles = parts.blobFiles
     this.space = parts.space
     this.#unlock = parts.unlock
-    const { disk } = options.ports
+    const { disk, clock } = options.ports
+    this.compaction = new Compaction({
+      disk,
+      clock,
+      log: options.log,
+      journal: parts.journal,
+      journalKey: parts.journalKey,
+      state: parts.state,
+      checkpoints: parts.checkpoints,
+      engine: parts.engine,
+      bodies: parts.bodies,
+      bytesPerSecond: options.config.compactionBytesPerSecond,
+      isFull: () => parts.space.isFull(),
+      onSegmentRemoved: segment => this.onSegmentRemoved?.(segment),
+    })
     this.#blobReading = new BlobReading(disk, parts.blobFiles, options.config.readBufferBytes)
     this.#blobWriting = blobWriting(disk, parts.blobFiles, options.config, parts.space)
   }
@@ -174,23 +195,26 @@ export class Drive {
       bodyCacheHits: this.bodies.hits,
       bodyCacheMisses: this.bodies.misses,
       blobsDeleted: this.blobFiles.deleted,
+      compactedSegments: this.compaction.segmentsRemoved,
+      compactionMovedBytes: this.compaction.bytesMoved,
     }
   }
 
-  /** Deletes in the background what a former run left. */
-  collectGarbage(): void {
-    const { log } = this.#options
-    this.#collecting = this.blobFiles
-      .collectGarbage(
-        id => this.state.visibleBlobCount(id) > 0,
-        () => this.#isStopping,
-      )
-      .then(
-        count => {
-          if (count > 0) log.info({ count }, 'deleted blobs that no record references')
-        },
-        error => log.warn({ err: error }, 'could not look for unreferenced blobs'),
-      )
+  /** Deletes the blobs of former runs that nothing references: what a crash left behind. */
+  async collectGarbage(signal: AbortSignal): Promise<void> {
+    const count = await this.blobFiles.collectGarbage(
+      id => this.state.visibleBlobCount(id) > 0,
+      () => signal.aborted || this.#isStopping,
+    )
+    if (count > 0) this.#options.log.info({ count }, 'deleted blobs that no record references')
+  }
+
+  /** To be called about once a second: zeroes the next segment while little is written. */
+  prepareJournal(): void {
+    const written = this.journal.bytesWritten - this.#writtenBefore
+    this.#writtenBefore = this.journal.bytesWritten
+    const isQuiet = written < quietBytes && !this.space.isFull() && this.engine.fault === undefined
+    if (isQuiet) this.journal.prepareNext(() => !this.#isStopping && this.engine.isQuiet)
   }
 
   async close(): Promise<void> {
@@ -199,7 +223,6 @@ export class Drive {
     try {
       await this.engine.close()
       await this.checkpoints.close()
-      await this.#collecting
       await this.state.index.flushed()
       await this.journal.close()
       await this.bodies.close()
@@ -212,6 +235,7 @@ export class Drive {
 }
 
 interface DriveParts {
+  readonly journalKey: Buffer
   readonly driveId: string
   readonly deploymentId: string
   readonly journal: Journal
@@ -252,21 +276,21 @@ async function openDrive(options: DriveOptions, create: (parts: DriveParts) => D
       driveId: format.driveId,
       journalKey: format.journalKey,
       segmentBytes: config.segmentBytes,
+      batchBytes: options.batchBytes ?? batchBytes,
       direct: config.directIo,
       prepare: true,
     })
     index = await openIndex(options)
     const found = readPosition(index)
-    const state = new DriveState(index, options.derive)
+    const from = found?.position ?? firstPosition
+    const state = new DriveState(index, options.derive, from)
     readSegmentUses(index, state.segments)
     let engine: Engine | undefined
     let drive: Drive | undefined
-    const from = found?.position ?? firstPosition
     journal.resume(from)
     const checkpoints = new Checkpoints(
       {
         state,
-        journal,
         clock,
         log,
         intervalMs: config.checkpointIntervalMs,
@@ -322,6 +346,7 @@ async function openDrive(options: DriveOptions, create: (parts: DriveParts) => D
     )
     if (recovered.batchesReplayed > 0) log.info({ batches: recovered.batchesReplayed }, 'the journal has been replayed')
     drive = create({
+      journalKey: format.journalKey,
       driveId: format.driveId.toString('hex'),
       deploymentId: format.deploymentId,
       journal,
@@ -333,7 +358,6 @@ async function openDrive(options: DriveOptions, create: (parts: DriveParts) => D
       space,
       unlock,
     })
-    drive.collectGarbage()
     return drive
   } catch (error) {
     space?.stop()

@@ -87,9 +87,9 @@ export class Engine {
   readonly #transaction: DriveTransaction
   #queue: Pending[] = []
   #queueHead = 0
-  #filling: Batch<Pending> = new Batch()
+  #filling: Batch<Pending>
   #inFlight: Batch<Pending> | undefined
-  #spare: Batch<Pending> = new Batch()
+  #spare: Batch<Pending>
   #hasBegun = false
   #scheduled = false
   #isClosing = false
@@ -101,6 +101,8 @@ export class Engine {
     this.#options = options
     this.#transaction = new DriveTransaction(options.state, options.inlineBytesMax)
     this.sequence = sequence
+    this.#filling = new Batch(options.journal.batchBytes)
+    this.#spare = new Batch(options.journal.batchBytes)
   }
 
   execute(name: string, args: unknown, body: Uint8Array | undefined): Promise<unknown> {
@@ -265,11 +267,11 @@ export class Engine {
   }
 
   #onDurable(batch: Batch<Pending>): void {
-    const { state, checkpoints, onBody, onUnreferenced, observer } = this.#options
+    const { state, journal, checkpoints, onBody, onUnreferenced, observer } = this.#options
     const changes = state.inFlight!
     state.inFlight = undefined
     this.#inFlight = undefined
-    const unreferenced = state.absorb(changes, observer)
+    const unreferenced = state.absorb(changes, journal.tail, observer)
     checkpoints.onCommit(changes)
     // The next write goes out before the answers of this one: the drive should not wait for us.
     const { outcomes } = batch

@@ -18,6 +18,8 @@ export interface JournalOptions {
   readonly driveId: Buffer
   readonly journalKey: Buffer
   readonly segmentBytes: number
+  /** A batch is sent off when it has this many bytes; so much must be left of the segment that it begins in. */
+  readonly batchBytes: number
   readonly direct: boolean
   /** Zero the next segment ahead of time. */
   readonly prepare: boolean
@@ -40,8 +42,6 @@ export interface BatchPlace {
   readonly offset: number
 }
 
-/** A batch that may grow to this many bytes must fit into the segment that it begins in. */
-export const batchBytesSoft = 1024 * 1024
 /** Pieces in which a segment is zeroed, and the pause between two. */
 const prepareStepBytes = 1024 * 1024
 
@@ -71,6 +71,10 @@ export class Journal {
     this.#options = options
   }
 
+  get batchBytes(): number {
+    return this.#options.batchBytes
+  }
+
   pathOf(segment: number): string {
     return `${this.#options.path}/${segmentName(segment)}`
   }
@@ -88,7 +92,7 @@ export class Journal {
 
   /** The place of a batch that will follow `after`, the place behind the last batch that was filled. */
   place(after: BatchPlace): BatchPlace {
-    if (after.segment > 0 && after.offset + batchBytesSoft <= this.#options.segmentBytes) return after
+    if (after.segment > 0 && after.offset + this.#options.batchBytes <= this.#options.segmentBytes) return after
     return { segment: after.segment + 1, offset: segmentHeaderBytes }
   }
 
@@ -171,17 +175,22 @@ export class Journal {
   #seal(segment: number, end: number): void {
     this.#sealing = this.#sealing.then(async () => {
       try {
-        const file = await this.#options.disk.open(this.pathOf(segment), { mode: 'write' })
-        try {
-          await file.truncate(end)
-          await file.datasync()
-        } finally {
-          await file.close()
-        }
+        await this.#cut(segment, end)
       } catch (error) {
         this.#options.log.warn({ err: error, segment }, 'could not cut a finished journal segment to its length')
       }
     })
+  }
+
+  async #cut(segment: number, end: number): Promise<void> {
+    const file = await this.#options.disk.open(this.pathOf(segment), { mode: 'write' })
+    try {
+      if ((await file.size()) === end) return
+      await file.truncate(end)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
   }
 
   /** Zeroes the next segment. Called when the drive is quiet; `isQuiet` is asked again between the pieces. */
@@ -218,8 +227,13 @@ export class Journal {
   /** Deletes a segment whose records are all elsewhere. The caller has made sure that nothing needs it any more. */
   async removeSegment(segment: number): Promise<void> {
     await this.#sealing
+    const { disk, path } = this.#options
+    // Without this segment's header only its size says where the segment before ends.
+    const end = this.segments.get(segment - 1)
+    if (end !== undefined) await this.#cut(segment - 1, end)
+    await disk.remove(this.pathOf(segment))
+    await disk.syncDirectory(path)
     this.segments.delete(segment)
-    await this.#options.disk.remove(this.pathOf(segment))
   }
 
   async #closeFile(): Promise<void> {

@@ -7,7 +7,7 @@
  * segment (the next segment's header, or else the file's size, says where that ends), or one that is followed by an intact
  * batch. Damage stops the start with an exact message, because going on would silently drop what was acknowledged.
  */
-import type { Clock, Disk, DiskFile, Logger } from 'svc/kernel'
+import type { Clock, Disk, Logger } from 'svc/kernel'
 import { alignUp, blockBytes } from './aligned-memory.ts'
 import { ChangeSet, UndoLog } from './changes.ts'
 import type { Checkpoints } from './checkpoints.ts'
@@ -15,20 +15,17 @@ import { driveErrors } from './errors.ts'
 import type { Journal, JournalPosition } from './journal.ts'
 import {
   type BatchHeader,
-  batchHeaderBytes,
-  decodeBatchHeader,
   decodeSegmentHeader,
   hasIntactBodies,
-  isBatchIntact,
   readEntries,
   type SegmentHeader,
   segmentHeaderBytes,
   segmentSalt,
 } from './journal-format.ts'
+import { findLaterBatch, readBatch, SegmentReader } from './journal-reader.ts'
 import type { DriveState } from './state.ts'
 import { encodeStored } from './stored-record.ts'
 
-const windowBytes = 4 * 1024 * 1024
 const progressEveryMs = 5000
 
 export interface RecoveryOptions {
@@ -86,8 +83,10 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
       }
     }
     if (position.segment !== segment.number) position = beginning(segment)
-    if (position.offset > end)
+    // The zeros that pad a batch may be missing at the very end of the file: they carry nothing.
+    if (position.offset > alignUp(end)) {
       throw damage(`segment ${segment.number} ends at ${end}, before the index (${position.offset})`)
+    }
     position = await replaySegment(replay, segment, position, end, isLast)
     journal.segments.set(segment.number, position.offset)
     if (clock.now() - shown >= progressEveryMs) {
@@ -187,7 +186,7 @@ async function replaySegment(
     const reader = new SegmentReader(file, end)
     let position = from
     while (position.offset < end) {
-      const batch = await readBatch(reader, salt, position, segment.number)
+      const batch = await readBatch(reader, salt, position)
       if (typeof batch === 'string') {
         const where = `segment ${segment.number} at ${position.offset}: ${batch}`
         if (!isLast) throw damage(`${where}; the segment ends at ${end}`)
@@ -202,13 +201,13 @@ async function replaySegment(
         // With a batch behind it this one was acknowledged: its records hold, and reading the body will say what is wrong.
         if (later === undefined) break
       }
-      applyBatch(replay, bytes, header, segment.number)
       position = {
         segment: segment.number,
         offset: position.offset + alignUp(bytes.length),
         batch: header.number + 1,
         crc: header.crc,
       }
+      applyBatch(replay, bytes, header, position)
       journal.resume(position)
       if (replay.state.durable.records.size >= 8192 || replay.checkpoints.isBehind) await replay.checkpoints.flush()
     }
@@ -218,47 +217,9 @@ async function replaySegment(
   }
 }
 
-/** The intact batch at a position, or why there is none. */
-async function readBatch(
-  reader: SegmentReader,
-  salt: Buffer,
-  position: JournalPosition,
-  _segment: number,
-): Promise<{ header: BatchHeader; bytes: Buffer } | string> {
-  const head = await reader.at(position.offset, batchHeaderBytes)
-  if (head === undefined) return 'the file ends'
-  const header = decodeBatchHeader(head, salt)
-  if (header === undefined) return 'no batch begins here'
-  if (header.number !== position.batch) return `batch ${header.number} where ${position.batch} belongs`
-  if (header.previousCrc !== position.crc) return `batch ${header.number} does not follow from the one before`
-  const bytes = await reader.at(position.offset, batchHeaderBytes + header.payloadBytes)
-  if (bytes === undefined) return `batch ${header.number} is longer than the file`
-  if (!isBatchIntact(bytes, header)) return `batch ${header.number} does not match its checksum`
-  return { header, bytes }
-}
-
-/** Offset of an intact batch at or behind `from` whose number is at least `batch`. */
-async function findLaterBatch(
-  file: DiskFile,
-  salt: Buffer,
-  from: number,
-  end: number,
-  batch: number,
-): Promise<number | undefined> {
-  const reader = new SegmentReader(file, end)
-  for (let offset = from; offset < end; offset += blockBytes) {
-    const head = await reader.at(offset, batchHeaderBytes)
-    if (head === undefined) return undefined
-    const header = decodeBatchHeader(head, salt)
-    if (header === undefined || header.number < batch) continue
-    const bytes = await reader.at(offset, batchHeaderBytes + header.payloadBytes)
-    if (bytes !== undefined && isBatchIntact(bytes, header)) return offset
-  }
-  return undefined
-}
-
-function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, segment: number): void {
+function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, reached: JournalPosition): void {
   const { state, undo } = replay
+  const { segment } = reached
   for (const { sequence, entries } of readEntries(bytes, segment, header.transactionCount)) {
     replay.sequence = Math.max(replay.sequence, sequence)
     for (const entry of entries) {
@@ -276,34 +237,8 @@ function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, segment:
   }
   const changes = state.filling
   state.filling = new ChangeSet()
-  state.absorb(changes)
+  state.absorb(changes, reached)
   replay.batches++
-}
-
-/** Reads a segment through a window, so that walking it takes few reads. */
-class SegmentReader {
-  readonly #file: DiskFile
-  readonly #end: number
-  #window = Buffer.alloc(0)
-  #windowStart = 0
-
-  constructor(file: DiskFile, end: number) {
-    this.#file = file
-    this.#end = end
-  }
-
-  /** Undefined when the file is shorter. Valid until the next call. */
-  async at(offset: number, length: number): Promise<Buffer | undefined> {
-    if (offset + length > this.#end) return undefined
-    const start = offset - this.#windowStart
-    if (start >= 0 && start + length <= this.#window.length) return this.#window.subarray(start, start + length)
-    const size = Math.min(Math.max(length, windowBytes), this.#end - offset)
-    const window = Buffer.allocUnsafeSlow(size)
-    const count = await this.#file.read(window, 0, size, offset)
-    this.#window = window.subarray(0, count)
-    this.#windowStart = offset
-    return count >= length ? this.#window.subarray(0, length) : undefined
-  }
 }
 
 function damage(detail: string) {

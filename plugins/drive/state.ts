@@ -57,12 +57,15 @@ export class DriveState {
   inFlight: ChangeSet | undefined
   durable = new ChangeSet()
   frozen: FrozenSet | undefined
+  /** Behind the last batch whose changes are in `durable`. Not the journal's tail: that is ahead until the changes are taken in. */
+  reached: JournalPosition
   /** Use of each segment by durable records. */
   readonly segments = new Map<number, SegmentUse>()
   readonly #removedSegments = new Set<number>()
 
-  constructor(index: IndexStore, derive: Derive) {
+  constructor(index: IndexStore, derive: Derive, reached: JournalPosition) {
     this.index = index
+    this.reached = reached
     this.#derive = derive
     this.#emit = new DerivedEmitter(this)
   }
@@ -124,7 +127,15 @@ export class DriveState {
 
   /** The key of the record that has taken over the body at a location. */
   newestForward(location: string): string | undefined {
-    for (const set of [this.filling, this.inFlight, this.durable, this.frozen?.changes]) {
+    for (const set of [this.filling, this.inFlight]) {
+      const owner = set?.forwards.get(location)
+      if (owner !== undefined) return owner ?? undefined
+    }
+    return this.visibleForward(location)
+  }
+
+  visibleForward(location: string): string | undefined {
+    for (const set of [this.durable, this.frozen?.changes]) {
       const owner = set?.forwards.get(location)
       if (owner !== undefined) return owner ?? undefined
     }
@@ -203,8 +214,9 @@ export class DriveState {
   }
 
   /** Makes a set visible that has become durable. Returns the blobs that nothing references any more. */
-  absorb(changes: ChangeSet, observer?: OverlayObserver): string[] {
+  absorb(changes: ChangeSet, reached: JournalPosition, observer?: OverlayObserver): string[] {
     const unreferenced: string[] = []
+    this.reached = reached
     if (observer !== undefined) {
       for (const key of changes.records.keys()) if (!this.durable.records.has(key)) observer.onOverlaid(key)
     }
@@ -224,7 +236,8 @@ export class DriveState {
   }
 
   /** Sets the durable changes aside for the index. */
-  freeze(position: JournalPosition, sequence: number): FrozenSet {
+  freeze(sequence: number): FrozenSet {
+    const position = this.reached
     const changes = this.durable
     const counters = new Map<string, readonly number[]>()
     for (const [text, deltas] of changes.counters) {

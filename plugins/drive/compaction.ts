@@ -1,0 +1,278 @@
+/**
+ * Gives the space of dead records back. A segment that is mostly dead is read from its beginning to its end; what is still
+ * current is written again at the tail, through the commit queue, so that it competes with nobody under the lock for longer
+ * than a small transaction takes. Then the file is deleted.
+ *
+ * What makes a segment's deletion safe:
+ *
+ * - A put is moved only while its record still comes from that very entry; the check is made under the lock.
+ * - A body whose record has meanwhile another key (`bodyOf`) is found through its forwarding entry.
+ * - A delete is carried on as long as an older segment may hold a put of its key: without it, a rebuild of the index would
+ *   bring the record back.
+ * - The count of live bytes, kept exact by every commit, must have come down to zero.
+ * - The index no longer needs the segment and says so on stable storage, even if the power fails in the next moment.
+ *
+ * A segment that does not verify is left alone: what is damaged in it stays an error for those who read it.
+ */
+import { crc32 } from 'node:zlib'
+import type { Clock, Disk, Logger } from 'svc/kernel'
+import type { BodyRef } from 'svc/plugins/storage/api'
+import { alignUp } from './aligned-memory.ts'
+import type { BodyReader } from './body-reader.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import type { Engine } from './engine.ts'
+import type { Journal } from './journal.ts'
+import {
+  type DeleteEntry,
+  decodeSegmentHeader,
+  type PutEntry,
+  readEntries,
+  segmentHeaderBytes,
+  segmentSalt,
+} from './journal-format.ts'
+import { readBatch, SegmentReader } from './journal-reader.ts'
+import { type DriveState, locationText } from './state.ts'
+import { storedBody, storedEntry } from './stored-record.ts'
+import type { DriveTransaction } from './transaction.ts'
+
+/** Share of a segment that must be dead; on a full drive less will do. */
+const deadShareMin = 0.5
+const deadShareMinWhenFull = 0.1
+/** Share of the journal that deletes may take up while an old segment keeps them alive; then that one is compacted. */
+const tombstoneShareMax = 0.2
+/** What is moved in one transaction: small, so that clients' commits do not wait for it. */
+const moveBytesMax = 256 * 1024
+
+export interface CompactionOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly log: Logger
+  readonly journal: Journal
+  readonly journalKey: Buffer
+  readonly state: DriveState
+  readonly checkpoints: Checkpoints
+  readonly engine: Engine
+  readonly bodies: BodyReader
+  /** Bytes read or written in a second; 0 turns compaction off. */
+  readonly bytesPerSecond: number
+  isFull(): boolean
+  onSegmentRemoved(segment: number): void
+}
+
+/** One change to make under the lock. */
+type Move = (tx: DriveTransaction) => void
+
+export class Compaction {
+  readonly #options: CompactionOptions
+  /** Segments that did not verify. */
+  readonly #damaged = new Set<number>()
+  segmentsRemoved = 0
+  bytesMoved = 0
+  current: number | undefined
+
+  constructor(options: CompactionOptions) {
+    this.#options = options
+  }
+
+  /** Compacts one segment, if any is worth it. */
+  async work(signal: AbortSignal): Promise<'more' | 'idle'> {
+    const { engine, bytesPerSecond } = this.#options
+    if (bytesPerSecond === 0 || engine.fault !== undefined) return 'idle'
+    const segment = this.pick()
+    if (segment === undefined) return 'idle'
+    this.current = segment
+    try {
+      return (await this.#compact(segment, signal)) ? 'more' : 'idle'
+    } finally {
+      this.current = undefined
+    }
+  }
+
+  /** The segment that gives back most for what has to be moved. */
+  pick(): number | undefined {
+    const { journal, state, isFull } = this.#options
+    const { oldest } = journal
+    let best: number | undefined
+    let bestShare = isFull() ? deadShareMinWhenFull : deadShareMin
+    let journalBytes = 0
+    let tombstoneBytes = 0
+    for (const [segment, size] of journal.segments) {
+      journalBytes += size
+      tombstoneBytes += state.segments.get(segment)?.tombstoneBytes ?? 0
+      // The tail is written to, and the one before it may still be cut to its length.
+      if (segment >= journal.tail.segment || this.#damaged.has(segment)) continue
+      const deadShare = 1 - this.#neededBytes(segment, oldest) / size
+      if (deadShare >= bestShare) {
+        best = segment
+        bestShare = deadShare
+      }
+    }
+    if (best === undefined && tombstoneBytes > journalBytes * tombstoneShareMax) {
+      if (oldest < journal.tail.segment && !this.#damaged.has(oldest)) return oldest
+    }
+    return best
+  }
+
+  #neededBytes(segment: number, oldest: number): number {
+    const use = this.#options.state.segments.get(segment)
+    if (use === undefined) return 0
+    return use.liveBytes + (oldest < segment && oldest <= use.guard ? use.tombstoneBytes : 0)
+  }
+
+  /** True when the segment is gone. */
+  async #compact(segment: number, signal: AbortSignal): Promise<boolean> {
+    const { state, journal, checkpoints, log, bodies, onSegmentRemoved } = this.#options
+    if (this.#neededBytes(segment, journal.oldest) > 0 && !(await this.#moveAll(segment, signal))) return false
+    await checkpoints.flush()
+    await state.index.flushed()
+    const use = state.segments.get(segment)
+    if (use !== undefined && use.liveBytes !== 0) {
+      this.#damaged.add(segment)
+      log.error({ segment, liveBytes: use.liveBytes }, 'a compacted segment still has live records; it is kept')
+      return false
+    }
+    await journal.removeSegment(segment)
+    state.forgetSegment(segment)
+    bodies.forget(segment)
+    onSegmentRemoved(segment)
+    this.segmentsRemoved++
+    log.debug({ segment }, 'compacted a journal segment')
+    return true
+  }
+
+  async #moveAll(segment: number, signal: AbortSignal): Promise<boolean> {
+    const { disk, journal, journalKey, clock, bytesPerSecond } = this.#options
+    const file = await disk.open(journal.pathOf(segment), { mode: 'read' })
+    try {
+      const end = journal.segments.get(segment)!
+      const reader = new SegmentReader(file, end)
+      const head = await reader.at(0, segmentHeaderBytes)
+      const header = head === undefined ? undefined : decodeSegmentHeader(head)
+      if (header === undefined) return this.#giveUp(segment, 0, 'its header does not verify')
+      const salt = segmentSalt(journalKey, segment)
+      let position = { offset: segmentHeaderBytes, batch: header.firstBatch, crc: header.previousCrc }
+      while (position.offset < end) {
+        if (signal.aborted) return false
+        const batch = await readBatch(reader, salt, position)
+        if (typeof batch === 'string') return this.#giveUp(segment, position.offset, batch)
+        // The reader's window is used again by the next read, and moves wait for their turn.
+        const bytes = Buffer.from(batch.bytes)
+        const moved = await this.#moveBatch(segment, position.offset, bytes, batch.header.transactionCount)
+        if (moved === undefined) return this.#giveUp(segment, position.offset, 'a body does not match its checksum')
+        this.bytesMoved += moved
+        position = {
+          offset: position.offset + alignUp(bytes.length),
+          batch: batch.header.number + 1,
+          crc: batch.header.crc,
+        }
+        const pauseMs = ((bytes.length + moved) * 1000) / bytesPerSecond
+        if (pauseMs >= 1) await pause(clock, pauseMs)
+      }
+      return true
+    } finally {
+      await file.close()
+    }
+  }
+
+  #giveUp(segment: number, offset: number, reason: string): false {
+    this.#damaged.add(segment)
+    this.#options.log.error({ segment, offset, reason }, 'a journal segment is damaged; it is kept as it is')
+    return false
+  }
+
+  /** Moves what is current. Resolves with the bytes moved, or undefined when a body does not verify. */
+  async #moveBatch(
+    segment: number,
+    offset: number,
+    bytes: Buffer,
+    transactionCount: number,
+  ): Promise<number | undefined> {
+    const { engine } = this.#options
+    let moves: Move[] = []
+    let pendingBytes = 0
+    let total = 0
+    const flush = async () => {
+      const current = moves
+      moves = []
+      pendingBytes = 0
+      if (current.length === 0) return
+      await engine.run(tx => {
+        for (const move of current) move(tx)
+      })
+    }
+    for (const { sequence, entries } of readEntries(bytes, segment, transactionCount)) {
+      for (const entry of entries) {
+        const found =
+          entry.kind === 'put'
+            ? this.#movePut(segment, sequence, entry, entry.body && bodyBytes(bytes, offset, entry.body))
+            : this.#moveDelete(entry)
+        if (found === 'damaged') return undefined
+        if (found === undefined) continue
+        moves.push(found.move)
+        pendingBytes += found.bytes
+        total += found.bytes
+        if (pendingBytes >= moveBytesMax) await flush()
+      }
+    }
+    await flush()
+    return total
+  }
+
+  #movePut(
+    segment: number,
+    sequence: number,
+    entry: PutEntry,
+    body: Buffer | undefined,
+  ): { move: Move; bytes: number } | 'damaged' | undefined {
+    const { state } = this.#options
+    const { key } = entry
+    // As readers see it: what is not durable yet may be taken back. The move itself looks again, under the lock.
+    const stored = state.visible(key.latin1Slice(), key)
+    const isEntry = (current: Buffer) => {
+      const from = storedEntry(current)
+      return from.segment === segment && from.sequence === sequence
+    }
+    const ownBody = entry.bodyMoved ? undefined : entry.body
+    if (stored !== undefined && isEntry(stored)) {
+      const stays = ownBody === undefined || !isSameBody(storedBody(stored), ownBody)
+      if (!stays && crc32(body!) !== ownBody.check) return 'damaged'
+      const move: Move = tx => {
+        tx.rewrite(key, isEntry, stays ? undefined : body)
+      }
+      return { move, bytes: entry.bytes + (stays ? 0 : ownBody.size) }
+    }
+    if (ownBody === undefined) return undefined
+    const owner = state.visibleForward(locationText(segment, ownBody.offset))
+    if (owner === undefined) return undefined
+    if (crc32(body!) !== ownBody.check) return 'damaged'
+    const ownerKey = Buffer.from(owner, 'latin1')
+    const move: Move = tx => {
+      tx.rewrite(ownerKey, current => isSameBody(storedBody(current), ownBody), body)
+    }
+    return { move, bytes: entry.bytes + ownBody.size }
+  }
+
+  #moveDelete(entry: DeleteEntry): { move: Move; bytes: number } | undefined {
+    const { journal, state } = this.#options
+    // What the compacted segment itself holds goes with it; only older ones count. It is the oldest, or it is not.
+    const { oldest } = journal
+    if (oldest > entry.guard || oldest === this.current) return undefined
+    if (state.visible(entry.key.latin1Slice(), entry.key) !== undefined) return undefined
+    return { move: tx => tx.carryTombstone(entry.key, entry.guard), bytes: entry.bytes }
+  }
+}
+
+function bodyBytes(batch: Buffer, offset: number, body: BodyRef): Buffer {
+  const start = body.offset - offset
+  return batch.subarray(start, start + body.size)
+}
+
+function isSameBody(left: BodyRef | undefined, right: BodyRef): boolean {
+  return left !== undefined && left.segment === right.segment && left.offset === right.offset
+}
+
+function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise(resolve => {
+    clock.after(delayMs, resolve)
+  })
+}

@@ -1,0 +1,71 @@
+/** Reads batches out of segment files: for the start, and for compaction. */
+import type { DiskFile } from 'svc/kernel'
+import { blockBytes } from './aligned-memory.ts'
+import type { JournalPosition } from './journal.ts'
+import { type BatchHeader, batchHeaderBytes, decodeBatchHeader, isBatchIntact } from './journal-format.ts'
+
+const windowBytes = 4 * 1024 * 1024
+
+/** The intact batch at a position, or why there is none. */
+export async function readBatch(
+  reader: SegmentReader,
+  salt: Buffer,
+  position: Pick<JournalPosition, 'offset' | 'batch' | 'crc'>,
+): Promise<{ readonly header: BatchHeader; readonly bytes: Buffer } | string> {
+  const head = await reader.at(position.offset, batchHeaderBytes)
+  if (head === undefined) return 'the file ends'
+  const header = decodeBatchHeader(head, salt)
+  if (header === undefined) return 'no batch begins here'
+  if (header.number !== position.batch) return `batch ${header.number} where ${position.batch} belongs`
+  if (header.previousCrc !== position.crc) return `batch ${header.number} does not follow from the one before`
+  const bytes = await reader.at(position.offset, batchHeaderBytes + header.payloadBytes)
+  if (bytes === undefined) return `batch ${header.number} is longer than the file`
+  if (!isBatchIntact(bytes, header)) return `batch ${header.number} does not match its checksum`
+  return { header, bytes }
+}
+
+/** Offset of an intact batch at or behind `from` whose number is at least `batch`. */
+export async function findLaterBatch(
+  file: DiskFile,
+  salt: Buffer,
+  from: number,
+  end: number,
+  batch: number,
+): Promise<number | undefined> {
+  const reader = new SegmentReader(file, end)
+  for (let offset = from; offset < end; offset += blockBytes) {
+    const head = await reader.at(offset, batchHeaderBytes)
+    if (head === undefined) return undefined
+    const header = decodeBatchHeader(head, salt)
+    if (header === undefined || header.number < batch) continue
+    const bytes = await reader.at(offset, batchHeaderBytes + header.payloadBytes)
+    if (bytes !== undefined && isBatchIntact(bytes, header)) return offset
+  }
+  return undefined
+}
+
+/** Reads a segment through a window, so that walking it takes few reads. */
+export class SegmentReader {
+  readonly #file: DiskFile
+  readonly #end: number
+  #window = Buffer.alloc(0)
+  #windowStart = 0
+
+  constructor(file: DiskFile, end: number) {
+    this.#file = file
+    this.#end = end
+  }
+
+  /** Undefined when the file is shorter. Valid until the next call. */
+  async at(offset: number, length: number): Promise<Buffer | undefined> {
+    if (offset + length > this.#end) return undefined
+    const start = offset - this.#windowStart
+    if (start >= 0 && start + length <= this.#window.length) return this.#window.subarray(start, start + length)
+    const size = Math.min(Math.max(length, windowBytes), this.#end - offset)
+    const window = Buffer.allocUnsafeSlow(size)
+    const count = await this.#file.read(window, 0, size, offset)
+    this.#window = window.subarray(0, count)
+    this.#windowStart = offset
+    return count >= length ? this.#window.subarray(0, length) : undefined
+  }
+}

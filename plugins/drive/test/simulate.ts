@@ -1,0 +1,110 @@
+/**
+ * One schedule after another over simulated hardware. Runs as a worker of simulation.test.ts, where no test runner watches each
+ * promise, or by hand: `node --conditions=svc-src plugins/drive/test/simulate.ts SEED ROUNDS`.
+ */
+import assert from 'node:assert/strict'
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { createSeededRandom } from 'svc/testing'
+import { SimulatedDrive } from './simulated-drive.ts'
+
+export interface Totals {
+  acknowledged: number
+  rejected: number
+  compacted: number
+  recovered: number
+  rebuilt: number
+  operations: number
+}
+
+export interface Outcome {
+  readonly totals: Totals
+  readonly failedSeed: number | undefined
+  readonly error: string | undefined
+}
+
+async function runSchedule(seed: number, totals: Totals): Promise<void> {
+  const random = createSeededRandom(seed)
+  const drive = new SimulatedDrive(random, random.float() < 0.2 ? 600_000 + random.integer(2_000_000) : undefined)
+  const lives = 2 + random.integer(3)
+  await drive.start()
+  for (let life = 0; life < lives; life++) {
+    if (random.float() < 0.1) drive.disk.errorRate = 0.01
+    if (random.float() < 0.2) drive.index.failureRate = 0.3
+    const clients = new Set<Promise<void>>()
+    let compaction: Promise<void> | undefined
+    for (let step = random.integer(80); step > 0; step--) {
+      const luck = random.float()
+      if (luck < 0.6 && clients.size < 24) {
+        const client = drive.change().finally(() => clients.delete(client))
+        clients.add(client)
+      } else if (luck < 0.65 && compaction === undefined) {
+        compaction = drive.compact().finally(() => {
+          compaction = undefined
+        })
+      } else if (luck < 0.7) drive.look()
+      await drive.tick()
+    }
+    drive.disk.errorRate = 0
+    drive.index.failureRate = 0
+    const ending = random.float()
+    if (ending < 0.45) drive.crash('power')
+    else if (ending < 0.75) drive.crash('process')
+    else {
+      while (clients.size > 0 || compaction !== undefined) await drive.tick()
+      await drive.stop()
+      if (random.float() < 0.5) drive.crash('power')
+    }
+    if (random.float() < 0.15) {
+      drive.index.remove()
+      totals.rebuilt++
+    }
+    await drive.start()
+    await drive.verify()
+  }
+  await checkReplay(drive)
+  totals.acknowledged += drive.counts.acknowledged
+  totals.rejected += drive.counts.rejected
+  totals.compacted += drive.counts.compacted
+  totals.recovered += drive.counts.recovered
+  totals.operations += drive.disk.operations
+}
+
+/** Invariant 3: an index that is built from nothing equals the one that was kept. */
+async function checkReplay(drive: SimulatedDrive): Promise<void> {
+  await drive.flush()
+  const kept = drive.dump()
+  drive.crash('process')
+  drive.index.remove()
+  await drive.start()
+  await drive.flush()
+  assert.deepEqual(drive.dump(), kept, 'invariant 3: the index is the replay of the journal')
+  await drive.verify()
+}
+
+async function simulate(firstSeed: number, rounds: number): Promise<Outcome> {
+  const totals: Totals = { acknowledged: 0, rejected: 0, compacted: 0, recovered: 0, rebuilt: 0, operations: 0 }
+  for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
+    let stray: unknown
+    // A client's failed assertion is a rejection that nobody awaits.
+    const onStray = (error: unknown) => {
+      stray ??= error
+    }
+    process.once('unhandledRejection', onStray)
+    try {
+      await runSchedule(seed, totals)
+      if (stray !== undefined) throw stray
+    } catch (error) {
+      return { totals, failedSeed: seed, error: String((error as Error).stack) }
+    } finally {
+      process.off('unhandledRejection', onStray)
+    }
+  }
+  return { totals, failedSeed: undefined, error: undefined }
+}
+
+const [firstSeed, rounds] = isMainThread ? process.argv.slice(2).map(Number) : (workerData as [number, number])
+const outcome = await simulate(firstSeed!, rounds!)
+if (isMainThread) {
+  console.log(outcome)
+  if (outcome.error !== undefined) process.exitCode = 1
+} else parentPort!.postMessage(outcome)

@@ -1,0 +1,433 @@
+/**
+ * One drive over simulated hardware, with clients, and a model of what must be true. The model is the list of transactions in
+ * the order in which they ran; every transaction also writes its sequence into one record, so that a drive that comes back tells
+ * itself how far it has come.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { pino } from 'pino'
+import type { Clock } from 'svc/kernel'
+import type { BlobRef, Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'
+import type { SeededRandom } from 'svc/testing'
+import { SimulatedDisk } from '../../../kernel/testing/simulated-disk.ts'
+import { Drive } from '../drive.ts'
+import { countKey, deriveCount, derivedKey, recordKey, tableByte } from './fixtures/table.ts'
+import { SimulatedIndex } from './simulated-index.ts'
+
+const path = '/drive'
+const lastKey = Buffer.from('last')
+const keyCount = 12
+
+export const simulatedConfig = {
+  segmentBytes: 64 * 1024,
+  cacheBytes: 20_000,
+  blobBufferBytes: 1024 * 1024,
+  readBufferBytes: 1024 * 1024,
+  reserveBytes: 0,
+  checkpointIntervalMs: 20,
+  compactionBytesPerSecond: 2 ** 40,
+  directIo: true,
+}
+
+interface Value {
+  readonly id: number
+  readonly bodySize: number
+  readonly blob?: BlobRef
+}
+
+type Change =
+  | { readonly kind: 'put'; readonly name: string; readonly value: Value; readonly ifAbsent?: boolean }
+  | { readonly kind: 'delete'; readonly name: string }
+  | { readonly kind: 'move'; readonly name: string; readonly to: string }
+  | { readonly kind: 'touch'; readonly name: string; readonly value: Value }
+
+interface Logged {
+  readonly id: number
+  readonly sequence: number
+  readonly change: Change
+  readonly result: unknown
+}
+
+/** The bytes that belong to a value: they differ everywhere, so that a misplaced one shows. */
+export function contentOf(id: number, size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size)
+  const first = Math.min(size, 251)
+  for (let i = 0; i < first; i++) bytes[i] = (id * 31 + i * 7) & 255
+  // A period that is prime, so that no block begins like another.
+  for (let at = first; at < size; at += first) bytes.copy(bytes, at, 0, Math.min(first, size - at))
+  if (size >= 4) bytes.writeUInt32LE(id, size - 4)
+  return bytes
+}
+
+/** What a change does to a plain map: the specification of the procedure below. */
+function applyToModel(model: Map<string, Value>, change: Change): unknown {
+  const present = model.get(change.name)
+  switch (change.kind) {
+    case 'put':
+      if (change.ifAbsent && present !== undefined) return 'present'
+      model.set(change.name, change.value)
+      return 'put'
+    case 'delete':
+      return model.delete(change.name)
+    case 'move':
+      if (present === undefined || change.to === change.name) return false
+      model.set(change.to, present)
+      model.delete(change.name)
+      return true
+    case 'touch':
+      // Keeps its body or blob, whatever the new value says.
+      if (present === undefined) return false
+      model.set(change.name, { ...present, id: present.id })
+      return true
+  }
+}
+
+export class SimulatedDrive {
+  readonly random: SeededRandom
+  readonly disk: SimulatedDisk
+  readonly index: SimulatedIndex
+  #transactions: Logged[] = []
+  /** Sequence of the newest run of each transaction; earlier runs were taken back. */
+  #runs = new Map<number, number>()
+  #acknowledged = 0
+  /** Transactions that were refused for want of space: they must not be found again. */
+  #refused = new Set<number>()
+  #nextId = 1
+  #nowMs = 1_700_000_000_000
+  #timers: { atMs: number; callback: () => void }[] = []
+  #blobs = new Map<string, Value>()
+  drive: Drive | undefined
+  #expected = new Map<string, Value>()
+  #seen = 0
+  #life = 0
+  counts = { acknowledged: 0, rejected: 0, replays: 0, compacted: 0, recovered: 0 }
+
+  constructor(random: SeededRandom, capacityBytes?: number) {
+    this.random = random
+    this.disk = new SimulatedDisk({ random, capacityBytes })
+    this.index = new SimulatedIndex(random)
+  }
+
+  readonly #clock: Clock = {
+    now: () => this.#nowMs,
+    monotonicNs: () => BigInt(this.#nowMs) * 1_000_000n,
+    after: (delayMs, callback) => {
+      const timer = { atMs: this.#nowMs + delayMs, callback }
+      this.#timers.push(timer)
+      return () => {
+        this.#timers = this.#timers.filter(other => other !== timer)
+      }
+    },
+  }
+
+  /** Lets time pass and the event loop turn. */
+  async tick(): Promise<void> {
+    this.#nowMs += this.random.integer(8)
+    const due = this.#timers.filter(timer => timer.atMs <= this.#nowMs)
+    this.#timers = this.#timers.filter(timer => timer.atMs > this.#nowMs)
+    for (const timer of due) timer.callback()
+    await turn()
+  }
+
+  async start(): Promise<void> {
+    const opening = Drive.open({
+      path,
+      config: simulatedConfig,
+      batchBytes: 16 * 1024,
+      procedures: { change: this.#createProcedure() },
+      derive: (key, before, after, emit) => {
+        if (key[0] === tableByte) deriveCount(key, before, after, emit)
+      },
+      ports: { clock: this.#clock, random: this.random, disk: this.disk.connect() },
+      log: this.#drivesLog,
+      openIndex: async () => this.index.open(),
+      removeIndex: async () => this.index.remove(),
+      lock: () => () => undefined,
+    })
+    let settled = false
+    opening.then(
+      () => {
+        settled = true
+      },
+      () => {
+        settled = true
+      },
+    )
+    while (!settled) await this.tick()
+    this.drive = await opening
+  }
+
+  #createProcedure(): Procedure {
+    const life = this.#life
+    return (tx, args, body) => {
+      // What a process does after its end is not part of the story.
+      if (life !== this.#life) throw new Error('the process has ended')
+      return this.#run(tx, args, body)
+    }
+  }
+
+  #run(tx: Transaction, args: { id: number; change: Change }, body: Uint8Array | undefined): unknown {
+    const { id, change } = args
+    const key = recordKey(change.name)
+    const present = tx.get(key)
+    const encode = (value: Value) => Buffer.from(JSON.stringify(value))
+    const result = ((): unknown => {
+      switch (change.kind) {
+        case 'put':
+          if (change.ifAbsent && present !== undefined) return 'present'
+          tx.put(key, encode(change.value), { body, blobs: change.value.blob ? [change.value.blob.id] : [] })
+          return 'put'
+        case 'delete':
+          tx.delete(key)
+          return present !== undefined
+        case 'move': {
+          if (present === undefined || change.to === change.name) return false
+          const value = JSON.parse(Buffer.from(present.value).toString()) as Value
+          const blobs = value.blob ? [value.blob.id] : []
+          tx.put(recordKey(change.to), present.value, { bodyOf: key, blobs })
+          tx.delete(key)
+          return true
+        }
+        case 'touch': {
+          if (present === undefined) return false
+          const value = JSON.parse(Buffer.from(present.value).toString()) as Value
+          tx.put(key, present.value, { bodyOf: key, blobs: value.blob ? [value.blob.id] : [] })
+          return true
+        }
+      }
+    })()
+    tx.put(lastKey, Buffer.from(String(tx.sequence)))
+    // The engine is about to refuse it; a crash may come before the client hears of that.
+    if (this.drive!.space.isFull()) this.#refused.add(id)
+    this.#transactions.push({ id, sequence: tx.sequence, change, result })
+    this.#runs.set(id, tx.sequence)
+    return { sequence: tx.sequence, result }
+  }
+
+  #randomChange(): { change: Change; body: Buffer | undefined } {
+    const { random } = this
+    const name = String.fromCharCode(97 + random.integer(keyCount))
+    const luck = random.float()
+    const id = this.#nextId
+    if (luck < 0.15) return { change: { kind: 'delete', name }, body: undefined }
+    if (luck < 0.3) {
+      const to = String.fromCharCode(97 + random.integer(keyCount))
+      return { change: { kind: 'move', name, to }, body: undefined }
+    }
+    if (luck < 0.4) return { change: { kind: 'touch', name, value: { id, bodySize: 0 } }, body: undefined }
+    const bodySize = random.pick([0, 1, 100, 512, 3000, 9000])
+    const value = { id, bodySize }
+    return {
+      change: { kind: 'put', name, value, ifAbsent: random.float() < 0.2 },
+      body: contentOf(id, bodySize),
+    }
+  }
+
+  /** The log tells when a batch was taken back for want of space: what had run but is not visible then, never happened. */
+  readonly #drivesLog = Object.assign(pino({ level: 'silent' }), {
+    warn: (_facts: unknown, message: string) => {
+      if (!message.startsWith('the drive is full') || this.drive === undefined) return
+      const last = this.drive.get(lastKey)
+      const visible = last === undefined ? 0 : Number(Buffer.from(last.value))
+      this.#transactions = this.#transactions.filter(({ sequence }) => sequence <= visible)
+    },
+  })
+
+  /** One client that makes a change; resolves when it is acknowledged or refused, or never. */
+  async change(): Promise<void> {
+    const drive = this.drive!
+    const life = this.#life
+    let { change, body } = this.#randomChange()
+    const id = this.#nextId++
+    if (change.kind === 'put' && this.random.float() < 0.2) {
+      const value = await this.#writeBlob(drive, id)
+      if (value === undefined) return
+      change = { ...change, value }
+      body = undefined
+    }
+    try {
+      const { sequence } = (await drive.execute('change', { id, change }, body)) as { sequence: number }
+      assert.equal(sequence, this.#runs.get(id), 'the acknowledged run is the newest')
+      this.#acknowledged = Math.max(this.#acknowledged, sequence)
+      this.counts.acknowledged++
+    } catch (error) {
+      if (life !== this.#life) return
+      const { code } = error as { code: string }
+      assert.match(code, /^(full|faulty|unavailable)$/, String((error as Error).stack))
+      // What a failed drive rejected may have reached the disk all the same: it is in doubt, like what a crash cut off.
+      if (code === 'full') this.#refused.add(id)
+      this.counts.rejected++
+    }
+  }
+
+  async #writeBlob(drive: Drive, id: number): Promise<Value | undefined> {
+    const size = this.random.pick([0, 1, 5000, 300_000])
+    const writer = drive.createBlob()
+    try {
+      const content = contentOf(id, size)
+      const step = this.random.pick([1000, 65_536, 300_000])
+      for (let at = 0; at < size; at += step) await writer.write(content.subarray(at, at + step))
+      const blob = await writer.finish()
+      const value = { id, bodySize: size, blob }
+      this.#blobs.set(blob.id, value)
+      return value
+    } catch (error) {
+      if (drive !== this.drive) return undefined
+      assert.match((error as { code: string }).code, /^(full|faulty)$/, String((error as Error).stack))
+      await writer.abort()
+      return undefined
+    }
+  }
+
+  /** Reads what readers see: only what can no longer be lost. */
+  look(): void {
+    const last = this.drive!.get(lastKey)
+    if (last !== undefined) this.#seen = Math.max(this.#seen, Number(Buffer.from(last.value)))
+    assert.ok(this.#seen >= this.#acknowledged, 'invariant 1: a reader sees every acknowledged write')
+  }
+
+  crash(kind: 'power' | 'process'): void {
+    this.#life++
+    this.#timers = []
+    this.drive = undefined
+    if (kind === 'power') {
+      this.disk.losePower()
+      this.index.losePower()
+    } else {
+      this.disk.crash()
+      this.index.crash()
+    }
+  }
+
+  async stop(): Promise<void> {
+    const closing = this.drive!.close()
+    let isClosed = false
+    closing.then(() => {
+      isClosed = true
+    })
+    while (!isClosed) await this.tick()
+    this.drive = undefined
+    this.#timers = []
+  }
+
+  /** Checks a drive that has come back against everything that was promised. */
+  async verify(): Promise<void> {
+    const drive = this.drive!
+    const last = drive.get(lastKey)
+    const recovered = last === undefined ? 0 : Number(Buffer.from(last.value))
+    assert.ok(
+      recovered >= this.#acknowledged,
+      `invariant 1: ${recovered} has lost the acknowledged ${this.#acknowledged}`,
+    )
+    assert.ok(recovered >= this.#seen, `invariant 1: a reader had seen ${this.#seen}, the drive has ${recovered}`)
+    const model = new Map(this.#expected)
+    for (const entry of this.#transactions) {
+      if (entry.sequence > recovered || this.#runs.get(entry.id) !== entry.sequence) continue
+      if (this.#refused.has(entry.id)) continue
+      assert.deepEqual(applyToModel(model, entry.change), entry.result, 'invariant 5: results follow from the order')
+    }
+    await this.#compare(model)
+    this.#expected = model
+    this.#transactions = []
+    this.#runs.clear()
+    this.#refused.clear()
+    this.counts.recovered++
+  }
+
+  async #compare(model: ReadonlyMap<string, Value>): Promise<void> {
+    const drive = this.drive!
+    const found = drive.scan(recordKey(''), Buffer.from([tableByte + 1]), cursor => {
+      const names: string[] = []
+      while (cursor.next()) names.push(cursor.key.latin1Slice(1))
+      return names
+    })
+    assert.deepEqual(found, [...model.keys()].sort(), 'invariant 2: exactly the committed records are there')
+    let bytes = 0
+    for (const [name, value] of model) {
+      const record = drive.get(recordKey(name))!
+      assert.deepEqual(JSON.parse(Buffer.from(record.value).toString()), value, 'invariant 2: with their values')
+      bytes += record.value.length
+      await this.#compareContent(drive, record, value)
+    }
+    assert.deepEqual(
+      drive.counter(countKey),
+      model.size === 0 ? [] : [model.size, bytes],
+      'invariant 6: sums are exact',
+    )
+    const derived = drive.scanDerived(derivedKey(''), derivedKey('\xff'), cursor => {
+      const names: string[] = []
+      while (cursor.next()) names.push(cursor.key.latin1Slice(1))
+      return names
+    })
+    assert.deepEqual(derived, [...model.keys()].sort(), 'invariant 6: derived entries follow the records')
+    let liveBytes = 0
+    for (const [segment, use] of drive.state.segments) {
+      assert.ok(use.liveBytes >= 0, `segment ${segment} has ${use.liveBytes} live bytes`)
+      liveBytes += use.liveBytes
+    }
+    let bodyBytes = 0
+    for (const value of model.values()) if (value.blob === undefined) bodyBytes += value.bodySize
+    assert.ok(liveBytes >= bodyBytes, 'the live bytes of segments cover all bodies')
+  }
+
+  async #compareContent(drive: Drive, record: StoredRecord, value: Value): Promise<void> {
+    const expected = contentOf(value.id, value.bodySize)
+    if (value.blob === undefined) {
+      const bytes = await this.#ticking(Promise.resolve(drive.readBody(record.body!)))
+      assert.ok(bytes.equals(expected), 'invariant 4: a body is what was written')
+      return
+    }
+    const reader = drive.readBlob(value.blob, 0, value.blob.size)
+    const chunks: Buffer[] = []
+    for (;;) {
+      const chunk = await this.#ticking(reader.next())
+      if (chunk === undefined) break
+      chunks.push(Buffer.from(chunk.bytes))
+      chunk.release()
+    }
+    reader.close()
+    assert.ok(Buffer.concat(chunks).equals(expected), 'invariant 4: a blob is what was written')
+  }
+
+  async #ticking<T>(promise: Promise<T>): Promise<T> {
+    let settled = false
+    const done = () => {
+      settled = true
+    }
+    promise.then(done, done)
+    while (!settled) await this.tick()
+    return promise
+  }
+
+  async flush(): Promise<void> {
+    await this.#ticking(this.drive!.checkpoints.flush())
+  }
+
+  async compact(): Promise<void> {
+    const life = this.#life
+    const before = this.drive!.compaction.segmentsRemoved
+    try {
+      await this.drive!.compaction.work(AbortSignal.timeout(60_000))
+    } catch (error) {
+      if (life !== this.#life) return
+      const { code } = error as { code?: string }
+      assert.match(code ?? '', /^(full|faulty|unavailable|EIO|EBADF|ENOSPC)$/, String((error as Error).stack))
+    }
+    this.counts.compacted += (this.drive?.compaction.segmentsRemoved ?? before) - before
+  }
+
+  /** Everything in the index but the position and segments that are gone, to be compared with a rebuild. */
+  dump(): Record<string, string[]> {
+    const { segments } = this.drive!.journal
+    const isComparable = (line: string) => {
+      if (line.startsWith('position')) return false
+      return line[0] !== 's' || segments.has(Number(line.slice(1, 11)))
+    }
+    return {
+      records: this.index.dump('records'),
+      derived: this.index.dump('derived'),
+      counters: this.index.dump('counters'),
+      internal: this.index.dump('internal').filter(isComparable),
+    }
+  }
+}
