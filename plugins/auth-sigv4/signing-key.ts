@@ -44,12 +44,12 @@ function outerMessage(key: SigningKey, text: string): Buffer {
   key.inner.copy(message)
   const bytes = message.utf8Write(text, blockBytes)
   key.outer.copy(outerScratch, 0, 0, blockBytes)
-  outerScratch.latin1Write(hash('sha256', message.subarray(0, blockBytes + bytes), 'latin1'), blockBytes, digestBytes)
+  outerScratch.latin1Write(hash('sha256', message.subarray(0, blockBytes + bytes), 'binary'), blockBytes, digestBytes)
   return outerScratch
 }
 
 export function sign(key: SigningKey, text: string): Buffer {
-  return Buffer.from(hash('sha256', outerMessage(key, text), 'latin1'), 'latin1')
+  return hash('sha256', outerMessage(key, text), 'buffer')
 }
 
 export function signHex(key: SigningKey, text: string): string {
