@@ -4,6 +4,7 @@
  * client's speed for more memory than that.
  */
 import type { OutgoingHttpHeader } from 'node:http'
+import { constants, type Http2ServerRequest } from 'node:http2'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk, MaybePromise } from 'svc/plugins/storage/api'
 import type { S3Operation, S3Result } from './api.ts'
@@ -81,6 +82,7 @@ function send(context: S3RequestContext, status: number, head: OutgoingHttpHeade
     return
   }
   if (rest === 'drain') context.exchange.request.resume()
+  if (rest === 'reset') resetStream(context)
   if (body === undefined) response.end()
   else if (body.length <= oneWriteBytesMax) response.end(body.toString('latin1'), 'latin1')
   else response.end(body)
@@ -89,32 +91,48 @@ function send(context: S3RequestContext, status: number, head: OutgoingHttpHeade
 /**
  * What to do with bytes of the request that nobody has read. `drain`: few, read them away. `linger`: many; the answer goes
  * out at once, and the connection ends a little later, because closing it on a client that still sends would make the
- * answer unreadable. `close`: the client waits for our word before it sends, and will not send now.
+ * answer unreadable. `close`: the client waits for our word before it sends, and will not send now. `reset`: the same as `linger`
+ * on HTTP/2, where a stream can end alone.
  */
-function restOfRequest(context: S3RequestContext): 'none' | 'drain' | 'linger' | 'close' {
+function restOfRequest(context: S3RequestContext): 'none' | 'drain' | 'linger' | 'close' | 'reset' {
   const { request } = context.exchange
-  if (!context.hasUnreadBody || request.httpVersionMajor > 1) return 'none'
+  if (!context.hasUnreadBody) return 'none'
+  if (request.httpVersionMajor > 1) return 'reset'
   if (request.headers.expect !== undefined) return 'close'
   const length = request.headers['content-length']
   return length !== undefined && Number(length) <= drainBytesMax ? 'drain' : 'linger'
 }
 
 function linger(context: S3RequestContext): void {
+  readAway(context, () => context.exchange.response.end())
+}
+
+/** NO_ERROR: the answer is whole, and the rest of the request is not wanted (RFC 9113 section 8.1). */
+function resetStream(context: S3RequestContext): void {
+  const { stream } = context.exchange.request as unknown as Http2ServerRequest
+  readAway(context, () => stream.close(constants.NGHTTP2_NO_ERROR))
+}
+
+/** Drops what still comes of the request, for a while; then, or at its end, `finish` is called once. */
+function readAway(context: S3RequestContext, finish: () => void): void {
   const { request, response } = context.exchange
   let leftBytes = lingerBytesMax
-  const finish = () => {
+  let isDone = false
+  const done = () => {
+    if (isDone) return
+    isDone = true
     cancel()
     request.off('data', onData)
-    response.end()
+    finish()
   }
   const onData = (bytes: Buffer) => {
     leftBytes -= bytes.length
-    if (leftBytes < 0) finish()
+    if (leftBytes < 0) done()
   }
-  const cancel = context.environment.clock.after(lingerMs, finish)
+  const cancel = context.environment.clock.after(lingerMs, done)
   request.on('data', onData)
-  request.once('end', finish)
-  request.once('error', finish)
+  request.once('end', done)
+  request.once('error', done)
   response.once('close', cancel)
   request.resume()
 }

@@ -15,6 +15,10 @@ export const s3Errors = defineErrors({
   },
   InvalidDigest: { status: 400, title: 'The Content-MD5 you specified was invalid.' },
   InvalidLocationConstraint: { status: 400, title: 'The specified location constraint is not valid.' },
+  InvalidRedirectLocation: {
+    status: 400,
+    title: 'The website redirect location must have a prefix of "http://" or "https://" or "/".',
+  },
   InvalidStorageClass: { status: 400, title: 'The storage class you specified is not valid.' },
   InvalidURI: { status: 400, title: 'The specified URI could not be parsed.' },
   MalformedXML: {

@@ -15,7 +15,7 @@ import { answerError, keepFromAnonymous } from './failure.ts'
 import { type S3Environment, S3RequestContext } from './request.ts'
 import { createSlowAnswer } from './slow-answer.ts'
 import { parseTarget } from './target.ts'
-import { looksLikeSubresource, pluginOfHeader, unloadedPlain, unloadedSubresource } from './unloaded.ts'
+import { looksLikeSubresource, unloadedFeature, unloadedPlain, unloadedSubresource } from './unloaded.ts'
 import { readXmlBody } from './xml-body.ts'
 
 export function createS3Handler(environment: S3Environment): RawHandler {
@@ -239,13 +239,12 @@ function refuseUnbuiltHeaders(context: S3RequestContext, operation: S3Operation)
     }
     return
   }
-  for (const name in headers) {
-    if (!name.startsWith('x-')) continue
-    const plugin = pluginOfHeader(name, String(headers[name]))
-    if (plugin === undefined || features?.includes(name)) continue
+  const unloaded = unloadedFeature(headers, features)
+  if (unloaded !== undefined) {
+    const { header, plugin } = unloaded
     throw s3Errors.NotImplemented(
-      `The header ${name} asks for a feature of the plugin "${plugin}", which is not loaded.`,
-      { extra: { Header: name, Plugin: plugin } },
+      `The header ${header} asks for a feature of the plugin "${plugin}", which is not loaded.`,
+      { extra: { Header: header, Plugin: plugin } },
     )
   }
   if (level !== 'service') refuseAcl(headers, level)

@@ -8,7 +8,7 @@ const userMetadataBytesMax = 2048
 const prefix = 'x-amz-meta-'
 const storageClasses = new Set(['STANDARD', 'REDUCED_REDUNDANCY'])
 
-/** What a write stores of its headers. Throws MetadataTooLarge and InvalidStorageClass. */
+/** What a write stores of its headers. Throws MetadataTooLarge, InvalidStorageClass, InvalidRedirectLocation. */
 export function readAttributes(headers: IncomingHttpHeaders): ObjectAttributes {
   return { system: readSystem(headers), user: readUser(headers), storageClass: readStorageClass(headers) }
 }
@@ -35,7 +35,10 @@ function readSystem(headers: IncomingHttpHeaders): SystemMetadata {
   if (headers['cache-control'] !== undefined) system.cacheControl = headers['cache-control']
   if (headers.expires !== undefined) system.expires = headers.expires
   const redirect = headers['x-amz-website-redirect-location']
-  if (redirect !== undefined) system.websiteRedirectLocation = String(redirect)
+  if (redirect !== undefined) {
+    if (!/^(\/|https?:\/\/)/.test(String(redirect))) throw s3Errors.InvalidRedirectLocation()
+    system.websiteRedirectLocation = String(redirect)
+  }
   return system
 }
 

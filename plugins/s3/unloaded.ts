@@ -3,6 +3,7 @@
  * that provides it; it must never be taken for a plain PutObject or GetObject that happens to have a parameter.
  * Source: the operations of the AWS S3 service model, August 2026, and of clients that are known to probe others.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Level } from './api.ts'
 
 export interface UnloadedOperation {
@@ -199,7 +200,7 @@ interface Feature {
 }
 
 /** Request headers that ask for a feature, by lower-case name. */
-const features: ReadonlyMap<string, Feature> = new Map([
+const features: readonly (readonly [name: string, feature: Feature])[] = [
   ['x-amz-bucket-object-lock-enabled', { plugin: 'object-lock', harmless: ['false', 'False'] }],
   ['x-amz-copy-source-server-side-encryption-customer-algorithm', { plugin: 'sse', harmless: [] }],
   ['x-amz-copy-source-server-side-encryption-customer-key', { plugin: 'sse', harmless: [] }],
@@ -219,10 +220,18 @@ const features: ReadonlyMap<string, Feature> = new Map([
   ['x-amz-write-offset-bytes', { plugin: 'append', harmless: [] }],
   ['x-minio-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
   ['x-svc-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
-])
+]
 
-/** The plugin that a header asks for, when its value does ask for it. */
-export function pluginOfHeader(name: string, value: string): string | undefined {
-  const feature = features.get(name)
-  return feature === undefined || feature.harmless.includes(value) ? undefined : feature.plugin
+/** The first header that asks for a feature of a plugin which is not loaded, except those that the operation serves. */
+export function unloadedFeature(
+  headers: IncomingHttpHeaders,
+  served: readonly string[] | undefined,
+): { readonly header: string; readonly plugin: string } | undefined {
+  // Looking for these few is cheaper than walking through all that came.
+  for (const [header, { plugin, harmless }] of features) {
+    const value = headers[header]
+    if (value === undefined || harmless.includes(String(value)) || served?.includes(header)) continue
+    return { header, plugin }
+  }
+  return undefined
 }

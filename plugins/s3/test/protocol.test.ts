@@ -416,6 +416,10 @@ t.test('attributes keep what belongs to the object and drop the framing of the r
   )
   t.same(readAttributes({ 'content-encoding': 'aws-chunked' }).system, {})
   t.equal(
+    codeOf(() => readAttributes({ 'x-amz-website-redirect-location': 'x' })),
+    'InvalidRedirectLocation',
+  )
+  t.equal(
     codeOf(() => readAttributes({ 'x-amz-storage-class': 'GLACIER' })),
     'InvalidStorageClass',
   )

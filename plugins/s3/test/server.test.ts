@@ -1,4 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
@@ -523,16 +528,59 @@ t.test('virtual hosts, keys kept as they are, and a server that drains', async t
   t.equal((await ask('GET', 's3.test', '/my.bucket/a//%C3%BC')).status, 404)
   t.match((await ask('GET', 's3.test', '/')).text, /<Name>my\.bucket<\/Name>/)
 
-  const waiting = await other.open()
-  const { headers } = other.sign({ method: 'GET', path: '/' })
-  waiting.write(headOf('GET', '/', headers))
-  await new Promise(resolve => waiting.once('data', resolve))
-  const draining = other.kernel.drain()
-  waiting.write(headOf('GET', '/', headers))
-  const after = await readAll(waiting).then(
-    bytes => bytes.toString('latin1'),
-    () => '',
-  )
-  t.ok(after === '' || after.startsWith('HTTP/1.1 503 '), 'refused or closed, never served')
-  await draining
+  await other.kernel.drain()
+  const refused = await ask('GET', 's3.test', '/')
+  t.equal(`${refused.status} ${refused.xml('Code')}`, '503 ServiceUnavailable')
+  t.equal(refused.headers['retry-after'], '1')
+  t.equal(refused.headers.connection, 'close')
+})
+
+t.test('HTTP/2 carries the same answers, and a refused upload ends its stream alone', async t => {
+  const certsDir = mkdtempSync(join(tmpdir(), 'svc-s3-certs-'))
+  t.teardown(() => rmSync(certsDir, { recursive: true }))
+  const files = ['-keyout', join(certsDir, 'private.key'), '-out', join(certsDir, 'public.crt')]
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+  execFileSync('openssl', ['req', '-x509', ...key, '-days', '2', ...names, ...files], { stdio: 'ignore' })
+  const secure = await startServer({ config: { tls: { certsDir } } })
+  t.teardown(() => secure.stop())
+  const session = connectHttp2(`https://${secure.host}`, { rejectUnauthorized: false })
+  t.teardown(() => session.destroy())
+
+  const ask = (method: string, path: string, body?: Buffer) =>
+    new Promise<{ head: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
+      const payload = body === undefined ? undefined : 'UNSIGNED-PAYLOAD'
+      const { host, ...headers } = secure.sign({ method, path, payload }).headers
+      const stream = session.request(
+        { ...headers, ':method': method, ':path': path, ':authority': host, 'content-length': body?.length },
+        { endStream: body === undefined },
+      )
+      const chunks: Buffer[] = []
+      let head: IncomingHttpHeaders = {}
+      stream.on('response', received => {
+        head = received
+      })
+      stream.on('data', chunk => chunks.push(chunk))
+      stream.on('end', () => resolve({ head, body: Buffer.concat(chunks) }))
+      stream.on('error', reject)
+      if (body !== undefined) stream.end(body)
+    })
+
+  const large = Buffer.alloc(9_000_000, 'large')
+  t.match(await ask('PUT', `/${Bucket}`, Buffer.alloc(0)), { head: { ':status': 200, server: 'svc' } })
+  t.match(await ask('PUT', `/${Bucket}/large`, large), { head: { ':status': 200 } })
+  t.match(await ask('PUT', `/${Bucket}/small`, Buffer.from('grün')), { head: { ':status': 200 } })
+  t.ok((await ask('GET', `/${Bucket}/large`)).body.equals(large))
+  t.equal((await ask('GET', `/${Bucket}/small`)).body.toString(), 'grün')
+  t.match(await ask('HEAD', `/${Bucket}/large`), { head: { ':status': 200, 'content-length': '9000000' } })
+  const missing = await ask('GET', `/${Bucket}/missing`)
+  t.match(missing, {
+    head: { ':status': 404, 'x-amz-request-id': /^[0-9A-F]{16}$/, 'content-type': 'application/xml' },
+  })
+  t.match(missing.body.toString(), /<Code>NoSuchKey<\/Code>/)
+  for (let i = 0; i < 20; i++) {
+    const refused = await ask('PUT', '/no-such-bucket/large', large.subarray(0, 1_000_000))
+    t.equal(refused.head[':status'], 404)
+  }
+  t.equal((await ask('GET', `/${Bucket}/small`)).body.toString(), 'grün', 'the connection goes on')
 })
