@@ -2,8 +2,9 @@
  * Logging: pino's logger, with the plugin's name in the field `plugin`. Lines go to stderr through the main thread alone, so
  * that lines of several threads never mix, and are written asynchronously so that a slow reader does not stop the server.
  */
+import { createRequire } from 'node:module'
 import { type DestinationStream, destination, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino'
-import { prettyFactory } from 'pino-pretty'
+import type { prettyFactory as PrettyFactory } from 'pino-pretty'
 
 export type Logger = PinoLogger
 
@@ -34,10 +35,11 @@ export function createLogger(level: LogLevel | 'silent', sink: DestinationStream
 
 /** The process's stderr. In `text` format for people, in `json` format one object per line. */
 export function createStderrSink(format: LogFormat): LogSink {
-  const stderr = destination({ fd: 2, sync: false, maxLength: WAITING_BYTES_MAX })
+  // With a least length of zero `flush` would not wait for the write that is under way.
+  const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX })
   // Nobody is left to be told that the log's reader has gone; the server goes on without it.
   stderr.on('error', () => {})
-  const pretty = format === 'text' ? prettyFactory({ colorize: false, ignore: 'pid,hostname' }) : undefined
+  const pretty = format === 'text' ? loadPrettyFactory()({ colorize: false }) : undefined
   return {
     write(line) {
       stderr.write(pretty === undefined ? line : (pretty(line) ?? line))
@@ -51,6 +53,11 @@ export function createStderrSink(format: LogFormat): LogSink {
       }
     },
   }
+}
+
+/** Loaded only where it is wanted: every thread would pay for it at its start. */
+function loadPrettyFactory(): typeof PrettyFactory {
+  return createRequire(import.meta.url)('pino-pretty').prettyFactory
 }
 
 /** Collects the lines of one turn of the event loop and hands them over together: how worker threads log. */

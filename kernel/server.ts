@@ -3,9 +3,12 @@ import { constants } from 'node:os'
 import type { Boot } from './boot.ts'
 import { ConfigurationError } from './config.ts'
 import { createKernel } from './kernel.ts'
+import { withDeadline } from './lifecycle.ts'
 import { createLogger, createStderrSink, type Logger, type LogSink } from './log.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createThreadPool } from './thread-pool.ts'
+
+const LOG_FLUSH_MS = 2000
 
 /** Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. */
 export async function runServer({ plugins, modules, resolved, settings }: Boot, version: string): Promise<number> {
@@ -75,7 +78,8 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
   await stopping
   release()
   clearInterval(keepAlive)
-  await sink.flush()
+  // Who reads the log may have stopped reading: that must not keep a stopped server from ending.
+  await withDeadline(() => sink.flush(), LOG_FLUSH_MS, ports.clock).catch(() => {})
   return exitCode
 }
 

@@ -26,9 +26,11 @@ const { threads } = calls
 calls.running.add(0)
 
 let kernel: Kernel | undefined
+let stopped = false
 threads.handle('kernel.start', async () => {
   const ports = createSystemPorts()
   const plugins = await loadPlugins(modules)
+  if (stopped) throw new Error('stopped while starting')
   kernel = createKernel({ plugins, config, threads, ports, log, version, startTimeoutMs, stopTimeoutMs })
   kernel.setup()
   await kernel.start()
@@ -38,6 +40,7 @@ threads.handle('kernel.drain', async () => {
   await kernel?.drain()
 })
 threads.handle('kernel.stop', async () => {
+  stopped = true
   await kernel?.stop()
   await sink.flush()
   // With its only listener gone the thread has nothing left to wait for; the answer is sent before that.

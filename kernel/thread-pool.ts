@@ -156,6 +156,8 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     },
     async serve() {
       serving = true
+      // A worker that ended between its start and now found nobody to replace it.
+      for (let index = 1; index <= workerCount; index++) if (!workers.has(index)) replaceLater(index)
       await Promise.all([...workers.keys()].map(index => phase(index, 'kernel.serve')))
     },
     async drain() {

@@ -188,6 +188,26 @@ t.test('a signal stops gracefully, in one thread and in several', async t => {
   }
 })
 
+t.test('a signal during the start lets the plugin that starts finish, and undoes it', async t => {
+  for (const workers of [0, 1]) {
+    const server = start(t, ['server', `--workers=${workers}`], { env: { ...complete, SVC_TROUBLE: 'slow' } })
+    await server.logged('opening')
+    while (workers === 1 && !server.log().some(({ msg, thread }) => msg === 'opening' && thread === 1)) {
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+    server.child.kill('SIGTERM')
+    t.equal((await server.ended).code, 0)
+    const messages = server.log().map(({ msg, thread = 0 }) => `${msg} ${thread}`)
+    t.same(messages.slice(-2), ['closed 0', 'stopped 0'])
+    t.notOk(messages.includes('ready 0'))
+    t.equal(messages.includes('closed 1'), workers === 1)
+    t.notOk(
+      server.log().some(({ level }) => level === 'warn' || level === 'error'),
+      'no force was needed',
+    )
+  }
+})
+
 t.test('a second signal stops at once; a drain that hangs is cut off', async t => {
   const hang = { env: { ...complete, SVC_TROUBLE: 'drain' } }
   const hasty = start(t, ['server'], hang)
