@@ -128,7 +128,10 @@ export class RequestBody implements Body {
       isEnded = true
       if (!isHeld) finish()
     }
-    const onClose = () => fail(new ClientGoneError())
+    // A request closes by itself after its end, which may come while the sink still holds the last chunk.
+    const onClose = () => {
+      if (!isEnded) fail(new ClientGoneError())
+    }
 
     if (request.destroyed && !request.readableEnded) {
       fail(new ClientGoneError())
