@@ -18,11 +18,12 @@ export function blocksOf(document: string, mark: string): Block[] {
 }
 
 /** One bash script out of the blocks, in order, as a reader would go through them. */
-export function scriptOf(blocks: readonly Block[], python: string): string {
+export function scriptOf(blocks: readonly Block[]): string {
   const parts = blocks.map(({ language, text }, index) => {
     if (language === 'sh') return text
-    if (language === 'js') return `cat > block${index}.mjs <<'BLOCK'\n${text}BLOCK\nnode block${index}.mjs\n`
-    if (language === 'python') return `cat > block${index}.py <<'BLOCK'\n${text}BLOCK\n${python} block${index}.py\n`
+    if (language === 'js')
+      return `cat > block${index}.mjs <<'BLOCK'\n${text}BLOCK\n'${process.execPath}' block${index}.mjs\n`
+    if (language === 'python') return `cat > block${index}.py <<'BLOCK'\n${text}BLOCK\npython3 block${index}.py\n`
     throw new Error(`A block of ${language} cannot be run`)
   })
   return `set -euo pipefail\n${parts.join('\n')}`

@@ -58,7 +58,8 @@ function runScript(name: string, script: string): Promise<{ readonly code: numbe
       cwd: home,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, HOME: home, LC_ALL: 'C.UTF-8', AWS_EC2_METADATA_DISABLED: 'true' },
+      // The system's own clients first, as a fresh machine has them.
+      env: { PATH: `/usr/bin:${process.env.PATH}`, HOME: home, LC_ALL: 'C.UTF-8', AWS_EC2_METADATA_DISABLED: 'true' },
     })
     const timer = setTimeout(() => killGroup(child), 100_000)
     let output = ''
@@ -79,7 +80,7 @@ t.test('the tours', { skip: missing, timeout: 110_000 }, async t => {
   ] as const) {
     const blocks = blocksOf(document, 'tour')
     t.ok(blocks.length > 3, `${document} has its blocks`)
-    const script = scriptOf(blocks, '/usr/bin/python3')
+    const script = scriptOf(blocks)
       .replaceAll('localhost:9000', `localhost:${port}`)
       .replaceAll('port: 9000', `port: ${port}`)
     const { code, output } = await runScript(document.replaceAll('/', '-'), script)
