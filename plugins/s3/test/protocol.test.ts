@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { isCatalogError } from 'svc/kernel'
+import type { Exchange } from 'svc/plugins/http/api'
 import t from 'tap'
 import {
   checkReadConditions,
@@ -14,6 +16,7 @@ import {
   unquoteEtag,
   type XmlNode,
 } from '../api.ts'
+import { RequestBody } from '../body.ts'
 import { createDispatchTable } from '../dispatch.ts'
 import { keyNormalizer, parseTarget } from '../target.ts'
 import { readXml } from '../xml-reader.ts'
@@ -446,4 +449,75 @@ t.test('listing parameters', async t => {
   }
   t.equal(listingText("a b/+ü!'()*~-_.\u0001", 'url'), 'a%20b/%2B%C3%BC%21%27%28%29%2A~-_.%01')
   t.equal(listingText('a b', undefined), 'a b')
+})
+
+t.test(
+  'a body reaches a slow sink whole, in order, one chunk at a time, and never counts its own end as a loss',
+  async () => {
+    const claims = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined }
+    // Cuts each read in two, as a decoder of chunks may.
+    const decoder = {
+      push(bytes: Buffer, emit: (payload: Buffer) => void) {
+        emit(bytes.subarray(0, bytes.length >> 1))
+        emit(bytes.subarray(bytes.length >> 1))
+      },
+      end: () => new Map(),
+    }
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uint8Array({ minLength: 2, maxLength: 50 }), { minLength: 1, maxLength: 8 }),
+        fc.array(fc.constantFrom('now', 'soon', 'later'), { minLength: 1, maxLength: 5 }),
+        fc.boolean(),
+        async (pieces, pace, isDecoded) => {
+          const request = new PassThrough()
+          const whole = Buffer.concat(pieces)
+          const exchange = { request, continue() {} } as unknown as Exchange
+          const given = { ...claims, sizeBytes: whole.length }
+          const body = new RequestBody(exchange, undefined as never, given, isDecoded ? decoder : undefined)
+          const received: Buffer[] = []
+          let isBusy = false
+          const consumed = body.consume(chunk => {
+            assert.ok(!isBusy, 'no chunk before the one before it is done with')
+            received.push(Buffer.from(chunk))
+            const when = pace[received.length % pace.length]
+            if (when === 'now') return
+            isBusy = true
+            return new Promise<void>(resolve => {
+              const done = () => {
+                isBusy = false
+                resolve()
+              }
+              if (when === 'soon') setImmediate(done)
+              else setTimeout(done, 2)
+            })
+          })
+          for (const piece of pieces) request.write(piece)
+          request.end()
+          await consumed
+          assert.ok(whole.equals(Buffer.concat(received)))
+          assert.equal(body.receivedBytes, whole.length)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  },
+)
+
+t.test('a body that breaks off or has another length is an error', async t => {
+  const claims = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined, sizeBytes: 5 }
+  const consume = async (feed: (request: PassThrough) => void) => {
+    const request = new PassThrough()
+    const exchange = { request, continue() {} } as unknown as Exchange
+    const body = new RequestBody(exchange, undefined as never, claims, undefined)
+    const consumed = body.consume(() => {})
+    feed(request)
+    return consumed.then(
+      () => 'whole',
+      error => (isCatalogError(error) ? error.code : error.name),
+    )
+  }
+  t.equal(await consume(request => request.end('12345')), 'whole')
+  t.equal(await consume(request => request.end('1234')), 'IncompleteBody')
+  t.equal(await consume(request => request.end('123456')), 'IncompleteBody')
+  t.equal(await consume(request => request.write('123') && request.destroy()), 'ClientGoneError')
 })
