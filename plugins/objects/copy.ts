@@ -7,7 +7,7 @@ import type { StorageService } from 'svc/plugins/storage/api'
 import type { CopyRequest, ObjectsService } from './api.ts'
 import type { Stamp } from './commit.ts'
 import { bodyOf, readData } from './read.ts'
-import { encodeVersion, type StoredVersion } from './record.ts'
+import { encodeVersion, md5Of, type StoredVersion } from './record.ts'
 
 export async function copyObject(
   { storage, checksums }: { storage: StorageService; checksums: ChecksumsService },
@@ -21,7 +21,7 @@ export async function copyObject(
   const value = encodeVersion({
     attributes,
     sizeBytes: source.sizeBytes,
-    md5: source.md5,
+    md5: md5Of(source),
     checksum,
     blobs,
     ...(source.parts.length > 0 ? { parts: partsFor(source, checksum) } : undefined),

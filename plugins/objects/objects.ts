@@ -11,7 +11,7 @@ import { bucketKey, counterKey, objectKey, partNumberOf, partRange, uploadKey } 
 import { listObjects, listUploads } from './listing.ts'
 import { combineChecksums, matchParts, multipartMd5, totalSize } from './parts.ts'
 import { bodyOf, readData } from './read.ts'
-import { decodeDocument, decodeVersion, encodeVersion, type StoredVersion } from './record.ts'
+import { decodeDocument, decodeVersion, encodeVersion, md5Of, type StoredVersion } from './record.ts'
 import { decodeUsage } from './usage.ts'
 
 export interface ObjectsOptions {
@@ -190,7 +190,7 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
       const parts = matchParts(request, stored)
       const sizeBytes = totalSize(parts, request.sizeBytes)
       const checksum = combineChecksums(checksums, upload, parts, request)
-      const md5 = multipartMd5(parts.map(part => part.version.md5))
+      const md5 = multipartMd5(parts.map(part => md5Of(part.version)))
       const blobs = parts.flatMap(part => part.version.data.blobs)
       const value = encodeVersion({
         attributes: upload.attributes,

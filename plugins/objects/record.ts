@@ -63,7 +63,11 @@ export interface StoredVersion extends ObjectVersion {
   readonly sequence: number
   /** Of the multipart upload that made it. */
   readonly uploadId: string | undefined
-  readonly md5: Buffer
+}
+
+/** Raw MD5 in a version's ETag. */
+export function md5Of(version: ObjectVersion): Buffer {
+  return Buffer.from(version.etag.slice(0, 32), 'hex')
 }
 
 export interface VersionFields {
@@ -165,9 +169,6 @@ export function decodeVersion(bucket: string, key: string, record: StoredRecord)
   requireFormat(value)
   const [system, user, checksum, blobs, parts, uploadId, tags] = packr.unpack(value.subarray(headBytes)) as Tail
   const algorithm = algorithms[value[32]!]
-  const type = types[value[33]!]!
-  const checksumOf = (text: string | null, of: ChecksumType): ChecksumValue | undefined =>
-    algorithm === undefined || text === null ? undefined : { algorithm, type: of, value: text }
   return {
     bucket,
     key,
@@ -176,22 +177,41 @@ export function decodeVersion(bucket: string, key: string, record: StoredRecord)
     sizeBytes: sizeOf(value),
     etag: etagOf(value),
     modifiedMs: modifiedOf(value),
-    checksum: checksumOf(checksum, type),
-    parts:
-      parts?.map(([partNumber, sizeBytes, text]) => ({
-        partNumber,
-        sizeBytes,
-        checksum: checksumOf(text, 'FULL_OBJECT'),
-      })) ?? [],
+    checksum: checksumOf(algorithm, types[value[33]!]!, checksum),
+    parts: parts === null ? noParts : decodeParts(parts, algorithm),
     system: decodeSystem(system),
-    user: user ?? {},
+    user: user ?? noUserMetadata,
     storageClass: storageClasses[value[34]!]!,
-    ...(tags === null ? undefined : { tags }),
-    data: { body: record.body, blobs: blobs.map(([id, size, check]) => ({ id, size, check })) },
+    tags: tags ?? undefined,
+    data: { body: record.body, blobs: blobs.length === 0 ? noBlobs : blobs.map(toBlobRef) },
     sequence: sequenceOf(value),
     uploadId: uploadId ?? undefined,
-    md5: Buffer.from(value.subarray(16, 32)),
   }
+}
+
+// What most versions have none of is shared: decoding is on the way of every GET.
+const noParts: readonly ObjectPart[] = Object.freeze([])
+const noBlobs: readonly BlobRef[] = Object.freeze([])
+const noUserMetadata: Readonly<Record<string, string>> = Object.freeze({})
+
+function toBlobRef([id, size, check]: Tail[3][number]): BlobRef {
+  return { id, size, check }
+}
+
+function decodeParts(parts: NonNullable<Tail[4]>, algorithm: ChecksumAlgorithm | undefined): readonly ObjectPart[] {
+  return parts.map(([partNumber, sizeBytes, text]) => ({
+    partNumber,
+    sizeBytes,
+    checksum: checksumOf(algorithm, 'FULL_OBJECT', text),
+  }))
+}
+
+function checksumOf(
+  algorithm: ChecksumAlgorithm | undefined,
+  type: ChecksumType,
+  value: string | null,
+): ChecksumValue | undefined {
+  return algorithm === undefined || value === null ? undefined : { algorithm, type, value }
 }
 
 /** A record that is a plain document: buckets and uploads. The first byte is the format. */
