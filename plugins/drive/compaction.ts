@@ -122,7 +122,8 @@ export class Compaction {
   /** True when the segment is gone. */
   async #compact(segment: number, signal: AbortSignal): Promise<boolean> {
     const { state, journal, checkpoints, log, bodies, onSegmentRemoved } = this.#options
-    if (this.#neededBytes(segment, journal.oldest) > 0 && !(await this.#moveAll(segment, signal))) return false
+    const isEmpty = journal.isRemoved(segment) || this.#neededBytes(segment, journal.oldest) === 0
+    if (!isEmpty && !(await this.#moveAll(segment, signal))) return false
     await checkpoints.flush()
     await state.index.flushed()
     const use = state.segments.get(segment)

@@ -311,6 +311,7 @@ async function openDrive(options: DriveOptions, create: (parts: DriveParts) => D
         driveId: format.driveId,
         state,
         checkpoints,
+        observer: options.observer,
       },
       from,
       found?.sequence ?? 0,

@@ -35,10 +35,13 @@ export async function openFormat(disk: Disk, random: Random, path: string): Prom
   const foreign = names.filter(
     name => !ignorable.has(name) && !['blobs', 'journal', 'index', 'format.new'].includes(name),
   )
-  const isUsed = names.includes('journal') && (await disk.list(`${path}/journal`)).length > 0
-  if (foreign.length > 0 || isUsed) {
+  const used: string[] = []
+  for (const folder of ['journal', 'blobs']) {
+    if (names.includes(folder) && (await disk.list(`${path}/${folder}`)).length > 0) used.push(folder)
+  }
+  if (foreign.length > 0 || used.length > 0) {
     throw driveErrors.drive_foreign(
-      `${path} is not empty and has no format.json (found ${[...foreign, ...(isUsed ? ['journal'] : [])].slice(0, 3).join(', ')}). Name an empty folder.`,
+      `${path} is not empty and has no format.json (found ${[...foreign, ...used].slice(0, 3).join(', ')}). Name an empty folder.`,
     )
   }
   return createFormat(disk, random, path)

@@ -59,6 +59,7 @@ export class Journal {
   #header: Buffer | undefined
   #salt: Buffer = Buffer.alloc(0)
   #saltSegment = 0
+  readonly #removed = new Set<number>()
   /** Position behind the last durable batch. */
   tail: JournalPosition = firstPosition
   /** Existing segments that hold batches, with their sizes up to the last batch. */
@@ -231,9 +232,19 @@ export class Journal {
     // Without this segment's header only its size says where the segment before ends.
     const end = this.segments.get(segment - 1)
     if (end !== undefined) await this.#cut(segment - 1, end)
-    await disk.remove(this.pathOf(segment))
+    if (!this.#removed.has(segment)) {
+      await disk.remove(this.pathOf(segment))
+      this.#removed.add(segment)
+    }
+    // Until its name is gone for good it counts as there: a power loss may bring it back, and deletes must outlive it.
     await disk.syncDirectory(path)
     this.segments.delete(segment)
+    this.#removed.delete(segment)
+  }
+
+  /** Whether only the last step of `removeSegment` is missing. */
+  isRemoved(segment: number): boolean {
+    return this.#removed.has(segment)
   }
 
   async #closeFile(): Promise<void> {

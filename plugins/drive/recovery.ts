@@ -23,7 +23,7 @@ import {
   segmentSalt,
 } from './journal-format.ts'
 import { findLaterBatch, readBatch, SegmentReader } from './journal-reader.ts'
-import type { DriveState } from './state.ts'
+import type { DriveState, OverlayObserver } from './state.ts'
 import { encodeStored } from './stored-record.ts'
 
 const progressEveryMs = 5000
@@ -38,6 +38,8 @@ export interface RecoveryOptions {
   readonly driveId: Buffer
   readonly state: DriveState
   readonly checkpoints: Checkpoints
+  /** Counts what is replayed as it counts what is committed: the checkpoints count it down again. */
+  readonly observer: OverlayObserver | undefined
 }
 
 export interface Recovered {
@@ -237,7 +239,7 @@ function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, reached:
   }
   const changes = state.filling
   state.filling = new ChangeSet()
-  state.absorb(changes, reached)
+  state.absorb(changes, reached, replay.observer)
   replay.batches++
 }
 
