@@ -1,9 +1,27 @@
 /** How S3 writes times, ETags and checksums. */
 import type { ChecksumValue } from 'svc/plugins/checksums/api'
 
-/** Milliseconds since 1970 as in XML answers: `2026-01-02T03:04:05.678Z`. */
+const dayMs = 86_400_000
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'))
+const milliseconds = Array.from({ length: 1000 }, (_, number) => `${String(number).padStart(3, '0')}Z`)
+let lastDay = Number.NaN
+let lastDayText = ''
+
+/**
+ * Milliseconds since 1970 as in XML answers: `2026-01-02T03:04:05.678Z`. A listing has a thousand of them, mostly of few
+ * days: only the day goes through Date, which is slow.
+ */
 export function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString()
+  const day = Math.floor(timeMs / dayMs)
+  if (day !== lastDay) {
+    lastDay = day
+    lastDayText = new Date(day * dayMs).toISOString().slice(0, 11)
+  }
+  const rest = Math.floor(timeMs - day * dayMs)
+  const second = Math.floor(rest / 1000)
+  const minute = Math.floor(second / 60)
+  const hour = Math.floor(minute / 60)
+  return `${lastDayText}${twoDigits[hour]}:${twoDigits[minute % 60]}:${twoDigits[second % 60]}.${milliseconds[rest % 1000]}`
 }
 
 let lastSecond = Number.NaN

@@ -8,7 +8,14 @@ export default defineS3Operation<'objects' | 'checksums'>({
   action: 's3:PutObject',
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'InitiateMultipartUploadResult' },
-  errors: ['InvalidRequest', 'InvalidStorageClass', 'KeyTooLongError', 'MetadataTooLarge', 'NoSuchBucket'],
+  errors: [
+    'InvalidRedirectLocation',
+    'InvalidRequest',
+    'InvalidStorageClass',
+    'KeyTooLongError',
+    'MetadataTooLarge',
+    'NoSuchBucket',
+  ],
   async handle(request, { objects, checksums }) {
     const { bucket, key, headers } = request
     const { algorithm, type } = readUploadChecksum(request, checksums)

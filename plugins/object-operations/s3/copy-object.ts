@@ -30,6 +30,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'AccessDenied',
     'InvalidArgument',
     'InvalidRequest',
+    'InvalidRedirectLocation',
     'InvalidStorageClass',
     'MetadataTooLarge',
     'NoSuchBucket',

@@ -12,6 +12,7 @@ export default defineS3Operation<'objects'>({
     'EntityTooLarge',
     'IncompleteBody',
     'InvalidDigest',
+    'InvalidRedirectLocation',
     'InvalidStorageClass',
     'KeyTooLongError',
     'MetadataTooLarge',

@@ -6,6 +6,8 @@ import type { Exchange } from 'svc/plugins/http/api'
 import t from 'tap'
 import {
   checkReadConditions,
+  httpDate,
+  isoTime,
   listingText,
   readAttributes,
   readCopyRange,
@@ -520,4 +522,16 @@ t.test('a body that breaks off or has another length is an error', async t => {
   t.equal(await consume(request => request.end('1234')), 'IncompleteBody')
   t.equal(await consume(request => request.end('123456')), 'IncompleteBody')
   t.equal(await consume(request => request.write('123') && request.destroy()), 'ClientGoneError')
+})
+
+t.test('times are written as Date writes them', async () => {
+  const any = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) })
+  fc.assert(
+    fc.property(fc.array(any, { minLength: 1, maxLength: 5 }), times => {
+      for (const timeMs of times) {
+        assert.equal(isoTime(timeMs), new Date(timeMs).toISOString())
+        assert.equal(httpDate(timeMs), new Date(timeMs).toUTCString())
+      }
+    }),
+  )
 })
