@@ -1,0 +1,130 @@
+/**
+ * Invariants 1, 2 and 6 with a real process and a real disk: a server writes and says what it has acknowledged, is killed with
+ * SIGKILL at a random moment, and what it leaves is opened and compared. ROUNDS in the environment makes it more.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pino } from 'pino'
+import { type SeededRandom, seeded } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { createSystemPorts } from '../../../kernel/system-ports.ts'
+import { DriveConfig } from '../config.ts'
+import { Drive } from '../drive.ts'
+import { openLmdbIndex, removeLmdbIndex } from '../lmdb-index.ts'
+import { lockDrive } from '../lock.ts'
+import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
+
+const rounds = Number(process.env.ROUNDS ?? 50)
+const fixture = new URL('./fixtures/killed-writer.ts', import.meta.url).pathname
+
+interface Fact {
+  readonly number: number
+  readonly put?: string
+  readonly deleted?: string
+}
+
+/** Runs the writer until it has said enough, kills it, and returns everything that it said. */
+async function runAndKill(path: string, from: number, random: SeededRandom): Promise<Fact[]> {
+  const child = spawn(process.execPath, ['--conditions=svc-src', fixture, path, String(from)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const facts: Fact[] = []
+  const enough = 20 + random.integer(600)
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.endsWith('}')) break
+    facts.push(JSON.parse(line))
+    // It goes on writing while it dies; what it still says counts, too.
+    if (facts.length === enough) setTimeout(() => child.kill('SIGKILL'), random.float() * 20)
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  return facts
+}
+
+function openDrive(path: string): Promise<Drive> {
+  const defaults = Object.entries(DriveConfig.properties).map(([key, schema]) => [
+    key,
+    (schema as { default?: unknown }).default,
+  ])
+  return Drive.open({
+    path,
+    config: Object.fromEntries(defaults) as unknown as DriveConfig,
+    procedures,
+    derive: deriveCount,
+    ports: createSystemPorts(),
+    log: pino({ level: 'silent' }),
+    openIndex: async index => openLmdbIndex(index),
+    removeIndex: removeLmdbIndex,
+    lock: lockDrive,
+  })
+}
+
+/** The newest acknowledged number for each name, and what it was. */
+function acknowledged(known: Map<string, Fact>, facts: readonly Fact[]): void {
+  for (const fact of facts) {
+    const name = (fact.put ?? fact.deleted)!
+    if ((known.get(name)?.number ?? -1) < fact.number) known.set(name, fact)
+  }
+}
+
+async function verify(t: Test, drive: Drive, known: ReadonlyMap<string, Fact>): Promise<void> {
+  let mistakes = 0
+  for (const [name, fact] of known) {
+    const record = drive.get(recordKey(name))
+    if (record === undefined) {
+      // Gone: by the acknowledged delete, or by a later one that was not acknowledged any more.
+      const later = drive.get(recordKey(`deleted-${name}`))
+      const deletedBy = later === undefined ? -1 : Number(Buffer.from(later.value))
+      if (fact.put !== undefined && deletedBy <= fact.number) mistakes++
+      continue
+    }
+    const { number, size, ref } = JSON.parse(Buffer.from(record.value).toString())
+    if (number < fact.number || (fact.deleted !== undefined && number === fact.number)) mistakes++
+    const expected = Buffer.alloc(size, number)
+    if (ref === undefined) {
+      if (!(await drive.readBody(record.body!)).equals(expected)) mistakes++
+      continue
+    }
+    const reader = drive.readBlob(ref, 0, ref.size)
+    const chunk = await reader.next()
+    if (!chunk!.bytes.equals(expected)) mistakes++
+    chunk!.release()
+    reader.close()
+  }
+  t.equal(mistakes, 0, `${known.size} acknowledged names are as they were, or newer`)
+  const sums = drive.scan(recordKey(''), Buffer.from('u'), cursor => {
+    let count = 0
+    let bytes = 0
+    while (cursor.next()) {
+      count++
+      bytes += cursor.value.length
+    }
+    return [count, bytes]
+  })
+  t.strictSame(drive.counter(countKey), sums, 'invariant 6: the sums are those of the records')
+}
+
+t.test(`what was acknowledged survives SIGKILL, ${rounds} times`, { timeout: 600_000 }, t =>
+  seeded(t, async random => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-kill-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const path = join(folder, 'drive')
+    const known = new Map<string, Fact>()
+    let next = 0
+    for (let round = 0; round < rounds; round++) {
+      const facts = await runAndKill(path, next, random)
+      t.ok(facts.length > 0, `round ${round}: ${facts.length} acknowledgements`)
+      acknowledged(known, facts)
+      // Numbers that were under way when it died are not used again.
+      next = Math.max(next, ...facts.map(({ number }) => number)) + 100
+      if (round % 4 === 3 || round === rounds - 1) {
+        const drive = await openDrive(path)
+        await verify(t, drive, known)
+        await drive.close()
+      }
+    }
+  }),
+)
