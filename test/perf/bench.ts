@@ -29,13 +29,21 @@ export interface Scenario {
   run(bench: Bench): Promise<void>
 }
 
+/** The number of the round that is not kept. */
+export const warmUp = -1
+/**
+ * How long requests must run before they count: until V8 has compiled what is hot, which takes seconds on a busy machine and
+ * costs CPU on threads of its own.
+ */
+export const warmUpMs = 8000
+
 /** One measurement: quantities by name. */
 export type Sample = Readonly<Record<string, number>>
 export type Samples<Name extends string = string> = Readonly<Record<Name, readonly Sample[]>>
 
 /**
- * Measures the contestants in turn (A, B, A, B, …), so that what else the machine does touches all alike. Round -1 is a
- * warm-up and is not kept.
+ * Measures the contestants in turn (A, B, A, B, …), so that what else the machine does touches all alike. Round `warmUp` comes
+ * first and is not kept.
  */
 export async function alternate(
   roundCount: number,
@@ -44,10 +52,10 @@ export async function alternate(
 ): Promise<Samples> {
   const samples: Record<string, Sample[]> = {}
   for (const { name } of contestants) samples[name] = []
-  for (let round = -1; round < roundCount; round++) {
+  for (let round = warmUp; round < roundCount; round++) {
     for (const target of contestants) {
       const sample = await measure(target, round)
-      if (round >= 0) samples[target.name].push(sample)
+      if (round !== warmUp) samples[target.name].push(sample)
     }
   }
   return samples

@@ -10,6 +10,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { warmUpMs } from './bench.ts'
 import { createBucket } from './control.ts'
 import { type CpuProfile, type FunctionCost, groupCosts, summarizeProfile } from './cpu-profile.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
@@ -87,7 +88,7 @@ async function applyLoad(server: ServerTarget, client: LoadClient, load: Load, s
   }
   await client.prepare({ ...common, ...load.plan })
   // Warm-up: compiled code is what counts.
-  await client.run({ requestCountMax: 1_000_000, timeMsMax: 1000 })
+  await client.run({ requestCountMax: 1_000_000, timeMsMax: warmUpMs })
   const pids = server.pids()
   const cpuBefore = cpuSeconds(pids)
   const fromMicros = monotonicMicros()

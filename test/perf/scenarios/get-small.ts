@@ -18,6 +18,8 @@ import {
   type Samples,
   type Scenario,
   sendAll,
+  warmUp,
+  warmUpMs,
 } from '../bench.ts'
 import { createBucket, expectObject } from '../control.ts'
 import { type TargetRange, targetOf } from '../load-plan.ts'
@@ -52,16 +54,21 @@ export const getSmall: Scenario = {
     try {
       if (hasWrk()) {
         bench.say('presigned URLs, wrk')
-        const samples = await alternate(roundCount, contestants, target => measureWrk(bench, target, seconds))
+        const samples = await alternate(roundCount, contestants, (target, round) =>
+          measureWrk(bench, target, round === warmUp ? warmUpMs / 1000 : seconds),
+        )
         recordContest(bench, samples, 'presigned')
       } else {
         bench.say('wrk is not installed: presigned URLs are left out')
       }
       bench.say('signed headers')
-      const samples = await alternate(roundCount, contestants, async target => {
+      const samples = await alternate(roundCount, contestants, async (target, round) => {
         const plan = planFor(bench, target, { method: 'GET', targets: RANGE, connectionCount: CONNECTION_COUNT })
         await bench.load.prepare(plan)
-        return measureRequests(bench, target, { requestCountMax: 2_000_000, timeMsMax: seconds * 1000 })
+        return measureRequests(bench, target, {
+          requestCountMax: 2_000_000,
+          timeMsMax: round === warmUp ? warmUpMs : seconds * 1000,
+        })
       })
       recordContest(bench, samples, 'signed header')
     } finally {
