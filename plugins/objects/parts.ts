@@ -3,7 +3,7 @@
  * Source: AWS S3 API reference, CompleteMultipartUpload; "Checking object integrity" for the kinds of checksum.
  */
 import { hash } from 'node:crypto'
-import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
+import type { ChecksumAlgorithm, ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { CompleteRequest, Upload } from './api.ts'
 import { objectErrors } from './errors.ts'
 import type { StoredVersion } from './record.ts'
@@ -93,7 +93,7 @@ export function combineChecksums(
       `The upload was created with checksum type ${type}; the completion names ${request.checksumType}.`,
     )
   }
-  if (type === 'COMPOSITE' && request.checksum === undefined) requirePartChecksums(request)
+  if (type === 'COMPOSITE') requirePartChecksums(algorithm, request)
   const digests: Buffer[] = parts.map(part => Buffer.from(part.version.checksum!.value, 'base64'))
   const value =
     type === 'COMPOSITE'
@@ -114,10 +114,12 @@ export function combineChecksums(
   return { algorithm, type, value }
 }
 
-/** AWS refuses a composite completion whose parts lack the checksums that the upload was created to have. */
-function requirePartChecksums(request: CompleteRequest): void {
+/** A composite checksum says nothing about parts that the client did not check itself: AWS refuses such a list. */
+function requirePartChecksums(algorithm: ChecksumAlgorithm, request: CompleteRequest): void {
   const bare = request.parts.find(part => part.checksum === undefined)
-  if (bare !== undefined && request.parts.some(part => part.checksum !== undefined)) {
-    throw objectErrors.InvalidPart(`Part ${bare.partNumber} has no checksum in the list, the others do.`)
-  }
+  if (bare === undefined) return
+  throw objectErrors.InvalidRequest(
+    `The upload was created using a ${algorithm.toLowerCase()} checksum. The complete request must include the checksum ` +
+      `for each part. It was missing for part ${bare.partNumber} in the request.`,
+  )
 }

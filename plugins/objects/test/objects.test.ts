@@ -388,6 +388,9 @@ t.test('checksums of parts become those of the object, composite or whole', asyn
     ...part,
     checksum: { algorithm: 'SHA256' as const, value: part.checksum!.value },
   }))
+  const bare = listed.map(({ partNumber, etag }) => ({ partNumber, etag }))
+  const unchecked = objects.completeUpload({ bucket, key: 'c', uploadId: composite.upload.uploadId, parts: bare })
+  await t.rejects(unchecked, { code: 'InvalidRequest' }, 'a composite upload wants the checksum of each part')
   const done = await objects.completeUpload({ bucket, key: 'c', uploadId: composite.upload.uploadId, parts: listed })
   t.same(done.checksum, {
     algorithm: 'SHA256',
