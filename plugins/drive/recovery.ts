@@ -17,7 +17,7 @@ import {
   type BatchHeader,
   decodeSegmentHeader,
   hasIntactBodies,
-  readEntries,
+  readTransactions,
   type SegmentHeader,
   segmentHeaderBytes,
   segmentSalt,
@@ -197,7 +197,7 @@ async function replaySegment(
         break
       }
       const { header, bytes } = batch
-      if (isLast && !hasIntactBodies(bytes, position.offset, segment.number, header.transactionCount)) {
+      if (isLast && !hasIntactBodies(bytes, header, segment.number, position.offset)) {
         const after = position.offset + alignUp(bytes.length)
         const later = await findLaterBatch(file, salt, after, end, position.batch)
         // With a batch behind it this one was acknowledged: its records hold, and reading the body will say what is wrong.
@@ -222,7 +222,7 @@ async function replaySegment(
 function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, reached: JournalPosition): void {
   const { state, undo } = replay
   const { segment } = reached
-  for (const { sequence, entries } of readEntries(bytes, segment, header.transactionCount)) {
+  for (const { sequence, entries } of readTransactions(bytes, header, segment)) {
     replay.sequence = Math.max(replay.sequence, sequence)
     for (const entry of entries) {
       const key = Buffer.from(entry.key)
