@@ -9,6 +9,8 @@ export type State = string | undefined
 
 interface KnownKey {
   acknowledged: State
+  /** Every state that was acknowledged once, the oldest first. */
+  readonly history: State[]
   readonly asked: Set<State>
 }
 
@@ -32,8 +34,8 @@ export interface JournalOfAcks {
   ask(key: string, state: State): void
   /** Call when the answer was a success. */
   acknowledge(key: string, state: State): void
-  /** The states that a read may show now. */
-  possible(key: string): ReadonlySet<State>
+  /** What is wrong with a state that was read while the server ran, or undefined. */
+  check(key: string, seen: State): string | undefined
   /** After a crash: what is seen now is what counts from now on. Returns what is wrong with it, or undefined. */
   settle(key: string, seen: State): string | undefined
   /** Every key that was ever written. */
@@ -45,26 +47,36 @@ export interface JournalOfAcks {
 export function createJournalOfAcks(): JournalOfAcks {
   const known = new Map<string, KnownKey>()
   const of = (key: string): KnownKey => {
-    const entry = known.get(key) ?? { acknowledged: undefined, asked: new Set() }
+    const entry = known.get(key) ?? { acknowledged: undefined, history: [undefined], asked: new Set<State>() }
     known.set(key, entry)
     return entry
   }
   const possible = (key: string) => new Set([of(key).acknowledged, ...of(key).asked])
+  const check = (key: string, seen: State): string | undefined => {
+    const allowed = possible(key)
+    if (allowed.has(seen)) return undefined
+    const { history } = of(key)
+    const age = history.length - 1 - history.lastIndexOf(seen)
+    const origin = age === history.length ? 'never written whole' : `acknowledged, and replaced ${age} writes ago`
+    const names = [...allowed].map(state => state ?? 'nothing')
+    return `${key}: seen ${seen ?? 'nothing'} (${origin}), possible ${names.join(' or ')}`
+  }
   return {
     ask: (key, state) => void of(key).asked.add(state),
     acknowledge(key, state) {
       const entry = of(key)
       entry.acknowledged = state
+      entry.history.push(state)
       entry.asked.clear()
     },
-    possible,
+    check,
     settle(key, seen) {
+      const problem = check(key, seen)
       const entry = of(key)
-      const allowed = possible(key)
       entry.acknowledged = seen
+      entry.history.push(seen)
       entry.asked.clear()
-      if (allowed.has(seen)) return undefined
-      return `${key}: seen ${seen ?? 'nothing'}, possible ${[...allowed].map(state => state ?? 'nothing').join(' or ')}`
+      return problem
     },
     keys: () => [...known.keys()],
     present() {

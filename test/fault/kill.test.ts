@@ -106,8 +106,8 @@ async function writer(index: number, until: AbortSignal): Promise<void> {
       else if (choice < 0.8) await write(key, source.hash, () => s3.copy(key, 'source'))
       else if (choice < 0.83) await multipart(key)
       else {
-        const seen = await read(key)
-        if (!journal.possible(key).has(seen)) problems.push(`${key}: read ${seen ?? 'nothing'} before the crash`)
+        const problem = journal.check(key, await read(key))
+        if (problem !== undefined) problems.push(`before the crash, ${problem}`)
       }
     } catch (error) {
       // Without an answer: the crash. Nothing more can be sent in this round. An answer that is an error is a failure.
