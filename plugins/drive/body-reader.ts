@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Disk, DiskFile } from 'svc/kernel'
 import type { BodyRef, MaybePromise } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import { asBuffer } from './bytes.ts'
 
 const openSegmentsMax = 64
 /** What an entry costs besides its bytes. */
@@ -44,9 +45,8 @@ export class BodyReader {
 
   /** Takes a body that has just become durable. The bytes must not change any more. */
   remember(segment: number, offset: number, bytes: Uint8Array): void {
-    const kept =
-      bytes.length < slabBytes ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    this.#cache.set(segment * offsetSpan + offset, kept as Buffer)
+    const kept = bytes.length < slabBytes ? Buffer.from(bytes) : asBuffer(bytes)
+    this.#cache.set(segment * offsetSpan + offset, kept)
   }
 
   read(ref: BodyRef): MaybePromise<Buffer> {

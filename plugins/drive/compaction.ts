@@ -23,10 +23,11 @@ import type { Checkpoints } from './checkpoints.ts'
 import type { Engine } from './engine.ts'
 import type { Journal } from './journal.ts'
 import {
+  type BatchHeader,
   type DeleteEntry,
   decodeSegmentHeader,
   type PutEntry,
-  readEntries,
+  readTransactions,
   segmentHeaderBytes,
   segmentSalt,
 } from './journal-format.ts'
@@ -158,7 +159,7 @@ export class Compaction {
         if (typeof batch === 'string') return this.#giveUp(segment, position.offset, batch)
         // The reader's window is used again by the next read, and moves wait for their turn.
         const bytes = Buffer.from(batch.bytes)
-        const moved = await this.#moveBatch(segment, position.offset, bytes, batch.header.transactionCount)
+        const moved = await this.#moveBatch(segment, position.offset, bytes, batch.header)
         if (moved === undefined) return this.#giveUp(segment, position.offset, 'a body does not match its checksum')
         this.bytesMoved += moved
         position = {
@@ -182,12 +183,7 @@ export class Compaction {
   }
 
   /** Moves what is current. Resolves with the bytes moved, or undefined when a body does not verify. */
-  async #moveBatch(
-    segment: number,
-    offset: number,
-    bytes: Buffer,
-    transactionCount: number,
-  ): Promise<number | undefined> {
+  async #moveBatch(segment: number, offset: number, bytes: Buffer, header: BatchHeader): Promise<number | undefined> {
     const { engine } = this.#options
     let moves: Move[] = []
     let pendingBytes = 0
@@ -201,7 +197,7 @@ export class Compaction {
         for (const move of current) move(tx)
       })
     }
-    for (const { sequence, entries } of readEntries(bytes, segment, transactionCount)) {
+    for (const { sequence, entries } of readTransactions(bytes, header, segment)) {
       for (const entry of entries) {
         const found =
           entry.kind === 'put'

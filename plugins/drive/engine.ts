@@ -260,7 +260,7 @@ export class Engine {
     this.#inFlight = batch
     state.inFlight = state.filling
     state.filling = new ChangeSet()
-    journal.append(batch.buffer, batch.length, batch.transactionCount, batch.place).then(
+    journal.append(batch).then(
       () => this.#onDurable(batch),
       error => this.#onFailed(batch, error),
     )

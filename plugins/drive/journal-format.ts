@@ -1,12 +1,13 @@
 /**
  * The bytes of the journal. A segment is a 4 KiB header and batches, each beginning on a 4 KiB boundary. A batch is what one
- * write carries: a header and transactions; a transaction is a header, the bodies of its puts, and its entries. Little-endian.
+ * write carries: a header, the bodies of its puts, and its transactions, each a header and entries. Little-endian.
  *
  *     segment  0 "svcseg1\0"  8 u32 crc of 12…64  12 u32 format  16 u32 number  20 u32 end of the segment before
  *              24 f64 number of its first batch  32 u32 crc of the batch before  36 …zero  48 16 bytes drive id
- *     batch    0 u32 magic  4 u32 crc of 8…48 and of every transaction but its bodies  8 8 bytes salt
- *              16 f64 batch number  24 u32 crc of the batch before  28 u32 bytes behind the header  32 u32 transactions  36…48 zero
- *     transaction  0 u32 entry bytes  4 u32 body bytes  8 f64 sequence  16 bodies, then entries
+ *     batch    0 u32 magic  4 u32 crc of 8…48 and of the transactions  8 8 bytes salt  16 f64 batch number
+ *              24 u32 crc of the batch before  28 u32 bytes behind the header  32 u32 transactions  36 u32 bytes of bodies
+ *              40 …zero  48 bodies, then transactions
+ *     transaction  0 u32 entry bytes  4 f64 sequence  12 entries
  *     put      u8 1 | flags, u16 key size, u32 value size, key, value,
  *              [u32 offset, u32 size, u32 check]               own body (flag 16), in this segment
  *              [u32 segment, u32 offset, u32 size, u32 check]  body of another entry (flag 32)
@@ -25,7 +26,7 @@ import { blobIdBytes } from './stored-record.ts'
 export const segmentFormat = 1
 export const segmentHeaderBytes = blockBytes
 export const batchHeaderBytes = 48
-export const transactionHeaderBytes = 16
+export const transactionHeaderBytes = 12
 const segmentMagic = Buffer.from('svcseg1\0', 'latin1')
 const batchMagic = 0x42637673
 const kind = { put: 1, delete: 2 } as const
@@ -78,47 +79,35 @@ export interface BatchHeader {
   readonly previousCrc: number
   readonly payloadBytes: number
   readonly transactionCount: number
+  /** Bytes of the bodies, which follow the header. */
+  readonly bodyBytes: number
 }
 
-/** Fills in the header of a batch whose transactions follow it in `batch`; returns its crc. */
-export function sealBatch(
-  batch: Buffer,
-  salt: Buffer,
-  number: number,
-  previousCrc: number,
-  transactionCount: number,
-): number {
+export interface BatchSeal {
+  readonly salt: Buffer
+  readonly number: number
+  readonly previousCrc: number
+  readonly transactionCount: number
+  readonly bodyBytes: number
+}
+
+/** Fills in the header of a batch whose bodies and transactions follow it in `batch`; returns its crc. */
+export function sealBatch(batch: Buffer, seal: BatchSeal): number {
   batch.fill(0, 0, batchHeaderBytes)
   batch.writeUInt32LE(batchMagic, 0)
-  salt.copy(batch, 8)
-  batch.writeDoubleLE(number, 16)
-  batch.writeUInt32LE(previousCrc, 24)
+  seal.salt.copy(batch, 8)
+  batch.writeDoubleLE(seal.number, 16)
+  batch.writeUInt32LE(seal.previousCrc, 24)
   batch.writeUInt32LE(batch.length - batchHeaderBytes, 28)
-  batch.writeUInt32LE(transactionCount, 32)
-  const crc = batchCrc(batch, transactionCount)!
+  batch.writeUInt32LE(seal.transactionCount, 32)
+  batch.writeUInt32LE(seal.bodyBytes, 36)
+  const crc = batchCrc(batch, seal.bodyBytes)
   batch.writeUInt32LE(crc, 4)
   return crc
 }
 
-/** Undefined when the lengths inside do not add up. */
-function batchCrc(batch: Buffer, transactionCount: number): number | undefined {
-  let crc = crc32(batch.subarray(8, batchHeaderBytes))
-  let at = batchHeaderBytes
-  for (let i = 0; i < transactionCount; i++) {
-    if (at + transactionHeaderBytes > batch.length) return undefined
-    const entryBytes = batch.readUInt32LE(at)
-    const bodyBytes = batch.readUInt32LE(at + 4)
-    const bodyStart = at + transactionHeaderBytes
-    const end = bodyStart + bodyBytes + entryBytes
-    if (end > batch.length) return undefined
-    if (bodyBytes === 0) crc = crc32(batch.subarray(at, end), crc)
-    else {
-      crc = crc32(batch.subarray(at, bodyStart), crc)
-      crc = crc32(batch.subarray(bodyStart + bodyBytes, end), crc)
-    }
-    at = end
-  }
-  return at === batch.length ? crc : undefined
+function batchCrc(batch: Buffer, bodyBytes: number): number {
+  return crc32(batch.subarray(batchHeaderBytes + bodyBytes), crc32(batch.subarray(8, batchHeaderBytes)))
 }
 
 /** Undefined when these bytes do not begin like a batch of this segment. */
@@ -131,12 +120,13 @@ export function decodeBatchHeader(bytes: Buffer, salt: Buffer): BatchHeader | un
     previousCrc: bytes.readUInt32LE(24),
     payloadBytes: bytes.readUInt32LE(28),
     transactionCount: bytes.readUInt32LE(32),
+    bodyBytes: bytes.readUInt32LE(36),
   }
 }
 
 /** True when header and entries are as written. Bodies are another matter: see `hasIntactBodies`. */
 export function isBatchIntact(batch: Buffer, header: BatchHeader): boolean {
-  return batchCrc(batch, header.transactionCount) === header.crc
+  return header.bodyBytes <= header.payloadBytes && batchCrc(batch, header.bodyBytes) === header.crc
 }
 
 export interface PutEntry {
@@ -158,31 +148,26 @@ export interface DeleteEntry {
 
 export type JournalEntry = PutEntry | DeleteEntry
 
-/** Walks the entries of an intact batch that lies at `offset` of `segment`. */
-export function* readEntries(
+/** Walks the transactions of an intact batch of `segment`. */
+export function* readTransactions(
   batch: Buffer,
+  header: BatchHeader,
   segment: number,
-  transactionCount: number,
 ): Generator<{ readonly sequence: number; readonly entries: readonly JournalEntry[] }> {
-  let at = batchHeaderBytes
-  for (let i = 0; i < transactionCount; i++) {
-    const entryBytes = batch.readUInt32LE(at)
-    const bodyBytes = batch.readUInt32LE(at + 4)
-    const sequence = batch.readDoubleLE(at + 8)
-    const start = at + transactionHeaderBytes + bodyBytes
-    const end = start + entryBytes
+  let at = batchHeaderBytes + header.bodyBytes
+  for (let i = 0; i < header.transactionCount; i++) {
+    const end = at + transactionHeaderBytes + batch.readUInt32LE(at)
+    const sequence = batch.readDoubleLE(at + 4)
     const entries: JournalEntry[] = []
-    for (let position = start; position < end; position += entries.at(-1)!.bytes) {
-      entries.push(readEntry(batch, position, segment))
-    }
+    for (at += transactionHeaderBytes; at < end; at += entries.at(-1)!.bytes)
+      entries.push(readEntry(batch, at, segment))
     yield { sequence, entries }
-    at = end
   }
 }
 
-/** Whether the bodies that came with a batch match the checksums in its entries. */
-export function hasIntactBodies(batch: Buffer, offset: number, segment: number, transactionCount: number): boolean {
-  for (const { entries } of readEntries(batch, segment, transactionCount)) {
+/** Whether the bodies that came with a batch, which lies at `offset`, match the checksums in its entries. */
+export function hasIntactBodies(batch: Buffer, header: BatchHeader, segment: number, offset: number): boolean {
+  for (const { entries } of readTransactions(batch, header, segment)) {
     for (const entry of entries) {
       if (entry.kind !== 'put' || entry.body === undefined || entry.bodyMoved) continue
       const start = entry.body.offset - offset
@@ -225,10 +210,31 @@ function readEntry(bytes: Buffer, start: number, segment: number): JournalEntry 
   return { kind: 'put', key, value, body, bodyMoved: (head & flag.movedBody) !== 0, blobs, bytes: at - start }
 }
 
-/** A buffer that entries of one transaction are written into. Grows. */
+/** The transactions of one batch, while it is filled. Grows. */
 export class EntryWriter {
   bytes = Buffer.allocUnsafeSlow(65_536)
   length = 0
+  #start = 0
+
+  begin(): void {
+    this.#start = this.length
+    this.#reserve(transactionHeaderBytes)
+    this.length += transactionHeaderBytes
+  }
+
+  /** Whether the transaction that has begun has entries. */
+  get hasEntries(): boolean {
+    return this.length > this.#start + transactionHeaderBytes
+  }
+
+  end(sequence: number): void {
+    this.bytes.writeUInt32LE(this.length - this.#start - transactionHeaderBytes, this.#start)
+    this.bytes.writeDoubleLE(sequence, this.#start + 4)
+  }
+
+  cancel(): void {
+    this.length = this.#start
+  }
 
   put(key: Uint8Array, value: Uint8Array, body: BodyRef | undefined, moved: boolean, blobs: readonly string[]): number {
     const start = this.length

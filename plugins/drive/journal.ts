@@ -8,6 +8,7 @@
  */
 import type { Disk, DiskFile, Logger } from 'svc/kernel'
 import { alignUp, allocateAligned, blockBytes } from './aligned-memory.ts'
+import type { Batch } from './batch.ts'
 import { encodeSegmentHeader, sealBatch, segmentHeaderBytes, segmentSalt } from './journal-format.ts'
 
 export interface JournalOptions {
@@ -98,13 +99,21 @@ export class Journal {
   }
 
   /**
-   * Writes a batch (`length` bytes at the beginning of `buffer`, which has room for the padding) to its place and resolves when
-   * it is durable. After a rejection the journal is as before, except that bytes behind the tail are undefined.
+   * Writes a batch to its place and resolves when it is durable. After a rejection the journal is as before, except that bytes
+   * behind the tail are undefined.
    */
-  async append(buffer: Buffer, length: number, transactionCount: number, place: BatchPlace): Promise<void> {
+  async append(batch: Batch): Promise<void> {
     const { tail } = this
-    const salt = this.#saltOf(place.segment)
-    const crc = sealBatch(buffer.subarray(0, length), salt, tail.batch, tail.crc, transactionCount)
+    const { place, length, transactionCount, bodyBytes } = batch
+    batch.seal()
+    const { buffer } = batch
+    const crc = sealBatch(buffer.subarray(0, length), {
+      salt: this.#saltOf(place.segment),
+      number: tail.batch,
+      previousCrc: tail.crc,
+      transactionCount,
+      bodyBytes,
+    })
     const padded = alignUp(length)
     buffer.fill(0, length, padded)
     const isNew = place.segment !== tail.segment

@@ -9,7 +9,6 @@ import type { Batch } from './batch.ts'
 import { asBuffer, keyText } from './bytes.ts'
 import { UndoLog } from './changes.ts'
 import { walk } from './cursor.ts'
-import { EntryWriter } from './journal-format.ts'
 import type { DriveState } from './state.ts'
 import { blobIdBytes, encodeStored, storedBlobs, storedBody, storedEntry, storedValue } from './stored-record.ts'
 
@@ -23,7 +22,6 @@ const noBlobs: readonly string[] = []
 export class DriveTransaction implements Transaction {
   readonly #state: DriveState
   readonly #inlineBytesMax: number
-  readonly #entries = new EntryWriter()
   readonly #undo = new UndoLog()
   /** Keys whose body was taken over by another record in this transaction, with the body. */
   readonly #taken: { readonly text: string; readonly key: Buffer; readonly body: BodyRef }[] = []
@@ -48,13 +46,13 @@ export class DriveTransaction implements Transaction {
 
   /** True when the transaction has changed something. */
   get isDirty(): boolean {
-    return this.#entries.length > 0
+    return this.#batch!.entries.hasEntries
   }
 
   /** Takes what was changed into the batch; a throw leaves the undoing to `rollBack`. */
   finish(): void {
     this.#checkTakenBodies()
-    if (this.#entries.length > 0) this.#batch!.endTransaction(this.sequence, this.#entries)
+    if (this.isDirty) this.#batch!.endTransaction(this.sequence)
     else this.#batch!.cancelTransaction()
     this.#end()
   }
@@ -67,7 +65,6 @@ export class DriveTransaction implements Transaction {
 
   #end(): void {
     this.#batch = undefined
-    this.#entries.length = 0
     this.#undo.clear()
     this.#taken.length = 0
   }
@@ -116,7 +113,7 @@ export class DriveTransaction implements Transaction {
     moved: boolean,
     blobs: readonly string[],
   ): void {
-    const bytes = this.#entries.put(key, value, body, moved, blobs)
+    const bytes = batch.entries.put(key, value, body, moved, blobs)
     this.#checkSize(batch)
     const entry = { segment: batch.place.segment, sequence: this.sequence, bytes }
     this.#state.apply(keyText(key), key, encodeStored(entry, body, moved, blobs, value), undefined, this.#undo)
@@ -160,7 +157,7 @@ export class DriveTransaction implements Transaction {
   }
 
   #delete(batch: Batch, text: string, key: Buffer, guard: number): void {
-    const bytes = this.#entries.delete(key, guard)
+    const bytes = batch.entries.delete(key, guard)
     this.#checkSize(batch)
     this.#state.apply(text, key, null, { segment: batch.place.segment, bytes, guard }, this.#undo)
   }
@@ -192,7 +189,7 @@ export class DriveTransaction implements Transaction {
   }
 
   #checkSize(batch: Batch): void {
-    if (batch.length + this.#entries.length > transactionBytesMax + batch.softBytes) {
+    if (batch.length > transactionBytesMax + batch.softBytes) {
       throw new RangeError(`A transaction has at most ${transactionBytesMax} bytes.`)
     }
   }

@@ -1,6 +1,7 @@
 import { definePlugin } from 'svc/kernel'
 import type { StorageBackend } from './api.ts'
 import { StorageConfig } from './config.ts'
+import { checkFolders } from './preflight.ts'
 import { createStorageFront } from './service.ts'
 
 export default definePlugin({
@@ -11,6 +12,7 @@ export default definePlugin({
   config: StorageConfig,
   // A backend may have to read its whole journal.
   startTimeoutMs: 3_600_000,
+  preflight: config => checkFolders(config.endpoints),
   setup({ config, log, ports, threads, services, point }) {
     const front = createStorageFront()
     const backends = point('storage.backend')

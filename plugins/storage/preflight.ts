@@ -1,0 +1,27 @@
+/** What `server --dry-run` asks of the file system: whether the folders could be written to. Creates nothing. */
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { dirname, isAbsolute } from 'node:path'
+
+export async function checkFolders(endpoints: readonly string[]): Promise<string[]> {
+  const problems: string[] = []
+  for (const endpoint of endpoints) {
+    if (!isAbsolute(endpoint)) continue
+    const problem = await checkFolder(endpoint)
+    if (problem !== undefined) problems.push(`SVC_ENDPOINTS: ${problem}`)
+  }
+  return problems
+}
+
+async function checkFolder(path: string): Promise<string | undefined> {
+  try {
+    if (!(await stat(path)).isDirectory()) return `${path} is not a folder`
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // A folder that is not there is created at the start: what counts is the nearest one that is.
+    if (code === 'ENOENT' && dirname(path) !== path) return checkFolder(dirname(path))
+    return `${path} cannot be written (${code})`
+  }
+}
