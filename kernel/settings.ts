@@ -23,8 +23,8 @@ export const KernelSettings = Type.Object({
     minimum: 0,
     maximum: 1024,
     default: Math.max(1, availableParallelism() - 1),
-    description:
-      'Worker threads beside the main thread; 0 = one thread does everything. Default: processors minus one.',
+    defaultText: 'processors - 1, at least 1',
+    description: 'Worker threads beside the main thread; 0 = one thread does everything.',
   }),
   logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
     variable: 'SVC_LOG_LEVEL',
