@@ -4,12 +4,11 @@
  * counters are written once rather than at every commit.
  */
 import type { Clock, Logger } from 'svc/kernel'
-import type { ChangeSet } from './changes.ts'
 import type { JournalPosition } from './journal.ts'
 import { type DriveState, type OverlayObserver, writeFrozen } from './state.ts'
 
-const entriesPerCheckpoint = 8192
-const bytesPerCheckpoint = 8 * 1024 * 1024
+const entriesPerCheckpoint = 16_384
+const bytesPerCheckpoint = 16 * 1024 * 1024
 /** Durable sets may grow to this many checkpoints' worth before commits have to wait. */
 const behindFactor = 4
 const retryMs = 1000
@@ -41,6 +40,12 @@ export class Checkpoints {
     this.indexed = indexed
   }
 
+  /** There is enough for a checkpoint. */
+  get isDue(): boolean {
+    const { durable } = this.#options.state
+    return durable.records.size >= entriesPerCheckpoint || durable.bytes >= bytesPerCheckpoint
+  }
+
   /** Commits have to wait: the index cannot keep up. */
   get isBehind(): boolean {
     const { durable } = this.#options.state
@@ -49,10 +54,10 @@ export class Checkpoints {
     )
   }
 
-  onCommit(_changes: ChangeSet): void {
-    const { state, clock, intervalMs } = this.#options
+  onCommit(): void {
+    const { clock, intervalMs } = this.#options
     if (this.#closed) return
-    if (state.durable.records.size >= entriesPerCheckpoint || state.durable.bytes >= bytesPerCheckpoint) {
+    if (this.isDue) {
       void this.#run()
     } else if (this.#cancelTimer === undefined) {
       this.#cancelTimer = clock.after(intervalMs, () => {
@@ -62,19 +67,18 @@ export class Checkpoints {
     }
   }
 
-  /** Resolves when everything that is durable now is in the index. */
+  /** Resolves when everything that is durable now is in the index; what comes later is not waited for. */
   async flush(): Promise<void> {
-    const { state } = this.#options
+    // The set that is on its way may be older than what the caller has seen.
     await this.#running
-    while (!state.durable.isEmpty || state.frozen !== undefined) await this.#run()
+    await this.#run()
   }
 
   #run(): Promise<void> {
     this.#running ??= this.#checkpoint().finally(() => {
       this.#running = undefined
       this.#options.onDone()
-      const { durable } = this.#options.state
-      if (durable.records.size >= entriesPerCheckpoint) void this.#run()
+      if (this.isDue && !this.#closed) void this.#run()
     })
     return this.#running
   }

@@ -272,7 +272,7 @@ export class Engine {
     state.inFlight = undefined
     this.#inFlight = undefined
     const unreferenced = state.absorb(changes, journal.tail, observer)
-    checkpoints.onCommit(changes)
+    checkpoints.onCommit()
     // The next write goes out before the answers of this one: the drive should not wait for us.
     const { outcomes } = batch
     const settled = outcomes.slice()

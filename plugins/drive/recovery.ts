@@ -211,7 +211,7 @@ async function replaySegment(
       }
       applyBatch(replay, bytes, header, position)
       journal.resume(position)
-      if (replay.state.durable.records.size >= 8192 || replay.checkpoints.isBehind) await replay.checkpoints.flush()
+      if (replay.checkpoints.isDue) await replay.checkpoints.flush()
     }
     return position
   } finally {

@@ -13,6 +13,7 @@ import { DriveConfig } from '../config.ts'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { openLmdbIndex, removeLmdbIndex } from '../lmdb-index.ts'
 import { lockDrive } from '../lock.ts'
+import { SharedState, sharedStateBytes } from '../shared-state.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
 const log = pino({ level: 'silent' })
@@ -314,6 +315,27 @@ t.test('a full disk refuses new data, takes deletes and harms nothing (invariant
   await drive.execute('table.delete', { name: 'a' }, undefined)
   t.strictSame(drive.counter(countKey), [1, 1])
   t.ok(drive.get(recordKey('b')))
+})
+
+t.test('the table that workers look at is right after a replay and after checkpoints', async t => {
+  const path = await filledDrive(t)
+  await rm(join(path, 'index'), { recursive: true })
+  const shared = new SharedState(new SharedArrayBuffer(sharedStateBytes))
+  const drive = await openDrive(path, { observer: shared, spaceCells: shared.spaceCells })
+  t.teardown(() => drive.close())
+  t.notOk(shared.isAnythingOverlaid, 'what was replayed is in the index')
+  for (let round = 0; round < 3; round++) {
+    await Promise.all(
+      ['a', 'b', 'a', 'c'].map(name => drive.execute('table.put', { name, value: `${round}` }, undefined)),
+    )
+    t.strictSame(
+      ['a', 'b', 'c'].map(name => shared.mayBeOverlaid(recordKey(name).latin1Slice())),
+      [true, true, true],
+    )
+    await drive.checkpoints.flush()
+    t.notOk(shared.isAnythingOverlaid)
+    t.notOk(shared.mayBeOverlaid(recordKey('a').latin1Slice()))
+  }
 })
 
 const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
