@@ -11,56 +11,16 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { warmUpMs } from './bench.ts'
-import { createBucket } from './control.ts'
 import { type CpuProfile, type FunctionCost, groupCosts, summarizeProfile } from './cpu-profile.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
-import { type LoadPlan, targetOf } from './load-plan.ts'
+import { LOADS, type Load, prepareLoad } from './loads.ts'
 import { cpuSeconds } from './machine.ts'
 import { parseOptions } from './options.ts'
 import { makeFolder } from './processes.ts'
 import { type ServerTarget, startServer } from './targets.ts'
 
-const BUCKET = 'bench'
 const SAMPLING_INTERVAL_MICROS = 250
 const REPOSITORY = `${join(import.meta.dirname, '../..')}/`
-const MIB = 2 ** 20
-
-interface Load {
-  /** Objects that must be there first. */
-  readonly fill?: { readonly count: number; readonly sizeBytes: number }
-  readonly plan: Pick<LoadPlan, 'method' | 'targets' | 'bodySizeBytes' | 'connectionCount'>
-}
-
-const LOADS: Readonly<Record<string, Load>> = {
-  'get-small': {
-    fill: { count: 256, sizeBytes: 4096 },
-    plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 256 }, bodySizeBytes: 0, connectionCount: 64 },
-  },
-  'put-small': {
-    plan: {
-      method: 'PUT',
-      targets: { bucket: BUCKET, first: 0, count: 80_000 },
-      bodySizeBytes: 4096,
-      connectionCount: 64,
-    },
-  },
-  'get-large': {
-    fill: { count: 1, sizeBytes: 256 * MIB },
-    plan: { method: 'GET', targets: [targetOf(BUCKET, 0)], bodySizeBytes: 0, connectionCount: 1 },
-  },
-  'put-large': {
-    plan: {
-      method: 'PUT',
-      targets: { bucket: BUCKET, first: 0, count: 4 },
-      bodySizeBytes: 64 * MIB,
-      connectionCount: 4,
-    },
-  },
-  list: {
-    fill: { count: 10_000, sizeBytes: 0 },
-    plan: { method: 'GET', targets: [`/${BUCKET}?list-type=2&max-keys=1000`], bodySizeBytes: 0, connectionCount: 1 },
-  },
-}
 
 interface ProfiledLoad {
   readonly requestCount: number
@@ -70,24 +30,7 @@ interface ProfiledLoad {
 }
 
 async function applyLoad(server: ServerTarget, client: LoadClient, load: Load, seconds: number): Promise<ProfiledLoad> {
-  const { host, port, credentials } = server
-  const signedHost = `${host}:${port}`
-  const common = { host, port, credentials, signedHost, receiveBufferBytes: MIB }
-  await createBucket(server, BUCKET)
-  if (load.fill !== undefined) {
-    const { count, sizeBytes } = load.fill
-    const targets = { bucket: BUCKET, first: 0, count }
-    await client.prepare({
-      ...common,
-      method: 'PUT',
-      targets,
-      bodySizeBytes: sizeBytes,
-      connectionCount: Math.min(count, 64),
-    })
-    await client.run({ requestCountMax: count, timeMsMax: 60_000 })
-  }
-  await client.prepare({ ...common, ...load.plan })
-  // Warm-up: compiled code is what counts.
+  await prepareLoad(server, client, load)
   await client.run({ requestCountMax: 1_000_000, timeMsMax: warmUpMs })
   const pids = server.pids()
   const cpuBefore = cpuSeconds(pids)

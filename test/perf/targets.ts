@@ -34,22 +34,20 @@ export interface ServerStart {
   readonly workers: number
   /** Configuration file of the server, as in SVC_CONFIG_FILE. */
   readonly configFile?: string
+  /** Root of the tree that it is started from. Default: this one. */
+  readonly tree?: string
   /** Options for Node.js itself, such as those of the profiler. */
   readonly nodeOptions?: readonly string[]
 }
 
 /** Starts `svc server` on a new drive below `folder` and waits until it says where it listens. */
-export async function startServer({
-  folder,
-  workers,
-  configFile,
-  nodeOptions = [],
-}: ServerStart): Promise<ServerTarget> {
+export async function startServer(start: ServerStart): Promise<ServerTarget> {
+  const { folder, workers, configFile, tree = REPOSITORY, nodeOptions = [] } = start
   const drive = join(folder, 'drive')
   const logFile = join(folder, 'server.log')
   const credentials = { accessKey: 'bench-root', secretKey: randomBytes(24).toString('base64url') }
   mkdirSync(drive, { recursive: true })
-  const args = [...nodeOptions, '--conditions=svc-src', join(REPOSITORY, 'kernel/main.ts'), 'server', drive]
+  const args = [...nodeOptions, '--conditions=svc-src', join(tree, 'kernel/main.ts'), 'server', drive]
   const child = startProcess(process.execPath, args, {
     logFile,
     folder,

@@ -1,0 +1,87 @@
+/**
+ * Compares source trees under one kind of load, in short rounds that take turns, by the CPU that each request costs:
+ *
+ *     node --conditions=svc-src test/perf/compare.ts LOAD TREE [TREE…] [--rounds N] [--seconds N] [--workers N]
+ *
+ * LOAD is one of those of profile.ts. A tree may be followed by options for Node.js: `/tmp/copy,--max-semi-space-size=64`. A
+ * copy is made with `git archive HEAD | tar -x -C /tmp/copy` and a link to `node_modules`.
+ */
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { warmUp, warmUpMs } from './bench.ts'
+import { type LoadClient, startLoadClient } from './load-client.ts'
+import { LOADS, prepareLoad } from './loads.ts'
+import { cpuSeconds } from './machine.ts'
+import { parseOptions } from './options.ts'
+import { makeFolder } from './processes.ts'
+import { median } from './statistics.ts'
+import { type ServerTarget, startServer } from './targets.ts'
+
+interface Contestant {
+  readonly name: string
+  readonly server: ServerTarget
+  readonly client: LoadClient
+  readonly cpuMicros: number[]
+  readonly rates: number[]
+}
+
+async function measure(
+  { server, client, cpuMicros, rates }: Contestant,
+  round: number,
+  seconds: number,
+): Promise<void> {
+  const before = cpuSeconds(server.pids())
+  const timeMsMax = round === warmUp ? warmUpMs : seconds * 1000
+  const result = await client.run({ requestCountMax: 10_000_000, timeMsMax })
+  if (round === warmUp) return
+  cpuMicros.push(((cpuSeconds(server.pids()) - before) * 1e6) / result.requestCount)
+  rates.push(result.requestCount / result.seconds)
+}
+
+function print({ name, cpuMicros, rates }: Contestant): void {
+  const sorted = cpuMicros.toSorted((a, b) => a - b)
+  const [least, quarter] = [sorted[0], sorted[sorted.length >> 2]].map(value => value.toFixed(1))
+  const figures = `CPU µs/request: median ${median(cpuMicros).toFixed(1)}, quartile ${quarter}, least ${least}`
+  process.stdout.write(`${name}\n  ${figures}; ${median(rates).toFixed(0)} requests/s\n`)
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string', default: '8' },
+      seconds: { type: 'string', default: '1' },
+      workers: { type: 'string', default: '0' },
+    },
+  })
+  const [loadName, ...trees] = positionals
+  const load = LOADS[loadName]
+  if (load === undefined || trees.length === 0)
+    throw new Error(`Name a load (${Object.keys(LOADS).join(', ')}) and trees.`)
+  const options = parseOptions([], [])
+  if (typeof options === 'string') throw new Error('unreachable: no such option was passed')
+  const contestants: Contestant[] = []
+  for (const name of trees) {
+    const [tree, ...nodeOptions] = name.split(',')
+    const folder = makeFolder(options.drive, 'svc-compare-')
+    const server = await startServer({ folder, workers: Number(values.workers), tree: resolve(tree), nodeOptions })
+    const client = startLoadClient()
+    await prepareLoad(server, client, load)
+    contestants.push({ name, server, client, cpuMicros: [], rates: [] })
+  }
+  for (let round = warmUp; round < Number(values.rounds); round++) {
+    for (const contestant of contestants) await measure(contestant, round, Number(values.seconds))
+  }
+  for (const contestant of contestants) {
+    print(contestant)
+    await contestant.client.stop()
+    await contestant.server.stop()
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`)
+  process.exit(1) // not only the exit code: load generators may still be connected
+}
