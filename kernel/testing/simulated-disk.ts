@@ -84,7 +84,11 @@ export class SimulatedDisk {
   capacityBytes: number
   /** Probability with which a write or a sync fails with EIO. */
   errorRate = 0
+  /** Whether `space` tells the truth; a quota does not show there, and writes fail without a warning. */
+  tellsSpace = true
   operations = 0
+  /** Writes that found no space. */
+  refusals = 0
 
   constructor(options: SimulatedDiskOptions) {
     this.#random = options.random
@@ -278,6 +282,7 @@ export class SimulatedDisk {
             : this.#random.float() < this.errorRate
               ? 'EIO'
               : undefined
+        if (code === 'ENOSPC') this.refusals++
         if (code !== undefined) {
           await this.#later(() => {
             this.#leavePart(inode, change)
@@ -402,7 +407,7 @@ export class SimulatedDisk {
   #space(): Promise<DiskSpace> {
     return this.#later(() => ({
       totalBytes: this.capacityBytes,
-      freeBytes: Math.max(0, this.capacityBytes - this.usedBytes()),
+      freeBytes: this.tellsSpace ? Math.max(0, this.capacityBytes - this.usedBytes()) : 2 ** 40,
       freeInodes: 1_000_000,
     }))
   }

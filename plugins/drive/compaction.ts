@@ -67,6 +67,10 @@ export class Compaction {
   readonly #options: CompactionOptions
   /** Segments that did not verify. */
   readonly #damaged = new Set<number>()
+  get segmentsDamaged(): number {
+    return this.#damaged.size
+  }
+
   segmentsRemoved = 0
   bytesMoved = 0
   current: number | undefined
@@ -230,21 +234,26 @@ export class Compaction {
       return from.segment === segment && from.sequence === sequence
     }
     const ownBody = entry.bodyMoved ? undefined : entry.body
-    if (stored !== undefined && isEntry(stored)) {
-      const stays = ownBody === undefined || !isSameBody(storedBody(stored), ownBody)
-      if (!stays && crc32(body!) !== ownBody.check) return 'damaged'
+    const isLive = stored !== undefined && isEntry(stored)
+    if (ownBody === undefined) {
+      if (!isLive) return undefined
       const move: Move = tx => {
-        tx.rewrite(key, isEntry, stays ? undefined : body)
+        tx.rewrite(key, isEntry, undefined)
       }
-      return { move, bytes: entry.bytes + (stays ? 0 : ownBody.size) }
+      return { move, bytes: entry.bytes }
     }
-    if (ownBody === undefined) return undefined
-    const owner = state.visibleForward(locationText(segment, ownBody.offset))
-    if (owner === undefined) return undefined
+    // A transaction may have put the same key twice: the body tells its entries apart.
+    const isEntryWithBody = (current: Buffer) => isEntry(current) && isSameBody(storedBody(current), ownBody)
+    const location = locationText(segment, ownBody.offset)
+    if (!isLive && state.visibleForward(location) === undefined) return undefined
     if (crc32(body!) !== ownBody.check) return 'damaged'
-    const ownerKey = Buffer.from(owner, 'latin1')
     const move: Move = tx => {
-      tx.rewrite(ownerKey, current => isSameBody(storedBody(current), ownBody), body)
+      if (tx.rewrite(key, isEntryWithBody, body)) return
+      // Another record may have taken the body over, even since we looked.
+      const owner = state.newestForward(location)
+      if (owner !== undefined) {
+        tx.rewrite(Buffer.from(owner, 'latin1'), current => isSameBody(storedBody(current), ownBody), body)
+      }
     }
     return { move, bytes: entry.bytes + ownBody.size }
   }

@@ -197,6 +197,7 @@ export class Drive {
       blobsDeleted: this.blobFiles.deleted,
       compactedSegments: this.compaction.segmentsRemoved,
       compactionMovedBytes: this.compaction.bytesMoved,
+      damagedSegments: this.compaction.segmentsDamaged,
     }
   }
 
@@ -270,6 +271,7 @@ async function openDrive(options: DriveOptions, create: (parts: DriveParts) => D
   try {
     const format = await openFormat(disk, ports.random, path)
     const journal = new Journal({
+      onWritten: bytes => space?.onWritten(bytes),
       disk,
       log,
       path: `${path}/journal`,

@@ -24,6 +24,8 @@ export interface JournalOptions {
   readonly direct: boolean
   /** Zero the next segment ahead of time. */
   readonly prepare: boolean
+  /** Told of the bytes that were written. */
+  onWritten(bytes: number): void
 }
 
 /** Where the next batch will lie, and what chains it to the one before. */
@@ -127,6 +129,7 @@ export class Journal {
     this.segments.set(place.segment, end)
     this.tail = { segment: place.segment, offset: end, batch: tail.batch + 1, crc }
     this.bytesWritten += padded
+    this.#options.onWritten(padded)
     this.batchesWritten++
   }
 

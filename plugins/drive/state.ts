@@ -224,7 +224,8 @@ export class DriveState {
     else this.durable.absorb(changes)
     for (const [segment, use] of changes.segments) addUse(this.segments, segment, use)
     for (const [id, delta] of changes.blobs) {
-      if (delta < 0 && this.visibleBlobCount(id) === 0) unreferenced.push(id)
+      // Not only what has lost a reference: a blob that was gained and lost within one batch has a difference of zero.
+      if (delta <= 0 && this.visibleBlobCount(id) === 0) unreferenced.push(id)
     }
     return unreferenced
   }

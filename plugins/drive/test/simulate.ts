@@ -14,6 +14,7 @@ export interface Totals {
   recovered: number
   rebuilt: number
   operations: number
+  refusals: number
 }
 
 export interface Outcome {
@@ -67,6 +68,7 @@ async function runSchedule(seed: number, totals: Totals): Promise<void> {
   totals.compacted += drive.counts.compacted
   totals.recovered += drive.counts.recovered
   totals.operations += drive.disk.operations
+  totals.refusals += drive.disk.refusals
 }
 
 /** Invariant 3: an index that is built from nothing equals the one that was kept. */
@@ -82,7 +84,15 @@ async function checkReplay(drive: SimulatedDrive): Promise<void> {
 }
 
 async function simulate(firstSeed: number, rounds: number): Promise<Outcome> {
-  const totals: Totals = { acknowledged: 0, rejected: 0, compacted: 0, recovered: 0, rebuilt: 0, operations: 0 }
+  const totals: Totals = {
+    acknowledged: 0,
+    rejected: 0,
+    compacted: 0,
+    recovered: 0,
+    rebuilt: 0,
+    operations: 0,
+    refusals: 0,
+  }
   for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
     let stray: unknown
     // A client's failed assertion is a rejection that nobody awaits.
