@@ -15,7 +15,12 @@ for (const [index, program] of findPrograms('aws').entries()) {
   const bucket = `aws-cli-${index}`
   const folder = join(server.folder, bucket)
   mkdirSync(folder, { recursive: true })
-  const aws = (...args: string[]) => run(program, ['--endpoint-url', server.endpoint, ...args], server, { folder })
+  // Version 1 presigns in the old form unless it is told not to; version 2 has no other.
+  const settings = join(folder, 'config')
+  writeFileSync(settings, '[default]\ns3 =\n    signature_version = s3v4\n')
+  const environment = { AWS_CONFIG_FILE: settings }
+  const aws = (...args: string[]) =>
+    run(program, ['--endpoint-url', server.endpoint, ...args], server, { folder, environment })
   const succeeds = async (t: Test, ...args: string[]) => {
     const outcome = await aws(...args)
     t.equal(outcome.code, 0, args.join(' '), { stderr: outcome.stderr })
