@@ -108,6 +108,9 @@ async function verify(t: Test, drive: Drive, known: ReadonlyMap<string, Fact>): 
   t.strictSame(drive.counter(countKey), sums, 'invariant 6: the sums are those of the records')
 }
 
+// Minutes on a machine that is busy with other tests; a file that runs into the limit ends the whole run.
+t.setTimeout(600_000)
+
 t.test(`what was acknowledged survives SIGKILL, ${rounds} times`, { timeout: 600_000 }, t =>
   seeded(t, async random => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-kill-'))
