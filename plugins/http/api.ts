@@ -31,6 +31,8 @@ export interface Exchange {
   readonly startedNs: bigint
   /** True once the server drains: new requests are to be refused with 503. */
   readonly draining: boolean
+  /** True while the client waits for `continue` before it sends its body. */
+  readonly awaitsContinue: boolean
   /** Answers `Expect: 100-continue`; call before reading the body, once it is known that it is wanted. Idempotent. */
   continue(): void
 }

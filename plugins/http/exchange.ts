@@ -62,6 +62,11 @@ export class HttpExchange implements Exchange {
     return this.#facts().host ?? (named === undefined ? '' : named.toLowerCase())
   }
 
+  /** True while the client waits for our word before it sends its body. */
+  get awaitsContinue(): boolean {
+    return this.#awaitsContinue
+  }
+
   continue(): void {
     if (!this.#awaitsContinue) return
     this.#awaitsContinue = false

@@ -52,6 +52,8 @@ const applicationPrefix = '/svc/'
 const proxyHeaderTimeoutMs = 5_000
 /** How long a refused client may take to read its answer. */
 const lingerMs = 500
+/** Unanswered requests on one HTTP/1.1 connection. */
+const pipelinedMax = 100
 
 export function createListener(options: ListenerOptions): HttpListener {
   const { name, limits, proxies, nextRequestId, clock, log, mount, application } = options
@@ -201,6 +203,11 @@ export function createListener(options: ListenerOptions): HttpListener {
     const connection = track(request, response)
     if (connection === undefined) {
       request.destroy()
+      return
+    }
+    if (connection.inFlight > pipelinedMax && request.httpVersionMajor === 1) {
+      // Each of them holds memory and files until its turn comes. No S3 client sends so many without waiting.
+      request.socket.destroy()
       return
     }
     const refusal = flawOf(request)
