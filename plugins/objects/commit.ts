@@ -13,7 +13,7 @@
  * | upload | completeUpload | upload there, each part as it was read, conditions hold | object put, upload and parts deleted |
  * | upload | abortUpload | upload there | upload and parts deleted |
  */
-import type { Procedure, Transaction } from 'svc/plugins/storage/api'
+import { type Procedure, storageErrors, type Transaction } from 'svc/plugins/storage/api'
 import type { DeleteConditions, WriteConditions } from './api.ts'
 import { objectErrors } from './errors.ts'
 import { bucketKey, counterKey, objectKey, partKey, partRange, uploadKey } from './keys.ts'
@@ -122,7 +122,8 @@ const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | unde
   if (args.source !== undefined) {
     const source = tx.get(objectKey(args.source.bucket, args.source.key))
     if (source === undefined || sequenceOf(source.value) !== args.source.sequence) {
-      throw objectErrors.PreconditionFailed('The copy source changed while it was copied. Try again.')
+      // The client's next try reads the new source, and evaluates its conditions on it.
+      throw storageErrors.gone('The copy source changed while it was copied.')
     }
   }
   const stamped = stamp(tx, args.value)

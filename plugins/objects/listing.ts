@@ -5,6 +5,7 @@
  */
 import type { Cursor, MaybePromise, StorageService } from 'svc/plugins/storage/api'
 import type { Listing, ListRequest, ListUploadsRequest, ObjectSummary } from './api.ts'
+import { objectErrors } from './errors.ts'
 import { afterObject, bucketRange, escapeKey, objectKeyOffset, successor, table, unescapeKey } from './keys.ts'
 import { decodeSummary, isDeleteMarker } from './record.ts'
 
@@ -12,6 +13,17 @@ import { decodeSummary, isDeleteMarker } from './record.ts'
 const visitsPerSlice = 20_000
 /** Older versions that are stepped over one by one before seeking past them. */
 const stepsBeforeSeek = 4
+
+/** No key is longer; a record key made of more would not fit into the index. */
+const keyBytesMax = 1024
+
+function isTooLong(text: string): boolean {
+  return Buffer.byteLength(text) > keyBytesMax
+}
+
+function requireMarkerLength(marker: string): void {
+  if (isTooLong(marker)) throw objectErrors.InvalidArgument(`A marker has at most ${keyBytesMax} bytes in UTF-8.`)
+}
 
 interface Page {
   readonly objects: ObjectSummary[]
@@ -23,7 +35,7 @@ interface Page {
 
 export function listObjects(storage: StorageService, request: ListRequest): MaybePromise<Listing> {
   const { bucket, prefix, delimiter, startAfter, maxKeys } = request
-  if (maxKeys === 0) return { objects: [], prefixes: [], next: undefined }
+  if (maxKeys === 0 || isTooLong(prefix)) return { objects: [], prefixes: [], next: undefined }
   const prefixBytes = escapeKey(prefix)
   const [start, end] = bucketRange(table.object, bucket, prefixBytes)
   const page: Page = { objects: [], prefixes: [], next: undefined, resume: undefined }
@@ -52,6 +64,7 @@ function startPosition(
   startAfter: string,
 ): Buffer | undefined {
   if (startAfter === '') return undefined
+  requireMarkerLength(startAfter)
   if (delimiter !== '' && startAfter.startsWith(prefix)) {
     const cut = startAfter.indexOf(delimiter, prefix.length)
     if (cut !== -1 && cut + delimiter.length === startAfter.length) {
@@ -172,7 +185,7 @@ export function listUploads(storage: StorageService, request: ListUploadsRequest
     nextUploadIdMarker: '',
     resume: undefined,
   }
-  if (maxUploads === 0) return page
+  if (maxUploads === 0 || isTooLong(prefix)) return page
   const [start, end] = bucketRange(table.upload, bucket, escapeKey(prefix))
   const position = uploadPosition(bucket, prefix, delimiter, keyMarker, uploadIdMarker)
   const from = position !== undefined && position.compare(start) > 0 ? position : start
@@ -225,6 +238,8 @@ function uploadPosition(
   if (keyMarker === '' || uploadIdMarker === '') {
     return startPosition(table.upload, bucket, prefix, delimiter, keyMarker)
   }
+  requireMarkerLength(keyMarker)
+  requireMarkerLength(uploadIdMarker)
   const [key] = bucketRange(table.upload, bucket, escapeKey(keyMarker))
   return Buffer.concat([key, Buffer.from([0]), Buffer.from(uploadIdMarker, 'utf8'), Buffer.from([0])])
 }

@@ -1,8 +1,8 @@
 /** The service `objects`: reads go straight to the index, changes through the procedures of commit.ts. */
-import type { Random } from 'svc/kernel'
+import { isCatalogError, type Random } from 'svc/kernel'
 import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { MaybePromise, StorageService } from 'svc/plugins/storage/api'
-import type { Bucket, ObjectsService, PutResult, Upload, UploadPart } from './api.ts'
+import type { Bucket, CompleteRequest, ObjectsService, PutResult, Upload, UploadPart } from './api.ts'
 import type { BucketDocument, Stamp, UploadDocument } from './commit.ts'
 import { copyObject } from './copy.ts'
 import { objectErrors } from './errors.ts'
@@ -83,6 +83,39 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
     }
   }
 
+  const completeOnce = async (request: CompleteRequest, upload: Upload): Promise<PutResult> => {
+    const { bucket, key, uploadId, conditions } = request
+    const stored = await readParts(bucket, uploadId)
+    const parts = matchParts(request, stored)
+    const sizeBytes = totalSize(parts, request.sizeBytes)
+    const checksum = combineChecksums(checksums, upload, parts, request)
+    const md5 = multipartMd5(parts.map(part => md5Of(part.version)))
+    const blobs = parts.flatMap(part => part.version.data.blobs)
+    const value = encodeVersion({
+      attributes: upload.attributes,
+      sizeBytes,
+      md5,
+      checksum,
+      blobs,
+      parts: parts.map(({ partNumber, version }) => ({
+        partNumber,
+        sizeBytes: version.sizeBytes,
+        checksum: version.checksum,
+      })),
+      uploadId,
+    })
+    await storage.execute<Stamp>('objects.completeUpload', {
+      bucket,
+      key,
+      value,
+      blobs: blobs.map(blob => blob.id),
+      conditions,
+      uploadId,
+      parts: [...stored].map(([partNumber, version]) => [partNumber, version.sequence]),
+    })
+    return { etag: `${md5.toString('hex')}-${parts.length}`, versionId: undefined, sizeBytes, checksum }
+  }
+
   return {
     getBucket,
     getObject,
@@ -99,8 +132,10 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
     },
 
     listBuckets({ prefix, startAfter, limit }) {
+      // Names are ASCII and short: nothing else may reach the record key, which holds a byte for each character.
+      if (!/^[a-z0-9.-]{0,63}$/.test(prefix)) return { buckets: [], next: undefined }
       const [start, end] = bucketNames(prefix)
-      const from = startAfter === '' ? start : bucketKey(`${startAfter}\0`)
+      const from = startAfter === '' ? start : Buffer.from(`b${startAfter.slice(0, 64)}\0`, 'utf8')
       if (from.compare(end) >= 0) return { buckets: [], next: undefined }
       return storage.scan(from.compare(start) > 0 ? from : start, end, cursor => {
         const buckets: Bucket[] = []
@@ -177,44 +212,16 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
       }),
 
     async completeUpload(request) {
-      const { bucket, key, uploadId, conditions } = request
-      let upload: Upload
+      const { bucket, key, uploadId } = request
       try {
-        upload = await getUpload(bucket, key, uploadId)
+        return await completeOnce(request, await getUpload(bucket, key, uploadId))
       } catch (error) {
-        const done = await repeatedCompletion(await optional(getObject, bucket, key), request)
+        // Somebody was faster: the same list of parts gets the same answer.
+        if (!isCatalogError(error) || (error.code !== 'NoSuchUpload' && error.code !== 'InvalidPart')) throw error
+        const done = repeatedCompletion(await optional(getObject, bucket, key), request)
         if (done !== undefined) return done
         throw error
       }
-      const stored = await readParts(bucket, uploadId)
-      const parts = matchParts(request, stored)
-      const sizeBytes = totalSize(parts, request.sizeBytes)
-      const checksum = combineChecksums(checksums, upload, parts, request)
-      const md5 = multipartMd5(parts.map(part => md5Of(part.version)))
-      const blobs = parts.flatMap(part => part.version.data.blobs)
-      const value = encodeVersion({
-        attributes: upload.attributes,
-        sizeBytes,
-        md5,
-        checksum,
-        blobs,
-        parts: parts.map(({ partNumber, version }) => ({
-          partNumber,
-          sizeBytes: version.sizeBytes,
-          checksum: version.checksum,
-        })),
-        uploadId,
-      })
-      await storage.execute<Stamp>('objects.completeUpload', {
-        bucket,
-        key,
-        value,
-        blobs: blobs.map(blob => blob.id),
-        conditions,
-        uploadId,
-        parts: [...stored].map(([partNumber, version]) => [partNumber, version.sequence]),
-      })
-      return { etag: `${md5.toString('hex')}-${parts.length}`, versionId: undefined, sizeBytes, checksum }
     },
 
     async abortUpload(bucket, key, uploadId) {

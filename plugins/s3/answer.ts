@@ -98,7 +98,7 @@ function restOfRequest(context: S3RequestContext): 'none' | 'drain' | 'linger' |
   const { request } = context.exchange
   if (!context.hasUnreadBody) return 'none'
   if (request.httpVersionMajor > 1) return 'reset'
-  if (request.headers.expect !== undefined) return 'close'
+  if (context.exchange.awaitsContinue) return 'close'
   const length = request.headers['content-length']
   return length !== undefined && Number(length) <= drainBytesMax ? 'drain' : 'linger'
 }

@@ -61,7 +61,8 @@ export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogEr
   if (isCatalogError(thrown)) {
     if (/^[A-Z]/.test(thrown.code)) return hidden(context, thrown)
     if (thrown.status === 507) return objectErrors.InsufficientStorage(undefined, { cause: thrown })
-    if (thrown.status === 503) {
+    // `gone`: the object was replaced while it was read. The client's next try reads the new one.
+    if (thrown.status === 503 || thrown.code === 'gone') {
       return s3Errors.ServiceUnavailable(undefined, { cause: thrown, extra: { 'retry-after': '1' } })
     }
   }

@@ -259,6 +259,10 @@ const signing = new Set([
   'x-amz-signedheaders',
 ])
 
+const headerName = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they could not be sent back as a header
+const notInHeader = /[\u0000-\u0008\u000a-\u001f\u007f]/
+
 /** SDKs that presign put `x-amz-…` headers into the query; they mean the same there. A real header wins. */
 function withQueryHeaders(headers: IncomingHttpHeaders, query: ReadonlyMap<string, string>): IncomingHttpHeaders {
   let merged: IncomingHttpHeaders | undefined
@@ -266,6 +270,11 @@ function withQueryHeaders(headers: IncomingHttpHeaders, query: ReadonlyMap<strin
     if (parameter.length < 6) continue
     const name = parameter.toLowerCase()
     if (!name.startsWith('x-amz-') || signing.has(name) || headers[name] !== undefined) continue
+    if (!headerName.test(name) || notInHeader.test(value)) {
+      throw objectErrors.InvalidArgument('A parameter that stands for a header holds what no header can hold.', {
+        extra: { ArgumentName: parameter, ArgumentValue: value },
+      })
+    }
     merged ??= { ...headers }
     // As a header would have come: a character for each byte.
     merged[name] = Buffer.from(value, 'utf8').toString('latin1')

@@ -7,7 +7,7 @@ export interface ByteRange {
   readonly length: number
 }
 
-const oneRange = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/
+const oneRange = /^bytes=[ \t]{0,8}(\d{0,20})[ \t]{0,8}-[ \t]{0,8}(\d{0,20})[ \t]{0,8}$/
 
 /**
  * What a `Range` header means for a body of this size. Undefined: the whole body, because the header is absent, malformed

@@ -12,6 +12,9 @@ const depthMax = 24
 /** The largest list of S3 (10 000 parts with checksums) has about 100 000 tags. */
 const tagsMax = 250_000
 
+/** S3's documents have one or two attributes in all (a namespace, a type). */
+const attributesMax = 1000
+
 const parser = new XMLParser({
   preserveOrder: true,
   trimValues: false,
@@ -30,6 +33,7 @@ type Parsed = Readonly<Record<string, readonly Parsed[] | string>>
 export function readXml(bytes: Buffer, root: string): XmlNode {
   const text = utf8(bytes)
   if (/<!DOCTYPE/i.test(text)) throw malformed('A document type is not allowed.')
+  if (hasManyAttributes(text)) throw malformed('The document has too many attributes.')
   if (countTags(text) > tagsMax) throw malformed('The document has too many elements.')
   const checked = XMLValidator.validate(text)
   if (checked !== true) throw malformed(`${checked.err.msg} (line ${checked.err.line})`)
@@ -60,6 +64,16 @@ function countTags(text: string): number {
   let count = 0
   for (let at = text.indexOf('<'); at !== -1 && count <= tagsMax; at = text.indexOf('<', at + 1)) count++
   return count
+}
+
+/** Counted as `=` before a quote: text content may hold that too, but a thousand times in no document of S3. */
+function hasManyAttributes(text: string): boolean {
+  let count = 0
+  for (let at = text.indexOf('='); at !== -1; at = text.indexOf('=', at + 1)) {
+    const next = text.charCodeAt(at + 1)
+    if ((next === 0x22 || next === 0x27 || next === 0x20) && ++count > attributesMax) return true
+  }
+  return false
 }
 
 function elementName(node: Parsed): string | undefined {
