@@ -9,6 +9,7 @@ import health from './health/index.ts'
 import http from './http/index.ts'
 import iam from './iam/index.ts'
 import init from './init/index.ts'
+import kms from './kms/index.ts'
 import metrics from './metrics/index.ts'
 import multipart from './multipart/index.ts'
 import objectOperations from './object-operations/index.ts'
@@ -38,6 +39,7 @@ const standard: readonly AnyPlugin[] = [
   policy,
   iam,
   authSigv4,
+  kms,
   checksums,
   // protocols
   s3,
