@@ -125,13 +125,17 @@ function describeCommand(name: string, command: CliCommand): string {
 function describeServer({ plugins }: Boot): string {
   const rows = describeConfiguration([kernelSection, ...plugins])
   const lines: string[] = []
+  const shown = new Set<string>()
   for (const row of rows) {
+    // Plugins may share a key.
+    if (shown.has(row.variable)) continue
+    shown.add(row.variable)
     const names = [row.flag === undefined ? undefined : `${row.flag}=<${row.type}>`, row.variable]
     const fallback = row.default === undefined ? (row.required ? ' (required)' : '') : ` (default ${row.default})`
     lines.push(`  ${names.filter(name => name !== undefined).join(', ')}${fallback}`, `      ${row.description}`)
   }
   return `${[
-    'usage: svc server [arguments] [--dry-run] [options]',
+    'usage: svc server <folder> [--dry-run] [options]',
     '',
     'Starts the server. --dry-run checks everything, starts nothing, and prints what it found.',
     '',

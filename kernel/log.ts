@@ -39,7 +39,7 @@ export function createStderrSink(format: LogFormat): LogSink {
   const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX })
   // Nobody is left to be told that the log's reader has gone; the server goes on without it.
   stderr.on('error', () => {})
-  const pretty = format === 'text' ? loadPrettyFactory()({ colorize: false }) : undefined
+  const pretty = format === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
   return {
     write(line) {
       stderr.write(pretty === undefined ? line : (pretty(line) ?? line))

@@ -2,6 +2,7 @@
 import { constants } from 'node:os'
 import type { Boot } from './boot.ts'
 import { ConfigurationError } from './config.ts'
+import { isCatalogError } from './errors.ts'
 import { createKernel } from './kernel.ts'
 import { withDeadline } from './lifecycle.ts'
 import { createLogger, createStderrSink, type Logger, type LogSink } from './log.ts'
@@ -20,6 +21,8 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
     startTimeout: startTimeoutMs,
     stopTimeout: stopTimeoutMs,
   } = settings
+  // What the server creates is for its user alone, whoever starts it and however.
+  process.umask(0o077)
   const sink = createStderrSink(logFormat)
   const log = createLogger(logLevel, sink)
   const ports = createSystemPorts()
@@ -71,7 +74,7 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
   } catch (error) {
     if (stopping === undefined) {
       exitCode = 1
-      log.fatal({ err: error }, 'start failed')
+      log.fatal(startFailure(error), (error as Error).message)
       stop('start failed')
     }
   }
@@ -81,6 +84,13 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
   // Who reads the log may have stopped reading: that must not keep a stopped server from ending.
   await withDeadline(() => sink.flush(), LOG_FLUSH_MS, ports.clock).catch(() => {})
   return exitCode
+}
+
+/** A declared error says by itself what to do; a stack helps only with what nobody expected. */
+function startFailure(error: unknown): object {
+  const cause = (error as Error).cause
+  const code = (cause as { code?: unknown } | undefined)?.code
+  return isCatalogError(cause) || typeof code === 'string' ? { code } : { err: error }
 }
 
 /** The first signal stops gracefully, the second at once; what nobody caught is fatal. Returns the undo. */
