@@ -39,6 +39,7 @@ type Change =
   | { readonly kind: 'put'; readonly name: string; readonly value: Value; readonly ifAbsent?: boolean }
   | { readonly kind: 'delete'; readonly name: string }
   | { readonly kind: 'move'; readonly name: string; readonly to: string }
+  | { readonly kind: 'copy'; readonly name: string; readonly to: string }
   | { readonly kind: 'touch'; readonly name: string; readonly value: Value }
 
 interface Logged {
@@ -73,6 +74,10 @@ function applyToModel(model: Map<string, Value>, change: Change): unknown {
       if (present === undefined || change.to === change.name) return false
       model.set(change.to, present)
       model.delete(change.name)
+      return true
+    case 'copy':
+      if (present?.blob === undefined) return false
+      model.set(change.to, present)
       return true
     case 'touch':
       // Keeps its body or blob, whatever the new value says.
@@ -158,6 +163,7 @@ export class SimulatedDrive {
     )
     while (!settled) await this.tick()
     this.drive = await opening
+    if (this.random.float() < 0.7) void this.drive.collectGarbage(new AbortController().signal)
   }
 
   #createProcedure(): Procedure {
@@ -194,6 +200,12 @@ export class SimulatedDrive {
           tx.delete(key)
           return true
         }
+        case 'copy': {
+          const value = present && (JSON.parse(Buffer.from(present.value).toString()) as Value)
+          if (value?.blob === undefined) return false
+          tx.put(recordKey(change.to), present!.value, { blobs: [value.blob.id] })
+          return true
+        }
         case 'touch': {
           if (present === undefined) return false
           const value = JSON.parse(Buffer.from(present.value).toString()) as Value
@@ -219,6 +231,10 @@ export class SimulatedDrive {
     if (luck < 0.3) {
       const to = String.fromCharCode(97 + random.integer(keyCount))
       return { change: { kind: 'move', name, to }, body: undefined }
+    }
+    if (luck < 0.35) {
+      const to = String.fromCharCode(97 + random.integer(keyCount))
+      return { change: { kind: 'copy', name, to }, body: undefined }
     }
     if (luck < 0.4) return { change: { kind: 'touch', name, value: { id, bodySize: 0 } }, body: undefined }
     const bodySize = random.pick([0, 1, 100, 512, 3000, 9000])
