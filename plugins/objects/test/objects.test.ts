@@ -1,13 +1,15 @@
 /** The rules of buckets, objects, listings and uploads, over a real drive in a temporary folder. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Body, ObjectData, ObjectsService, Upload } from '../api.ts'
 import { owner, startObjects } from './start.ts'
 
 const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
-const { objects, stop } = await startObjects()
+const { objects, folder, stop } = await startObjects()
 t.teardown(stop)
 
 let bucketCount = 0
@@ -512,4 +514,20 @@ t.test('missing buckets win over missing keys and versions', async t => {
     async () => objects.listObjects({ bucket: 'no-such', prefix: '', delimiter: '', startAfter: '', maxKeys: 1 }),
     { code: 'NoSuchBucket' },
   )
+})
+
+t.test('of many writers to one key the bytes of one stay, and none after a delete', async t => {
+  const bucket = await newBucket()
+  const blobs = () => globSync('blobs/*/*', { cwd: folder }).length
+  const settled = async (count: number) => {
+    for (let tries = 0; tries < 100 && blobs() !== count; tries++) await setTimeout(50)
+    return blobs()
+  }
+  const before = blobs()
+  for (let round = 0; round < 4; round++) {
+    await Promise.all(Array.from({ length: 16 }, (_, i) => put(bucket, 'hot', pattern(200_000, i))))
+  }
+  t.equal(await settled(before + 1), before + 1)
+  await objects.deleteObject(bucket, 'hot')
+  t.equal(await settled(before), before)
 })

@@ -8,7 +8,7 @@ import type { ObjectsService } from '../api.ts'
 
 export const owner = { accessKey: 'admin', isRoot: true, ownerId: 'a'.repeat(64), displayName: 'admin' }
 
-export async function startObjects(): Promise<{ objects: ObjectsService; stop(): Promise<void> }> {
+export async function startObjects(): Promise<{ objects: ObjectsService; folder: string; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-objects-'))
   const needed = ['storage', 'drive', 'checksums', 'objects']
   const kernel = await startKernel({
@@ -17,6 +17,7 @@ export async function startObjects(): Promise<{ objects: ObjectsService; stop():
   })
   return {
     objects: kernel.services.objects,
+    folder,
     async stop() {
       await kernel.stop()
       await rm(folder, { recursive: true })
