@@ -62,6 +62,13 @@ export class BlobFiles {
     await this.#disk.syncDirectory(this.#path)
   }
 
+  async hasAny(): Promise<boolean> {
+    for (const folder of await this.#disk.list(this.#path)) {
+      if ((await this.#disk.list(`${this.#path}/${folder}`)).length > 0) return true
+    }
+    return false
+  }
+
   /** Makes the names in a blob's folder durable. Calls at the same time share one sync that begins after all of them. */
   syncFolderOf(id: string): Promise<void> {
     const folder = this.folderOf(id)

@@ -83,6 +83,9 @@ export class Drive {
   #isStopping = false
   #writtenBefore = 0
 
+  /** The journal held something when the drive was opened. */
+  readonly #hadJournal: boolean
+
   private constructor(options: DriveOptions, parts: DriveParts) {
     this.#options = options
     this.path = options.path
@@ -96,6 +99,7 @@ export class Drive {
     this.blobFiles = parts.blobFiles
     this.space = parts.space
     this.#unlock = parts.unlock
+    this.#hadJournal = parts.journal.tail.segment > 0
     const { disk, clock } = options.ports
     this.compaction = new Compaction({
       disk,
@@ -203,6 +207,16 @@ export class Drive {
 
   /** Deletes the blobs of former runs that nothing references: what a crash left behind. */
   async collectGarbage(signal: AbortSignal): Promise<void> {
+    // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
+    if (!this.#hadJournal) {
+      if (await this.blobFiles.hasAny()) {
+        this.#options.log.warn(
+          { path: this.path },
+          'the drive holds blobs but no journal; they are left alone for now. If objects are missing, stop the server and restore the folder "journal"',
+        )
+      }
+      return
+    }
     const count = await this.blobFiles.collectGarbage(
       id => this.state.visibleBlobCount(id) > 0,
       () => signal.aborted || this.#isStopping,

@@ -94,6 +94,17 @@ export class Journal {
     this.tail = tail
   }
 
+  /**
+   * Creates the first segment of a new drive. It is durable before anything is stored: so a drive without segments is one that
+   * has lost them, and never one that had none.
+   */
+  async create(): Promise<void> {
+    const file = await this.#openSegment(1)
+    await this.#writeHeader(file, 1)
+    this.segments.set(1, segmentHeaderBytes)
+    this.tail = { ...firstPosition, segment: 1, offset: segmentHeaderBytes }
+  }
+
   /** The place of a batch that will follow `after`, the place behind the last batch that was filled. */
   place(after: BatchPlace): BatchPlace {
     if (after.segment > 0 && after.offset + this.#options.batchBytes <= this.#options.segmentBytes) return after

@@ -1,6 +1,6 @@
 /** The drive on the real disk: the contract, the lock, the format, damage, a full disk, workers. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -264,6 +264,12 @@ t.test('blobs that nothing references are deleted, at once or at the next start'
   await drive.collectGarbage(new AbortController().signal)
   t.strictSame([await exists(kept), await exists(orphan), await exists(fresh)], [true, false, true])
   await drive.close()
+  for (const folder of ['journal', 'index']) await rm(join(path, folder), { recursive: true })
+  await mkdir(join(path, 'journal'))
+  drive = await openDrive(path)
+  await drive.collectGarbage(new AbortController().signal)
+  await drive.close()
+  t.ok(await exists(kept), 'a lost journal makes no garbage')
 })
 
 t.test('compaction gives space back and keeps what lives', async t => {

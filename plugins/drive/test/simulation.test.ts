@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import type { Outcome } from './simulate.ts'
 
-const rounds = Number(process.env.ROUNDS ?? 1000)
+const rounds = Number(process.env.ROUNDS ?? 700)
 const firstSeed = Number(process.env.SEED ?? randomInt(2 ** 30))
 
 // Minutes on a machine that is busy with other tests; a file that runs into the limit ends the whole run.
