@@ -28,6 +28,7 @@ import { Compaction } from './compaction.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { walk } from './cursor.ts'
 import { Engine } from './engine.ts'
+import { driveErrors } from './errors.ts'
 import { openFormat } from './format.ts'
 import type { IndexStore } from './index-store.ts'
 import { firstPosition, Journal } from './journal.ts'
@@ -83,9 +84,6 @@ export class Drive {
   #isStopping = false
   #writtenBefore = 0
 
-  /** The journal held something when the drive was opened. */
-  readonly #hadJournal: boolean
-
   private constructor(options: DriveOptions, parts: DriveParts) {
     this.#options = options
     this.path = options.path
@@ -99,7 +97,6 @@ export class Drive {
     this.blobFiles = parts.blobFiles
     this.space = parts.space
     this.#unlock = parts.unlock
-    this.#hadJournal = parts.journal.tail.segment > 0
     const { disk, clock } = options.ports
     this.compaction = new Compaction({
       disk,
@@ -207,16 +204,6 @@ export class Drive {
 
   /** Deletes the blobs of former runs that nothing references: what a crash left behind. */
   async collectGarbage(signal: AbortSignal): Promise<void> {
-    // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
-    if (!this.#hadJournal) {
-      if (await this.blobFiles.hasAny()) {
-        this.#options.log.warn(
-          { path: this.path },
-          'the drive holds blobs but no journal; they are left alone for now. If objects are missing, stop the server and restore the folder "journal"',
-        )
-      }
-      return
-    }
     const count = await this.blobFiles.collectGarbage(
       id => this.state.visibleBlobCount(id) > 0,
       () => signal.aborted || this.#isStopping,
@@ -336,6 +323,15 @@ async function openDrive(options: DriveOptions, create: (parts: DriveParts) => D
     journal.resume(recovered.tail)
     const blobFiles = new BlobFiles(disk, `${path}/blobs`, clock, ports.random, log, clock.now())
     await blobFiles.createFolders()
+    if (recovered.tail.segment === 0) {
+      // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
+      if (await blobFiles.hasAny()) {
+        throw driveErrors.journal_damaged(
+          `The drive ${path} holds blobs but no journal: its records are lost. Restore the folder "journal", or start with a new folder.`,
+        )
+      }
+      await journal.create()
+    }
     const cells = options.spaceCells ?? new Int32Array(spaceCellCount)
     space = await watchSpace({ disk, clock, log, path, reserveBytesMin: config.reserveBytes, cells })
     const watched = space

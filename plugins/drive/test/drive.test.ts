@@ -266,9 +266,7 @@ t.test('blobs that nothing references are deleted, at once or at the next start'
   await drive.close()
   for (const folder of ['journal', 'index']) await rm(join(path, folder), { recursive: true })
   await mkdir(join(path, 'journal'))
-  drive = await openDrive(path)
-  await drive.collectGarbage(new AbortController().signal)
-  await drive.close()
+  await t.rejects(openDrive(path), { code: 'journal_damaged', message: /blobs but no journal/ })
   t.ok(await exists(kept), 'a lost journal makes no garbage')
 })
 
