@@ -1,13 +1,14 @@
 /** The `svc` command: `server`, and whatever commands plugins contribute to `cli.command`. */
 import { readFileSync } from 'node:fs'
 import { type Boot, boot } from './boot.ts'
-import { ConfigurationError, formatProblem, suggest } from './config.ts'
+import { ConfigurationError, formatProblem, resolveConfiguration, suggest } from './config.ts'
 import { describeConfiguration } from './config-keys.ts'
 import { dryRun } from './dry-run.ts'
 import { createKernel } from './kernel.ts'
 import type { CliCommand, CliIo } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
 import type { Contribution } from './plugin.ts'
+import { revision } from './revision.ts'
 import { runServer } from './server.ts'
 import { kernelSection } from './settings.ts'
 import { createSystemPorts } from './system-ports.ts'
@@ -17,11 +18,13 @@ const EXIT_USAGE = 2
 
 /** Runs one command line (without node and script). Resolves with the exit code. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
-  const [command, ...rest] = argv
+  // `svc help server` asks the same as `svc server --help`.
+  const [command, ...rest] = argv[0] === 'help' && argv.length > 1 ? [argv[1], '--help'] : argv
   const version = packageVersion()
   try {
     if (command === '--version' || command === '-v' || command === 'version') {
-      io.stdout.write(`svc ${version}\n`)
+      const commit = revision()
+      io.stdout.write(`svc ${version}${commit === 'unknown' ? '' : ` (${commit})`}\n`)
       return 0
     }
     if (command === 'server') return await runServerCommand(rest, version, io)
@@ -58,45 +61,83 @@ async function runServerCommand(argv: readonly string[], version: string, io: Cl
 }
 
 interface Commands {
+  /** Those that can run. */
   readonly list: readonly Contribution<CliCommand>[]
-  /** Why some commands may be missing: one sentence per plugin that is left out. */
+  /** Why some commands may be missing: one line per plugin that lacks configuration, one for all that need those. */
   readonly missing: readonly string[]
+  /** All that there are, to be explained and not to be run. */
+  describable(): readonly Contribution<CliCommand>[]
 }
 
 /** Sets up what can be set up: a command must work before the server is configured. */
 async function contributedCommands(version: string, io: CliIo): Promise<Commands> {
   const { plugins, resolved } = await boot([], io.env, process.cwd())
   const skip = new Map<string, string>()
-  for (const problem of resolved.problems) if (problem.plugin) skip.set(problem.plugin, formatProblem(problem))
-  const log = createLogger('warn', createStderrSink('text'))
-  const kernel = createKernel({
-    plugins,
-    config: resolved.sections,
-    threads: createSingleThread(log),
-    ports: createSystemPorts(),
-    log,
-    version,
-    skip,
-  })
-  kernel.setup()
-  return {
-    list: kernel.point('cli.command').list(),
-    missing: [...kernel.skipped()].map(([plugin, reason]) => `the plugin "${plugin}" is left out: ${reason}`),
+  for (const problem of resolved.problems) {
+    if (problem.plugin === undefined) continue
+    const earlier = skip.get(problem.plugin)
+    skip.set(problem.plugin, `${earlier === undefined ? '' : `${earlier} `}${formatProblem(problem)}`)
   }
+  const log = createLogger('warn', createStderrSink('text'))
+  const setUp = (config: Boot['resolved']['sections'], skipped: ReadonlyMap<string, string>) => {
+    const kernel = createKernel({
+      plugins,
+      config,
+      threads: createSingleThread(log),
+      ports: createSystemPorts(),
+      log,
+      version,
+      skip: skipped,
+    })
+    kernel.setup()
+    return kernel
+  }
+  const kernel = setUp(resolved.sections, skip)
+  const list = kernel.point('cli.command').list()
+  return {
+    list,
+    missing: whyMissing(skip, kernel.skipped()),
+    describable() {
+      if (skip.size === 0) return list
+      const { sections } = resolveConfiguration([kernelSection, ...plugins], { argv: [], env: {} }, { standIns: true })
+      try {
+        return setUp(sections, new Map()).point('cli.command').list()
+      } catch {
+        return list // Some plugin does not take what stands for its configuration; the others can still be explained.
+      }
+    },
+  }
+}
+
+function whyMissing(unconfigured: ReadonlyMap<string, string>, skipped: ReadonlyMap<string, string>): string[] {
+  const lines = Array.from(
+    unconfigured,
+    ([plugin, problem]) => `commands of the plugin "${plugin}" are missing: ${problem}`,
+  )
+  const dependents = [...skipped.keys()].filter(plugin => !unconfigured.has(plugin))
+  if (dependents.length > 0) lines.push(`and with them those of ${dependents.join(', ')}`)
+  return lines
 }
 
 async function runContributed(name: string, argv: readonly string[], commands: Commands, io: CliIo): Promise<number> {
   const command = commands.list.find(({ id }) => id === name)?.value
+  const asksForHelp = argv.includes('--help') || argv.includes('-h')
+  const known = command ?? commands.describable().find(({ id }) => id === name)?.value
+  if (known !== undefined && asksForHelp) {
+    io.stdout.write(describeCommand(name, known))
+    return 0
+  }
   if (command === undefined) {
-    const names = ['server', ...commands.list.map(({ id }) => id)]
-    io.stderr.write(`svc: unknown command "${name}"${suggest(name, names, '')}\n`)
-    for (const line of commands.missing) io.stderr.write(`  ${line}\n`)
+    const names = ['server', ...commands.describable().map(({ id }) => id)]
+    io.stderr.write(
+      known === undefined
+        ? `svc: unknown command "${name}"${suggest(name, names, '')}\n`
+        : `svc ${name}: the configuration is incomplete\n`,
+    )
+    // What is missing cannot be the reason for a name that nobody has.
+    if (known !== undefined) for (const line of commands.missing) io.stderr.write(`  ${line}\n`)
     io.stderr.write('`svc --help` lists the commands.\n')
     return EXIT_USAGE
-  }
-  if (argv.includes('--help') || argv.includes('-h')) {
-    io.stdout.write(describeCommand(name, command))
-    return 0
   }
   try {
     return await command.run(argv, io)
@@ -108,13 +149,18 @@ async function runContributed(name: string, argv: readonly string[], commands: C
   }
 }
 
-function describeCommands({ list, missing }: Commands): string {
-  const rows = [['server', 'Starts the server.'], ...list.map(({ id, value }) => [id, value.summary])]
+function describeCommands({ list, describable }: Commands): string {
+  const all = describable()
+  const rows = [['server', 'Starts the server.'], ...all.map(({ id, value }) => [id, value.summary])]
   const width = Math.max(...rows.map(([name]) => name.length))
   const lines = rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`)
-  const left = missing.length === 0 ? [] : ['', 'Commands of plugins that lack configuration are not shown.']
+  const waiting = all.map(({ id }) => id).filter(name => !list.some(({ id }) => id === name))
+  const needs =
+    waiting.length === 0
+      ? []
+      : ['', `Without their configuration these only explain themselves: ${waiting.join(', ')}.`]
   const more = '`svc <command> --help` says more; `svc --version` prints the version.'
-  return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, ...left, '', more].join('\n')}\n`
+  return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, ...needs, '', more].join('\n')}\n`
 }
 
 function describeCommand(name: string, command: CliCommand): string {

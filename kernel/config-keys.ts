@@ -108,8 +108,8 @@ export function describeConfiguration(plugins: readonly Pick<AnyPlugin, 'name' |
   })
 }
 
-/** A value as the operator would write it. */
-function writeValue(key: ConfigurationKey, value: unknown): string | undefined {
+/** A value as the operator would write it; undefined when there is none. */
+export function writeValue(key: ConfigurationKey, value: unknown): string | undefined {
   if (value === undefined) return undefined
   if (Array.isArray(value)) return value.join(key.positional ? ' ' : ',')
   if (typeof value === 'number' && key.type === 'size') return formatSize(value)

@@ -1,7 +1,10 @@
 /** Values of configuration keys: from text, from JSON, and whether they hold. */
-import { Errors } from 'typebox/schema'
+import { createRequire } from 'node:module'
 import { type ConfigurationKey, choices, type KeySchema, typeOf } from './config-keys.ts'
 import { parseDuration, parseSize } from './units.ts'
+
+/** Loaded with the first value that is checked: `svcctl`, which checks none, is to start without it. */
+const validator = () => createRequire(import.meta.url)('typebox/schema') as typeof import('typebox/schema')
 
 /** The value that a text stands for. Throws RangeError with a sentence without subject. */
 export function parseText(key: ConfigurationKey, text: string): unknown {
@@ -54,7 +57,7 @@ export function checkValue(key: ConfigurationKey, value: unknown): readonly stri
   if (allowed.length > 0) {
     return allowed.includes(value as string) ? [] : [`must be one of ${allowed.join(', ')}${shown}`]
   }
-  const [, found] = Errors(key.schema, value)
+  const [, found] = validator().Errors(key.schema, value)
   const errors = found.map(error => {
     const place = error.instancePath === '' ? '' : `entry ${error.instancePath.slice(1)} `
     // Of an entry that is none of several texts, TypeBox says only which ones it is not.

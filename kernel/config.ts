@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { type ConfigurationKey, configurationKeys } from './config-keys.ts'
 import { checkValue, convertValue, parseText } from './config-values.ts'
 import type { AnyPlugin } from './plugin.ts'
+import { standInFor } from './stand-ins.ts'
 
 export interface ConfigurationProblem {
   /** The name as the operator wrote it, or would write it: `--address`, `SVC_ADDRESS`, `address`; or the plugin's. */
@@ -69,12 +70,13 @@ const SERVICE_LINK = /^SVC_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(
 
 /**
  * Resolves the configuration of these plugins (a plugin here needs no more than name and schema). Throws nothing: what is
- * wrong is in `problems`. `ignoreUnknown` is for the kernel's own first look, before it knows the plugins.
+ * wrong is in `problems`. `ignoreUnknown` is for the kernel's own first look, before it knows the plugins. With `standIns`
+ * something stands for each key that is required and missing: nothing of it must ever run.
  */
 export function resolveConfiguration(
   plugins: readonly Pick<AnyPlugin, 'name' | 'config' | 'validate'>[],
   sources: ConfigurationSources,
-  { ignoreUnknown = false } = {},
+  { ignoreUnknown = false, standIns = false } = {},
 ): ResolvedConfiguration {
   const keys = configurationKeys(plugins)
   const problems: ConfigurationProblem[] = []
@@ -93,6 +95,7 @@ export function resolveConfiguration(
     if (found === undefined) {
       const fallback = (key.schema as { default?: unknown }).default
       if (fallback !== undefined) sections[key.plugin][key.property] = convertValue(key, fallback)
+      else if (key.required && standIns) sections[key.plugin][key.property] = standInFor(key.schema)
       else if (key.required) reportMissing(key, report)
       continue
     }
@@ -258,6 +261,12 @@ function readGiven(
       if (key !== undefined) found.set(key, { name, source: 'given', value })
       else unknown(name, 'given', `is unknown${suggest(name, byPath.keys(), '')}`)
     }
+  }
+  // Keys of several plugins with one variable are one setting: who gives it once means all of them.
+  const byVariable = new Map([...found].map(([key, value]) => [key.variable, value]))
+  for (const key of keys) {
+    const shared = found.has(key) ? undefined : byVariable.get(key.variable)
+    if (shared !== undefined) found.set(key, shared)
   }
   return found
 }

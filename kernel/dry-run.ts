@@ -16,8 +16,10 @@ export async function dryRun({ plugins, resolved, settings }: Boot, version: str
   const threads = createSingleThread(log)
   const kernel = createKernel({ plugins, config: resolved.sections, threads, ports, log, version, skip })
   const problems: string[] = []
+  let isSetUp = false
   try {
     kernel.setup()
+    isSetUp = true
   } catch (error) {
     problems.push((error as Error).message)
   }
@@ -30,6 +32,8 @@ export async function dryRun({ plugins, resolved, settings }: Boot, version: str
       problems.push(`${plugin.name}: ${(error as Error).message}`)
     }
   }
+  const found = isSetUp ? await kernel.check() : undefined
+  problems.push(...(found?.problems ?? []))
   io.stdout.write(`svc ${version}: ${plugins.length} plugins, ${settings?.workers ?? '?'} worker threads\n`)
   io.stdout.write(
     `plugins: ${kernel.service
@@ -44,6 +48,7 @@ export async function dryRun({ plugins, resolved, settings }: Boot, version: str
   })
   // A key that several plugins read is one setting.
   for (const line of new Set(settingLines)) io.stdout.write(line)
+  for (const what of found?.notLookedAt ?? []) io.stdout.write(`not looked at: ${what}\n`)
   const all = [...configurationProblems, ...problems]
   if (all.length === 0) {
     io.stdout.write('no problems found\n')

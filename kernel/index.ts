@@ -1,9 +1,18 @@
 /** The public surface of the kernel: what `svc/kernel` means. Re-exports only. */
-export { type ConfigurationRow, describeConfiguration } from './config-keys.ts'
+export {
+  type ConfigurationKey,
+  type ConfigurationRow,
+  choices,
+  configurationKeys,
+  describeConfiguration,
+  writeValue,
+} from './config-keys.ts'
+export { checkValue, parseText } from './config-values.ts'
 export * from './errors.ts'
 export * from './hooks.ts'
 export type * from './kernel-service.ts'
-export type { Logger } from './log.ts'
+export type { LogFormat, Logger, LogLevel } from './log.ts'
+export { logFormatKey, logLevelKey } from './log-keys.ts'
 export * from './plugin.ts'
 export type * from './ports.ts'
 export type * from './threads.ts'

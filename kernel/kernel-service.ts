@@ -1,4 +1,5 @@
 /** What the kernel offers to plugins: the service `kernel`, and the commands that plugins add to the command line. */
+import type { LogFormat, LogLevel } from './log.ts'
 import type { WorkerStatus } from './worker.ts'
 
 /** `ready` is reached when every plugin of every thread serves; `draining` begins before the first `drain`. */
@@ -13,6 +14,8 @@ export interface DegradedPlugin {
 export interface PluginIdentity {
   readonly name: string
   readonly version: string
+  /** Plugins whose services it requires. */
+  readonly dependsOn: readonly string[]
 }
 
 /** One extension point: who owns it and who extends it. The data behind the generated reference. */
@@ -25,6 +28,8 @@ export interface PointDescription {
 export interface KernelService {
   /** Version of the server, from package.json. */
   readonly version: string
+  /** Revision of the sources that it was made of; `unknown` where nothing tells. */
+  readonly commit: string
   /** Milliseconds since 1970 when this thread's kernel was created. */
   readonly startedAtMs: number
   /** State of the whole process, in every thread. */
@@ -41,6 +46,15 @@ export interface KernelService {
   points(): readonly PointDescription[]
   /** Begins a graceful stop of the whole process, from any thread. Further calls do nothing. */
   requestStop(reason: string): void
+  /** Whether the process can be replaced by a new one of the same program in its place (`requestRestart`). */
+  readonly canRestart: boolean
+  /**
+   * As `requestStop`; then the program begins anew in the same process: same id, arguments and environment. RangeError where
+   * that cannot be done.
+   */
+  requestRestart(reason: string): void
+  /** From the next line on. The level is that of this thread, the format that of the process: it counts in the main thread. */
+  configureLog(settings: { readonly level: LogLevel; readonly format: LogFormat }): void
   /** Adds a fact (an address, a mode) to the last start-up log line. Until the state is `ready`; no secrets. */
   announce(key: string, value: string | number | boolean): void
 }

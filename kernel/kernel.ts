@@ -7,9 +7,10 @@ import { orderPlugins } from './graph.ts'
 import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
 import { createLifecycle, type Lifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
-import type { AnyPlugin, ExtensionPoints, Point, PointName, Services } from './plugin.ts'
+import type { AnyPlugin, ExtensionPoints, Findings, Point, PointName, Services } from './plugin.ts'
 import { createPoints, type PointRegistry } from './points.ts'
 import type { Ports } from './ports.ts'
+import { revision } from './revision.ts'
 import type { Threads } from './threads.ts'
 import type { BackgroundWorker } from './worker.ts'
 
@@ -30,14 +31,18 @@ export interface KernelOptions {
   readonly stopTimeoutMs?: number
   /** Plugins to leave out, with the reason, and with them whatever requires their services: how commands run. */
   readonly skip?: ReadonlyMap<string, string>
-  /** Called in the main thread when a plugin asks for a stop. */
-  readonly onStopRequest?: (reason: string) => void
+  /** Called once in the main thread, when a plugin asks for a stop or a restart. */
+  readonly onStopRequest?: (reason: string, isRestart: boolean) => void
+  /** Called in each thread, when a plugin changes what is logged. */
+  readonly configureLog?: KernelService['configureLog']
 }
 
 export interface Kernel {
   readonly service: KernelService
   /** Sorts and sets up every plugin and freezes the points. Throws PluginGraphError or PluginError. */
   setup(): void
+  /** Asks every plugin, instead of starting it, what its start would refuse. One that throws has a problem. */
+  check(): Promise<Required<Findings>>
   start(): Promise<void>
   /** Rejects like `start`; what has started stays for `stop`. In the main thread the state is `ready` afterwards. */
   serve(): Promise<void>
@@ -51,6 +56,9 @@ export interface Kernel {
   /** Plugins that were left out, with the reason. */
   skipped(): ReadonlyMap<string, string>
 }
+
+/** Only POSIX systems have it; there it is in every Node.js that runs this. */
+const canRestart = process.execve !== undefined && process.platform !== 'win32'
 
 export function createKernel(options: KernelOptions): Kernel {
   const { threads, log, ports } = options
@@ -84,11 +92,13 @@ export function createKernel(options: KernelOptions): Kernel {
     // Every thread runs every plugin: one that fails in all of them is one degraded plugin.
     if (!degraded.some(other => other.plugin === entry.plugin)) degraded.push(entry)
   })
-  const requestStop = inMain('kernel.request-stop', (reason: string) => {
+  const request = (isRestart: boolean) => (reason: string) => {
     if (stopRequested) return
     stopRequested = true
-    options.onStopRequest?.(reason)
-  })
+    options.onStopRequest?.(reason, isRestart)
+  }
+  const requestStop = inMain('kernel.request-stop', request(false))
+  const requestRestart = inMain('kernel.request-restart', request(true))
   if (threads.isMain) threads.handle('kernel.current-state', () => ({ state, degraded }))
   else threads.handle('kernel.state', setState)
 
@@ -99,6 +109,7 @@ export function createKernel(options: KernelOptions): Kernel {
 
   const service: KernelService = {
     version: options.version ?? '0.0.0',
+    commit: revision(),
     startedAtMs: ports.clock.now(),
     state: () => state,
     degraded: () => degraded,
@@ -106,10 +117,21 @@ export function createKernel(options: KernelOptions): Kernel {
       stateListeners.add(listener)
       return () => stateListeners.delete(listener)
     },
-    plugins: () => units.map(({ plugin }) => ({ name: plugin.name, version: plugin.version ?? service.version })),
+    plugins: () =>
+      units.map(({ plugin }) => ({
+        name: plugin.name,
+        version: plugin.version ?? service.version,
+        dependsOn: units.filter(other => provides(other.plugin, plugin)).map(other => other.plugin.name),
+      })),
     workers: () => lifecycle?.workers().map(worker => worker.status()) ?? [],
     points: () => registry().describe(),
     requestStop,
+    canRestart,
+    requestRestart(reason) {
+      if (!canRestart) throw new RangeError('a process cannot be replaced on this system')
+      requestRestart(reason)
+    },
+    configureLog: settings => options.configureLog?.(settings),
     announce: (key, value) => announce({ key, value }),
   }
   services.set('kernel', Object.freeze(service))
@@ -186,6 +208,20 @@ export function createKernel(options: KernelOptions): Kernel {
   return {
     service,
     setup,
+    async check() {
+      const problems: string[] = []
+      const notLookedAt: string[] = []
+      for (const { plugin, parts } of units) {
+        try {
+          const found = await parts.check?.()
+          for (const problem of found?.problems ?? []) problems.push(`${plugin.name}: ${problem}`)
+          for (const what of found?.notLookedAt ?? []) notLookedAt.push(`${plugin.name}: ${what}`)
+        } catch (error) {
+          problems.push(`${plugin.name}: ${(error as Error).message}`)
+        }
+      }
+      return { problems, notLookedAt }
+    },
     start: async () => {
       if (lifecycle === undefined) throw new Error('plugins are not set up yet')
       await lifecycle.start()
@@ -220,4 +256,8 @@ export function createKernel(options: KernelOptions): Kernel {
 
 function pick(services: ReadonlyMap<string, unknown>, names: readonly string[]): Readonly<Record<string, unknown>> {
   return Object.freeze(Object.fromEntries(names.map(name => [name, services.get(name)])))
+}
+
+function provides(provider: AnyPlugin, plugin: AnyPlugin): boolean {
+  return plugin.requires?.some(service => provider.provides?.includes(service) === true) === true
 }

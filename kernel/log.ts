@@ -13,6 +13,8 @@ export type LogFormat = 'json' | 'text'
 
 /** Where finished lines go. */
 export interface LogSink extends DestinationStream {
+  /** From the next line on. Where lines are passed on as they are there is nothing to change. */
+  setFormat(format: LogFormat): void
   /** Resolves when everything written so far has left the process. */
   flush(): Promise<void>
   /** The same at once, for the last breath of a process that has failed. */
@@ -22,15 +24,40 @@ export interface LogSink extends DestinationStream {
 /** Lines that wait while nobody reads stderr; beyond it new lines are lost rather than memory. In bytes. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
+/** Lines of one turn that go together, in characters. */
+const GATHERED_LENGTH_MAX = 64 * 1024
+
+/** Children of each logger made here, of children too: pino keeps the level in each of them. */
+const families = new WeakMap<DestinationStream, Set<WeakRef<Logger>>>()
+
 /** A logger whose lines carry `level` as a word, `time` in ISO 8601 and `msg`; nothing else of the process. */
 export function createLogger(level: LogLevel | 'silent', sink: DestinationStream): Logger {
+  const family = new Set<WeakRef<Logger>>()
+  const forget = new FinalizationRegistry<WeakRef<Logger>>(gone => family.delete(gone))
+  const note = (logger: Logger) => {
+    const reference = new WeakRef(logger)
+    family.add(reference)
+    forget.register(logger, reference)
+  }
   const options = {
     level,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    onChild: note,
   }
-  return pino(options, sink)
+  const logger = pino(options, sink)
+  note(logger)
+  families.set(sink, family)
+  return logger
+}
+
+/** Sets the least level of every logger that writes to this sink, those among them that were made of others. */
+export function setLogLevel(sink: DestinationStream, level: LogLevel): void {
+  for (const reference of families.get(sink) ?? []) {
+    const logger = reference.deref()
+    if (logger !== undefined) logger.level = level
+  }
 }
 
 /** The process's stderr. In `text` format for people, in `json` format one object per line. */
@@ -39,14 +66,32 @@ export function createStderrSink(format: LogFormat): LogSink {
   const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX })
   // Nobody is left to be told that the log's reader has gone; the server goes on without it.
   stderr.on('error', () => {})
-  const pretty = format === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
+  const prettyFor = (wanted: LogFormat) =>
+    wanted === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
+  let pretty = prettyFor(format)
+  // Those of one turn of the event loop go together: each line by itself costs a look at all that wait, and most of them a write.
+  let gathered = ''
+  const handOver = () => {
+    const lines = gathered
+    gathered = ''
+    if (lines !== '') stderr.write(lines)
+  }
   return {
-    write(line) {
-      stderr.write(pretty === undefined ? line : (pretty(line) ?? line))
+    setFormat(wanted) {
+      if ((wanted === 'text') !== (pretty !== undefined)) pretty = prettyFor(wanted)
     },
-    flush: () => new Promise(resolve => stderr.flush(() => resolve())),
+    write(line) {
+      if (gathered === '') setImmediate(handOver)
+      gathered += pretty === undefined ? line : (pretty(line) ?? line)
+      if (gathered.length > GATHERED_LENGTH_MAX) handOver()
+    },
+    flush: () => {
+      handOver()
+      return new Promise(resolve => stderr.flush(() => resolve()))
+    },
     flushSync() {
       try {
+        handOver()
         stderr.flushSync()
       } catch {
         // The process is about to end and its log cannot be written: there is no third way out.
@@ -73,6 +118,7 @@ export function createRelaySink(send: (lines: readonly string[]) => void): LogSi
       if (lines.push(line) === 1) setImmediate(flushSync)
     },
     flushSync,
+    setFormat() {},
     async flush() {
       flushSync()
     },

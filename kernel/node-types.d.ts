@@ -9,6 +9,8 @@ declare global {
   }
 
   namespace WebAssembly {
+    function validate(bytes: Uint8Array): boolean
+
     class Memory {
       constructor(descriptor: { initial: number; maximum?: number; shared?: boolean })
       readonly buffer: ArrayBuffer

@@ -63,9 +63,22 @@ export interface PluginContext<Config, Required extends ServiceName, Owned exten
   background(worker: BackgroundWorker): void
 }
 
+/** What a dry run has found. Sentences. */
+export interface Findings {
+  /** For each of these the start would be refused. */
+  readonly problems?: readonly string[]
+  /** What could not be looked at without changing something, so that the start may still be refused for it. */
+  readonly notLookedAt?: readonly string[]
+}
+
 export interface PluginParts<Provided extends ServiceName> {
   /** One implementation for each name in `provides`. */
   readonly services?: Pick<Services, Provided>
+  /**
+   * Instead of `start`, for `server --dry-run`: looks with I/O for what `start` would refuse. Changes nothing, leaves nothing open.
+   * Runs in dependency order, after the set-up of all plugins; services may be used as far as they say so themselves.
+   */
+  check?(): Promise<Findings> | Findings
   /** Opens what is ours: drives, queues, timers. Never waits for a remote host. Runs in dependency order. */
   start?(): Promise<void> | void
   /** Begins to accept work from outside. Runs when every plugin of every thread has started. */

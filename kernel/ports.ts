@@ -33,9 +33,13 @@ export interface DiskFile {
   close(): Promise<void>
 }
 
+/** Of a file system: `totalBytes` is what is used, `freeBytes` and `reservedBytes`. */
 export interface DiskSpace {
   readonly totalBytes: number
+  /** What this process may still write. */
   readonly freeBytes: number
+  /** Neither used nor to be had: blocks that the file system keeps for root. */
+  readonly reservedBytes: number
   readonly freeInodes: number
 }
 
@@ -52,6 +56,7 @@ export interface OpenOptions {
 /** Errors carry Node's `code` (ENOENT, ENOSPC, EIO…). Paths are absolute. */
 export interface Disk {
   open(path: string, options: OpenOptions): Promise<DiskFile>
+  /** With all folders above it that are missing. Nothing happens when it is there; ENOTDIR, with the path, where a file is in the way. */
   makeDirectory(path: string): Promise<void>
   list(path: string): Promise<string[]>
   exists(path: string): Promise<boolean>

@@ -5,13 +5,16 @@ import { ConfigurationError } from './config.ts'
 import { isCatalogError } from './errors.ts'
 import { createKernel } from './kernel.ts'
 import { withDeadline } from './lifecycle.ts'
-import { createLogger, createStderrSink, type Logger, type LogSink } from './log.ts'
+import { createLogger, createStderrSink, type Logger, type LogSink, setLogLevel } from './log.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createThreadPool } from './thread-pool.ts'
 
 const LOG_FLUSH_MS = 2000
 
-/** Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. */
+/**
+ * Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. After a restart it does
+ * not resolve: the program begins anew in this process.
+ */
 export async function runServer({ plugins, modules, resolved, settings }: Boot, version: string): Promise<number> {
   if (resolved.problems.length > 0 || settings === undefined) throw new ConfigurationError(resolved.problems)
   const {
@@ -35,9 +38,20 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
     clock: ports.clock,
     writeLog: line => sink.write(line),
   })
-  const kernel = createKernel({ ...common, plugins, ports, threads: pool.threads, onStopRequest: stop })
+  const kernel = createKernel({
+    ...common,
+    plugins,
+    ports,
+    threads: pool.threads,
+    onStopRequest: stop,
+    configureLog({ level, format }) {
+      setLogLevel(sink, level)
+      sink.setFormat(format)
+    },
+  })
 
   let stopping: Promise<void> | undefined
+  let isRestart = false
   let exitCode = 0
   async function stopAll(reason: string): Promise<void> {
     log.info({ reason }, 'stopping')
@@ -48,7 +62,8 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
     if (drainFailures.length + stopFailures.length > 0) exitCode = 1
     log.info('stopped')
   }
-  function stop(reason: string): void {
+  function stop(reason: string, restart = false): void {
+    isRestart = restart && stopping === undefined
     stopping ??= stopAll(reason).catch(error => {
       exitCode = 1
       log.fatal({ err: error }, 'stop failed')
@@ -57,7 +72,7 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
 
   // Deadlines alone do not keep a process alive; this does, until the stop is done.
   const keepAlive = setInterval(() => {}, 2 ** 30)
-  const release = handleProcessEvents(log, sink, stop, () => stopping !== undefined)
+  const release = handleProcessEvents(log, sink, stop, () => stopping !== undefined && !isRestart)
   try {
     const started = Date.now()
     kernel.setup()
@@ -83,7 +98,14 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
   clearInterval(keepAlive)
   // Who reads the log may have stopped reading: that must not keep a stopped server from ending.
   await withDeadline(() => sink.flush(), LOG_FLUSH_MS, ports.clock).catch(() => {})
+  if (isRestart) restartProcess()
   return exitCode
+}
+
+/** Nothing of this program is left afterwards; the process stays, so that who watches over it has nothing to do. */
+function restartProcess(): never {
+  const [, ...argv] = process.argv
+  return process.execve!(process.execPath, [process.execPath, ...process.execArgv, ...argv], process.env)
 }
 
 /** A declared error says by itself what to do; a stack helps only with what nobody expected. */

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { type Static, Type } from 'typebox'
 import type { LogFormat, LogLevel } from './log.ts'
+import { logFormatKey, logLevelKey } from './log-keys.ts'
 
 export const KernelSettings = Type.Object({
   configFile: Type.Optional(
@@ -26,16 +27,8 @@ export const KernelSettings = Type.Object({
     defaultText: 'processors - 1, at least 1',
     description: 'Worker threads beside the main thread; 0 = one thread does everything.',
   }),
-  logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
-    variable: 'SVC_LOG_LEVEL',
-    default: 'info',
-    description: 'The least important level that is written.',
-  }),
-  logFormat: Type.Enum(['json', 'text'], {
-    variable: 'SVC_LOG_FORMAT',
-    default: 'json',
-    description: 'json: one object per line. text: for people.',
-  }),
+  logLevel: logLevelKey,
+  logFormat: logFormatKey,
   startTimeout: Type.Integer({
     variable: 'SVC_START_TIMEOUT',
     format: 'duration',

@@ -14,11 +14,14 @@ import {
   readdir,
   read as readFile,
   rename,
+  type Stats,
+  type StatsFs,
   stat,
   statfs,
   unlink,
   write as writeFile,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Disk, DiskFile, DiskSpace, OpenOptions } from './ports.ts'
 
 const isLinux = process.platform === 'linux'
@@ -26,7 +29,7 @@ const isLinux = process.platform === 'linux'
 export function createSystemDisk(): Disk {
   return {
     open,
-    makeDirectory: path => call<void>(done => mkdir(path, { recursive: true }, error => done(error))),
+    makeDirectory,
     list: path => call<string[]>(done => readdir(path, done)),
     exists,
     rename: (from, to) => call<void>(done => rename(from, to, done)),
@@ -80,6 +83,43 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
+/** Not `mkdir` with `recursive`: that one never ends where a folder cannot be made because there is none, as below /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  const missing: string[] = []
+  let existing = path
+  while (!(await isDirectory(existing))) {
+    missing.push(existing)
+    existing = dirname(existing)
+  }
+  for (const folder of missing.reverse()) {
+    try {
+      await call<void>(done => mkdir(folder, error => done(error)))
+    } catch (error) {
+      // Somebody else was faster.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !(await isDirectory(folder))) throw error
+    }
+  }
+}
+
+/** False where there is nothing. */
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    const facts = await call<Stats>(done => stat(path, done))
+    if (facts.isDirectory()) return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return false
+    // Further up lies the file that is in the way.
+    if (code === 'ENOTDIR') return isDirectory(dirname(path))
+    throw error
+  }
+  throw Object.assign(new Error(`ENOTDIR: not a directory, mkdir '${path}'`), {
+    code: 'ENOTDIR',
+    syscall: 'mkdir',
+    path,
+  })
+}
+
 async function syncDirectory(path: string): Promise<void> {
   // Windows cannot open a directory; its file systems journal names by themselves.
   if (process.platform === 'win32') return
@@ -92,10 +132,11 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 async function space(path: string): Promise<DiskSpace> {
-  const facts = await call<{ bsize: number; blocks: number; bavail: number; ffree: number }>(done => statfs(path, done))
+  const facts = await call<StatsFs>(done => statfs(path, done))
   return {
     totalBytes: facts.blocks * facts.bsize,
     freeBytes: facts.bavail * facts.bsize,
+    reservedBytes: Math.max(0, facts.bfree - facts.bavail) * facts.bsize,
     freeInodes: facts.ffree,
   }
 }

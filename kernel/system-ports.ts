@@ -1,7 +1,7 @@
 /** The real ports: the only place beside the disk that touches the system's clock and randomness. */
-import { randomBytes } from 'node:crypto'
 import type { Clock, Ports, Random } from './ports.ts'
 import { createSystemDisk } from './system-disk.ts'
+import { createRandomPool } from './system-random.ts'
 
 const systemClock: Clock = {
   now: () => Date.now(),
@@ -14,7 +14,7 @@ const systemClock: Clock = {
 }
 
 const systemRandom: Random = {
-  bytes: size => randomBytes(size),
+  bytes: createRandomPool(systemClock.after).bytes,
   float: () => Math.random(),
 }
 

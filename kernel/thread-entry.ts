@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadPlugins } from './discover.ts'
 import { createKernel, type Kernel } from './kernel.ts'
-import { createLogger, createRelaySink } from './log.ts'
+import { createLogger, createRelaySink, type LogLevel, setLogLevel } from './log.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createThreadCalls, type Envelope } from './thread-calls.ts'
 import type { WorkerData } from './thread-pool.ts'
@@ -27,22 +27,43 @@ calls.running.add(0)
 
 let kernel: Kernel | undefined
 let stopped = false
-threads.handle('kernel.start', async () => {
+/** What a step logs reaches the main thread before the step's answer: so the last line of the start is the last. */
+function handleStep(name: string, step: () => Promise<void> | undefined): void {
+  threads.handle(name, async () => {
+    try {
+      await step()
+    } finally {
+      await sink.flush()
+    }
+  })
+}
+
+handleStep('kernel.start', async () => {
   const ports = createSystemPorts()
   const plugins = await loadPlugins(modules)
   if (stopped) throw new Error('stopped while starting')
-  kernel = createKernel({ plugins, config, threads, ports, log, version, startTimeoutMs, stopTimeoutMs })
+  const configureLog = ({ level }: { readonly level: LogLevel }) => setLogLevel(sink, level)
+  kernel = createKernel({
+    plugins,
+    config,
+    threads,
+    ports,
+    log,
+    version,
+    startTimeoutMs,
+    stopTimeoutMs,
+    configureLog,
+  })
   kernel.setup()
   await kernel.start()
 })
-threads.handle('kernel.serve', () => kernel?.serve())
-threads.handle('kernel.drain', async () => {
+handleStep('kernel.serve', () => kernel?.serve())
+handleStep('kernel.drain', async () => {
   await kernel?.drain()
 })
-threads.handle('kernel.stop', async () => {
+handleStep('kernel.stop', async () => {
   stopped = true
   await kernel?.stop()
-  await sink.flush()
   // With its only listener gone the thread has nothing left to wait for; the answer is sent before that.
   setImmediate(() => port.close())
 })

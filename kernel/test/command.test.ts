@@ -1,11 +1,12 @@
 /** The `svc` command as a process: exit codes, what it prints, signals. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { runCli } from '../cli.ts'
+import { revisionIn } from '../revision.ts'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 const shop = fileURLToPath(new URL('./fixtures/shop.ts', import.meta.url))
@@ -79,16 +80,20 @@ async function run(argv: readonly string[], env: Record<string, string> = comple
 
 t.test('version, help and unknown commands', async t => {
   const [plain, help, none, wrong] = await Promise.all([run(['--version']), run(['--help']), run([]), run(['gret'])])
-  t.same(plain, { code: 0, stdout: `svc ${version}\n`, stderr: '' })
+  t.match(plain, { code: 0, stdout: /^svc \d+\.\d+\.\d+( \([0-9a-f]{12}\))?\n$/, stderr: '' })
+  t.ok(plain.stdout.startsWith(`svc ${version}`))
   t.match(await start(t, ['gret']).ended, wrong, 'the process says and returns the same')
   t.equal(help.code, 0)
   t.match(
     help.stdout,
     /Commands:\n {2}server {2}Starts the server.\n {2}count {3}Counts shelves.\n {2}greet {3}Says hello./,
   )
-  t.notMatch(help.stdout, 'not shown')
+  t.notMatch(help.stdout, 'explain themselves')
   const partial = await run(['help'], { SVC_PLUGINS: shop })
-  t.match(partial.stdout, /Commands:\n {2}server {2}.*\n {2}greet {3}.*\n\nCommands of plugins that lack configuration/)
+  t.match(
+    partial.stdout,
+    /Commands:\n {2}server {2}.*\n {2}count {3}.*\n {2}greet {3}.*\n\n.*only explain themselves: count\./,
+  )
   t.same([none.code, none.stdout], [2, ''])
   t.equal(none.stderr, help.stdout)
   t.match(wrong, { code: 2, stderr: /svc: unknown command "gret": did you mean greet\?/ })
@@ -96,7 +101,7 @@ t.test('version, help and unknown commands', async t => {
 
 t.test('commands of plugins run without what they do not require', async t => {
   const incomplete = { SVC_PLUGINS: shop, USER_NAME: 'Bob' }
-  const [bob, eve, crash, misuse, help, count, missing] = await Promise.all([
+  const [bob, eve, crash, misuse, help, count, missing, explained, unknown] = await Promise.all([
     run(['greet'], incomplete),
     run(['greet', 'Eve', '--loud'], incomplete),
     run(['greet', 'nobody'], incomplete),
@@ -104,6 +109,8 @@ t.test('commands of plugins run without what they do not require', async t => {
     run(['greet', '--help'], incomplete),
     run(['count']),
     run(['count'], incomplete),
+    run(['count', '--help'], incomplete),
+    run(['serverr'], incomplete),
   ])
   t.same(bob, { code: 0, stdout: 'hello Bob.\n', stderr: '' })
   t.match(eve, { code: 1, stdout: 'hello Eve!\n' })
@@ -115,8 +122,12 @@ t.test('commands of plugins run without what they do not require', async t => {
   })
   t.match(count, { code: 0, stdout: '2 shelves\n' })
   t.equal(missing.code, 2)
-  t.match(missing.stderr, 'the plugin "shop" is left out: SVC_SAFE_CODE is required')
-  t.match(missing.stderr, 'the plugin "till" is left out: it requires the service "shop"')
+  t.match(missing.stderr, /plugin "shop" are missing: SVC_SHELVES is required.* SVC_SAFE_CODE is required/)
+  t.match(missing.stderr, /^svc count: the configuration is incomplete\n/)
+  t.match(missing.stderr, 'and with them those of till')
+  const lines = 'svc: unknown command "serverr": did you mean server?\n`svc --help` lists the commands.\n'
+  t.same(unknown, { code: 2, stdout: '', stderr: lines }, 'what is missing is not its reason')
+  t.match(explained, { code: 0, stdout: /^usage: svc count\n\nCounts shelves\./ }, 'help needs no configuration')
 })
 
 t.test('the server says exactly what to set', async t => {
@@ -142,7 +153,7 @@ t.test('the server says exactly what to set', async t => {
 })
 
 t.test('a dry run checks everything, starts nothing and keeps secrets', async t => {
-  const [fine, bad, worse] = await Promise.all([
+  const [fine, bad, worse, checked] = await Promise.all([
     run(['server', '--dry-run', '/c']),
     run(['server', '--dry-run'], { ...complete, SVC_TROUBLE: 'preflight' }),
     run(['server', '--dry-run', '--workers=x'], {
@@ -150,6 +161,7 @@ t.test('a dry run checks everything, starts nothing and keeps secrets', async t 
       SVC_SAFE_CODE: 'short-secret-but-long',
       SVC_TROUBLE: 'preflight',
     }),
+    run(['server', '--dry-run'], { ...complete, SVC_TROUBLE: 'check' }),
   ])
   t.same([fine.code, fine.stderr], [0, ''])
   t.match(fine.stdout, /: 3 plugins, 0 worker threads\nplugins: shop till door\n/)
@@ -158,6 +170,11 @@ t.test('a dry run checks everything, starts nothing and keeps secrets', async t 
   t.notMatch(fine.stdout, '12345678')
   t.match(fine.stdout, /no problems found\n$/)
   t.match(bad, { code: 1, stderr: '1 problem found:\n  shop: SVC_SHELVES: /locked cannot be written\n' })
+  t.match(checked, {
+    code: 1,
+    stdout: /\nnot looked at: shop: the cellar\n$/,
+    stderr: /found:\n {2}shop: the door is stuck\n/,
+  })
   t.equal(worse.code, 2)
   t.match(worse.stderr, /^2 problems found:\n {2}--workers \(flag\) must be an integer\n {2}SVC_SHELVES is required/)
   t.notMatch(worse.stdout + worse.stderr, 'short-secret')
@@ -314,4 +331,26 @@ t.test('a Node.js that is too old is told so in one line', async t => {
     stdout: '',
     stderr: 'svc needs Node.js 24.15 or newer; this is 24.14.9.\n',
   })
+})
+
+t.test('the revision is read from a clone, wherever it keeps it', t => {
+  const commit = '0123456789abcdef0123456789abcdef01234567'
+  const folder = t.testdir({
+    loose: { '.git': { HEAD: 'ref: refs/heads/main\n', refs: { heads: { main: `${commit}\n` } } } },
+    packed: { '.git': { HEAD: 'ref: refs/heads/main\n', 'packed-refs': `# pack-refs\n${commit} refs/heads/main\n` } },
+    detached: { '.git': { HEAD: `${commit}\n` } },
+    linked: { '.git': 'gitdir: ../loose/.git/worktrees/linked\n' },
+    broken: { '.git': { HEAD: 'ref: refs/heads/main\n' } },
+    strange: { '.git': { HEAD: '\u0000' } },
+    package: {},
+  })
+  const linked = join(folder, 'loose/.git/worktrees/linked')
+  mkdirSync(linked, { recursive: true })
+  writeFileSync(join(linked, 'HEAD'), 'ref: refs/heads/main\n')
+  writeFileSync(join(linked, 'commondir'), '../..\n')
+  for (const name of ['loose', 'packed', 'detached', 'linked']) {
+    t.equal(revisionIn(join(folder, name)), '0123456789ab', name)
+  }
+  for (const name of ['broken', 'strange', 'package', 'none']) t.equal(revisionIn(join(folder, name)), undefined, name)
+  t.end()
 })

@@ -289,8 +289,8 @@ t.test('the kernel service tells state, plugins and facts, and passes on one req
   t.equal(kernel.startedAtMs, 1000)
   t.same(announcements, { mode: 'test' })
   t.same(kernel.plugins(), [
-    { name: 'watcher', version: '1.2.3' },
-    { name: 'plain', version: '0.0.0-test' },
+    { name: 'watcher', version: '1.2.3', dependsOn: [] },
+    { name: 'plain', version: '0.0.0-test', dependsOn: [] },
   ])
   kernel.requestStop('first')
   kernel.requestStop('second')

@@ -408,6 +408,7 @@ export class SimulatedDisk {
     return this.#later(() => ({
       totalBytes: this.capacityBytes,
       freeBytes: this.tellsSpace ? Math.max(0, this.capacityBytes - this.usedBytes()) : 2 ** 40,
+      reservedBytes: 0,
       freeInodes: 1_000_000,
     }))
   }

@@ -21,7 +21,7 @@ export interface TestKernelOptions {
   readonly until?: 'set-up' | 'start' | 'serve'
   readonly startTimeoutMs?: number
   readonly stopTimeoutMs?: number
-  readonly onStopRequest?: (reason: string) => void
+  readonly onStopRequest?: (reason: string, isRestart: boolean) => void
 }
 
 export interface TestKernel {

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { createRandomPool } from '../system-random.ts'
+
+/** A timer that the test lets run. */
+function manualTimer() {
+  const waiting: { delayMs: number; callback: () => void }[] = []
+  const after = (delayMs: number, callback: () => void) => {
+    waiting.push({ delayMs, callback })
+    return () => undefined
+  }
+  return { after, waiting }
+}
+
+t.test('small draws come from one filling, each byte once, and leave nothing behind', async t => {
+  const fillings: Buffer[] = []
+  let pool: Buffer | undefined
+  const { after } = manualTimer()
+  const { bytes } = createRandomPool(after, filled => {
+    for (let i = 0; i < filled.length; i++) filled[i] = 1 + ((i * 31 + fillings.length) % 255)
+    fillings.push(Buffer.from(filled))
+    pool = filled
+  })
+  const sizes = [16, 0, 44, 256, 1, 12]
+  const drawn = Buffer.concat(sizes.map(size => bytes(size)))
+  t.equal(fillings.length, 1)
+  t.ok(drawn.equals(fillings[0]!.subarray(0, drawn.length)), 'in order')
+  t.ok(
+    pool!.subarray(0, drawn.length).every(byte => byte === 0),
+    'overwritten',
+  )
+  t.ok(pool!.subarray(drawn.length).equals(fillings[0]!.subarray(drawn.length)), 'the rest stays')
+  // Until a draw does not fit any more: the next filling begins.
+  for (let left = pool!.length - drawn.length; left >= 256; left -= 256) bytes(256)
+  t.ok(bytes(256).equals(fillings[1]!.subarray(0, 256)))
+  t.equal(fillings.length, 2)
+})
+
+t.test('what nobody took within a second is overwritten', async t => {
+  let pool: Buffer | undefined
+  const { after, waiting } = manualTimer()
+  const random = createRandomPool(after, filled => {
+    filled.fill(7)
+    pool = filled
+  })
+  random.bytes(100)
+  t.equal(random.unusedBytes, pool!.length - 100)
+  t.match(waiting, [{ delayMs: 1000 }])
+  for (let i = 0; i < 100; i++) random.bytes(200)
+  t.equal(waiting.length, 1, 'one timer, however often it is filled')
+  waiting[0]!.callback()
+  t.ok(pool!.every(byte => byte === 0))
+  t.equal(random.unusedBytes, 0)
+  t.ok(random.bytes(3).equals(Buffer.alloc(3, 7)), 'filled again')
+  t.equal(waiting.length, 2)
+})
+
+t.test('large draws do not touch the pool; draws of the system differ', async t => {
+  const { after } = manualTimer()
+  const random = createRandomPool(after)
+  t.equal(random.bytes(257).length, 257)
+  t.equal(random.unusedBytes, 0)
+  const seen = new Set(Array.from({ length: 2000 }, () => random.bytes(16).toString('hex')))
+  t.equal(seen.size, 2000)
+})
