@@ -12,25 +12,36 @@ import type {
   DriveStatus,
   MaybePromise,
   RecordKey,
-  StorageBackend,
   StoredRecord,
 } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import type { Drive } from './api.ts'
 import { BlobFiles } from './blob-files.ts'
+import { BlobHolds } from './blob-holds.ts'
+import { BlobMarks } from './blob-marks.ts'
 import { BlobReading, DriveBlobReader } from './blob-reader.ts'
-import { type BlobWriterOptions, DriveBlobWriter } from './blob-writer.ts'
+import { type BlobWriterOptions, blobWriting, DriveBlobWriter } from './blob-writer.ts'
 import { type ArenaRegion, BodyArena } from './body-arena.ts'
 import { BodyReader } from './body-reader.ts'
 import { asBuffer, decodeCounter, keyText } from './bytes.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
-import { walk } from './cursor.ts'
-import { blobWriting } from './drive.ts'
+import { unpackEntries, walk, walkOver } from './cursor.ts'
+import { noPosition } from './drive.ts'
+import { positionKey } from './index-position.ts'
 import type { IndexStore } from './index-store.ts'
 import { segmentName } from './journal.ts'
 import { SharedState } from './shared-state.ts'
 import { createSpaceBudget } from './space.ts'
 import { storedBody, storedValue, verifyStored } from './stored-record.ts'
-import { type AnswerMessage, type Attachment, type ExecuteMessage, message, unpackError } from './thread-messages.ts'
+import {
+  type AnswerMessage,
+  type Attachment,
+  type ExecuteMessage,
+  message,
+  type OverlayAnswer,
+  type OverlayQuestion,
+  unpackError,
+} from './thread-messages.ts'
 
 export interface AttachedDriveOptions {
   readonly threads: Threads
@@ -48,19 +59,21 @@ interface Waiting {
 }
 
 const main = 0
+const overlayAttemptsMax = 10
 
 /** Registers this worker's handlers; `start` attaches. */
-export function createAttachedDrive(options: AttachedDriveOptions): StorageBackend {
+export function createAttachedDrive(options: AttachedDriveOptions): Drive {
   const { threads, config, ports, log } = options
   let drive: AttachedDrive | undefined
   const open = (): AttachedDrive => {
-    if (drive === undefined) throw storageErrors.unavailable('The drive is not open.')
+    if (drive === undefined || drive.isDetached) throw storageErrors.unavailable('The drive is not open.')
     return drive
   }
   threads.handle(message.forgetSegment, (segment: number) => drive?.bodies.forget(segment))
   return {
     inlineBytesMax,
     async start() {
+      if (drive !== undefined) throw new Error('the drive is open')
       const attachment = await threads.call<Attachment>(main, message.attach)
       const index = options.openIndex(`${attachment.path}/index`)
       drive = new AttachedDrive(threads, config, ports, log, attachment, index)
@@ -77,18 +90,24 @@ export function createAttachedDrive(options: AttachedDriveOptions): StorageBacke
     scanDerived: (start, end, visit) => open().scan('derived', start, end, visit),
     counter: key => open().counter(key),
     readBody: ref => open().readBody(ref),
-    createBlob: () => open().createBlob(),
+    createBlob: (_sizeHint, id) => open().createBlob(id),
+    holdBlobs: refs => open().holdBlobs(refs),
     readBlob: (ref, start, length) => open().readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
+    get driveId() {
+      return open().driveId
+    },
   }
 }
 
 class AttachedDrive {
+  readonly driveId: string
   readonly bodies: BodyReader
   readonly #threads: Threads
   readonly #index: IndexStore
   readonly #shared: SharedState
   readonly #arena: BodyArena
+  readonly #holds: BlobHolds
   readonly #blobReading: BlobReading
   readonly #blobWriting: BlobWriterOptions
   #outgoing: ExecuteMessage[] = []
@@ -105,12 +124,24 @@ class AttachedDrive {
     index: IndexStore,
   ) {
     const { path, startMs } = attachment
+    this.driveId = attachment.driveId
     this.#threads = threads
     this.#index = index
     this.#shared = new SharedState(attachment.state)
     this.#arena = new BodyArena(attachment.arena)
+    this.#holds = new BlobHolds(attachment.holds)
     this.bodies = new BodyReader(ports.disk, segment => `${path}/journal/${segmentName(segment)}`, config.cacheBytes)
-    const files = new BlobFiles(ports.disk, `${path}/blobs`, ports.clock, ports.random, log, startMs)
+    const files = new BlobFiles({
+      disk: ports.disk,
+      path: `${path}/blobs`,
+      clock: ports.clock,
+      random: ports.random,
+      log,
+      startMs,
+      marks: new BlobMarks(attachment.marks),
+      spare: id => threads.call<void>(main, message.spareBlob, id),
+      discard: id => threads.call<void>(main, message.discardBlob, id),
+    })
     this.#blobReading = new BlobReading(ports.disk, files, config.readBufferBytes)
     this.#blobWriting = blobWriting(ports.disk, files, config, createSpaceBudget(this.#shared.spaceCells))
   }
@@ -186,6 +217,11 @@ class AttachedDrive {
     }
   }
 
+  /** The drive has been closed by the thread that owns it, and may even be open again. */
+  get isDetached(): boolean {
+    return this.#shared.isClosed
+  }
+
   /** Makes reads see at least what the storage thread has put into the index by now. */
   #refresh(): void {
     const { epoch } = this.#shared
@@ -218,10 +254,32 @@ class AttachedDrive {
       this.#refresh()
       return walk(this.#index, table, [], start, end, visit)
     }
-    return this.#threads.call<void>(main, message.flush).then(() => {
-      this.#refresh()
-      return walk(this.#index, table, [], start, end, visit)
-    })
+    return this.#threads.call<void>(main, message.flush).then(
+      () => {
+        this.#refresh()
+        return walk(this.#index, table, [], start, end, visit)
+      },
+      () => this.#scanWithOverlay(table, start, end, visit),
+    )
+  }
+
+  /** For a time in which the index cannot be written, because the drive is full: with what it lacks, from the storage thread. */
+  async #scanWithOverlay<T>(
+    table: 'records' | 'derived',
+    start: RecordKey,
+    end: RecordKey,
+    visit: (cursor: Cursor) => T,
+  ): Promise<T> {
+    const question: OverlayQuestion = { table, start: new Uint8Array(start), end: new Uint8Array(end) }
+    for (let attempt = 0; attempt < overlayAttemptsMax; attempt++) {
+      const { positions, entries } = await this.#threads.call<OverlayAnswer>(main, message.overlay, question)
+      // In one turn with the walk: both see the same snapshot. One that is ahead of the answer would show some changes twice.
+      this.#index.refresh()
+      const position = this.#index.get('internal', positionKey) ?? noPosition
+      if (positions.some(other => position.equals(other)))
+        return walkOver(this.#index, table, unpackEntries(entries), start, end, visit)
+    }
+    throw storageErrors.unavailable('The index changes faster than it can be read.')
   }
 
   counter(key: RecordKey): MaybePromise<readonly number[]> {
@@ -235,8 +293,12 @@ class AttachedDrive {
     return this.bodies.read(ref)
   }
 
-  createBlob(): BlobWriter {
-    return new DriveBlobWriter(this.#blobWriting)
+  createBlob(id?: string): BlobWriter {
+    return new DriveBlobWriter(this.#blobWriting, id)
+  }
+
+  holdBlobs(refs: readonly BlobRef[]): () => void {
+    return this.#holds.hold(refs)
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {

@@ -1,10 +1,33 @@
 /** Where blobs lie: names, folders, deletion, and the collection of what no record references. */
 import type { Clock, Disk, Logger, Random } from 'svc/kernel'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { BlobMarks } from './blob-marks.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeCharacters = 10
+const randomCharacters = 16
+/** At the end of an id: they name the folder. */
+const folderCharacters = 2
+const idPattern = new RegExp(`^[${alphabet}]{${timeCharacters + randomCharacters}}$`)
 const folderCount = 256
 const deletesAtOnceMax = 4
+
+export interface BlobFilesOptions {
+  readonly disk: Disk
+  /** The folder of all blobs. */
+  readonly path: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** When the drive was opened. */
+  readonly startMs: number
+  /** The same in all threads. */
+  readonly marks: BlobMarks
+  /** Resolves when a blob that has lost its last reference will not be deleted for that any more. */
+  spare(id: string): Promise<void>
+  /** Deletes a blob unless a record references it. */
+  discard(id: string): MaybePromise<void>
+}
 
 export class BlobFiles {
   readonly #disk: Disk
@@ -15,33 +38,38 @@ export class BlobFiles {
   /** Blobs that were written before this are garbage when no record references them. */
   readonly startMs: number
   readonly #syncs = new Map<string, { running: Promise<void>; next: Promise<void> | undefined }>()
-  #deletes: string[] = []
+  readonly #marks: BlobMarks
+  readonly #spare: (id: string) => Promise<void>
+  readonly #discard: (id: string) => MaybePromise<void>
+  /** Files to be deleted, and who is to be told. */
+  readonly #deletes = new Map<string, ((id: string) => void) | undefined>()
+  readonly #underWay = new Map<string, Promise<void>>()
   #deleting = 0
   #lastIdMs: number
   deleted = 0
 
-  constructor(disk: Disk, path: string, clock: Clock, random: Random, log: Logger, startMs: number) {
-    this.#disk = disk
-    this.#path = path
-    this.#clock = clock
-    this.#random = random
-    this.#log = log
-    this.startMs = startMs
-    this.#lastIdMs = startMs
+  constructor(options: BlobFilesOptions) {
+    this.#disk = options.disk
+    this.#path = options.path
+    this.#clock = options.clock
+    this.#random = options.random
+    this.#log = options.log
+    this.#marks = options.marks
+    this.#spare = options.spare
+    this.#discard = options.discard
+    this.startMs = options.startMs
+    this.#lastIdMs = options.startMs
   }
 
-  /** 10 characters of time, never before this start, and 16 of randomness. */
+  /** Its time is never before this start. */
   newId(): string {
     this.#lastIdMs = Math.max(this.#lastIdMs, this.#clock.now())
-    let id = ''
-    let time = this.#lastIdMs
-    for (let i = 0; i < timeCharacters; i++) {
-      id = alphabet[time % 32]! + id
-      time = Math.floor(time / 32)
-    }
-    const random = this.#random.bytes(16)
-    for (let i = 0; i < 16; i++) id += alphabet[random[i]! & 31]!
-    return id
+    return createBlobId(this.#lastIdMs, this.#random)
+  }
+
+  /** An id for what is to become the file of another one: in the same folder, and garbage after a crash. */
+  newIdBeside(id: string): string {
+    return this.newId().slice(0, -folderCharacters) + id.slice(-folderCharacters)
   }
 
   folderOf(id: string): string {
@@ -92,16 +120,54 @@ export class BlobFiles {
     return running
   }
 
-  /** Deletes files in the background. What a crash leaves is collected at the next start. */
-  deleteSoon(ids: readonly string[]): void {
-    this.#deletes.push(...ids)
-    while (this.#deleting < deletesAtOnceMax && this.#deletes.length > 0) void this.#deleteSome()
+  /** Of a blob of a given id, before anything is written: it is no garbage. */
+  onWriting(id: string): void {
+    if (timeOf(id) < this.startMs) this.#marks.onWriting(id)
+  }
+
+  /** Resolves when nobody is about to delete what has this id: the new one may take its place. */
+  async makeWay(id: string): Promise<void> {
+    while (this.#marks.isCollecting(id)) {
+      await new Promise<void>(resolve => {
+        this.#clock.after(1, resolve)
+      })
+    }
+    await this.keep(id)
+    if (this.#marks.mayBeDying(id)) await this.#spare(id)
+  }
+
+  /** Deletes files in the background. What a crash leaves is collected at the next start. `onDone` is called for each, also where it failed. */
+  deleteSoon(ids: readonly string[], onDone?: (id: string) => void): void {
+    for (const id of ids) this.#deletes.set(id, onDone ?? this.#deletes.get(id))
+    while (this.#deleting < deletesAtOnceMax && this.#deletes.size > 0) void this.#deleteSome()
+  }
+
+  /** Deletes a blob that was finished, unless a record references it: then it is not the writer's any more. */
+  async discard(id: string): Promise<void> {
+    try {
+      await this.#discard(id)
+    } catch (error) {
+      this.#log.debug({ err: error, blob: id }, 'a blob that was given up stays until the next start')
+    }
+  }
+
+  /** Takes back a `deleteSoon`; `onDone` is not called then. A deletion that is under way is waited for. */
+  async keep(id: string): Promise<void> {
+    this.#deletes.delete(id)
+    await this.#underWay.get(id)
   }
 
   async #deleteSome(): Promise<void> {
     this.#deleting++
     try {
-      for (let id = this.#deletes.pop(); id !== undefined; id = this.#deletes.pop()) await this.#delete(id)
+      for (const [id, onDone] of this.#deletes) {
+        this.#deletes.delete(id)
+        const deleting = this.#delete(id)
+        this.#underWay.set(id, deleting)
+        await deleting
+        this.#underWay.delete(id)
+        onDone?.(id)
+      }
     } finally {
       this.#deleting--
     }
@@ -125,13 +191,35 @@ export class BlobFiles {
       if (isStopped()) break
       for (const id of await this.#disk.list(`${this.#path}/${folder}`)) {
         if (isStopped()) break
-        if (timeOf(id) >= this.startMs || isReferenced(id)) continue
-        await this.#delete(id)
+        if (timeOf(id) >= this.startMs || isReferenced(id) || !this.#marks.beginCollect(id)) continue
+        try {
+          await this.#delete(id)
+        } finally {
+          this.#marks.endCollect(id)
+        }
         collected++
       }
     }
     return collected
   }
+}
+
+/** 10 characters of time (milliseconds since 1970) and 16 of randomness. */
+export function createBlobId(timeMs: number, random: Random): string {
+  let id = ''
+  let time = timeMs
+  for (let i = 0; i < timeCharacters; i++) {
+    id = alphabet[time % 32]! + id
+    time = Math.floor(time / 32)
+  }
+  const bytes = random.bytes(randomCharacters)
+  for (let i = 0; i < randomCharacters; i++) id += alphabet[bytes[i]! & 31]!
+  return id
+}
+
+/** An id comes to be a file name: throws where it is none that `createBlobId` makes. */
+export function requireBlobId(id: string): void {
+  if (!idPattern.test(id)) throw new RangeError('not the id of a blob')
 }
 
 /** Milliseconds since 1970 that an id begins with; 0 for what is no id. */

@@ -7,6 +7,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { alignUp } from './aligned-memory.ts'
+import { anyBlobCheck } from './api.ts'
 
 export const blobBlockBytes = 256 * 1024
 export const trailerBytes = 32
@@ -38,11 +39,12 @@ export function encodeFooter(sizeBytes: number, checksums: readonly number[]): {
   return { footer, check }
 }
 
-/** The table of checksums, or undefined when the footer is not that of the referenced blob. */
+/** The table of checksums, or undefined when the footer is not that of the referenced blob; of any blob of that size with `anyBlobCheck`. */
 export function decodeFooter(footer: Buffer, sizeBytes: number, check: number): Buffer | undefined {
   if (footer.length !== footerBytes(sizeBytes) || magic.compare(footer, 0, 8) !== 0) return undefined
   if (crc32(footer.subarray(0, 28)) !== footer.readUInt32LE(28) || footer.readDoubleLE(16) !== sizeBytes)
     return undefined
   const table = footer.subarray(trailerBytes)
-  return crc32(table) === check && footer.readUInt32LE(24) === check ? table : undefined
+  const found = crc32(table)
+  return footer.readUInt32LE(24) === found && (check === found || check === anyBlobCheck) ? table : undefined
 }

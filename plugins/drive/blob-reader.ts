@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Disk, DiskFile } from 'svc/kernel'
 import type { BlobChunk, BlobReader, BlobRef } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import { anyBlobCheck } from './api.ts'
 import type { BlobFiles } from './blob-files.ts'
 import { blobBlockBytes, decodeFooter, footerBytes, footerOffset } from './blob-format.ts'
 
@@ -137,13 +138,14 @@ export class DriveBlobReader implements BlobReader {
   async #readTable(file: DiskFile): Promise<Buffer> {
     const { tables } = this.#shared
     const { id, size, check } = this.#ref
-    const cached = tables.get(id)
+    // What is remembered may be of a file that this one has replaced: only the check of the reference can tell.
+    const cached = check === anyBlobCheck ? undefined : tables.get(id)
     if (cached !== undefined && crc32(cached) === check) return cached
     const footer = Buffer.allocUnsafeSlow(footerBytes(size))
     const count = await file.read(footer, 0, footer.length, footerOffset(size))
     const table = count === footer.length ? decodeFooter(footer, size, check) : undefined
     if (table === undefined) throw this.#corrupt('its table of checksums does not verify')
-    tables.set(id, table)
+    if (check !== anyBlobCheck) tables.set(id, table)
     return table
   }
 

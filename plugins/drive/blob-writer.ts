@@ -7,9 +7,13 @@ import type { Disk, DiskFile } from 'svc/kernel'
 import type { BlobRef, BlobWriter, MaybePromise } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { alignUp, blockBytes } from './aligned-memory.ts'
-import type { BlobFiles } from './blob-files.ts'
+import { type BlobFiles, requireBlobId } from './blob-files.ts'
 import { blobBlockBytes, encodeFooter } from './blob-format.ts'
-import type { BufferHolder, BufferPool } from './buffer-pool.ts'
+import { type BufferHolder, BufferPool } from './buffer-pool.ts'
+import type { DriveConfig } from './config.ts'
+import { isOutOfSpace, type SpaceBudget } from './space.ts'
+
+const blobBufferBytes = 1024 * 1024
 
 export interface BlobWriterOptions {
   readonly disk: Disk
@@ -21,8 +25,25 @@ export interface BlobWriterOptions {
   onRefused(): void
 }
 
+/** What writers of one thread share. */
+export function blobWriting(disk: Disk, files: BlobFiles, config: DriveConfig, space: SpaceBudget): BlobWriterOptions {
+  return {
+    disk,
+    files,
+    pool: new BufferPool(blobBufferBytes, Math.floor(config.blobBufferBytes / blobBufferBytes)),
+    direct: config.directIo,
+    isFull: () => space.isFull(),
+    onWritten: bytes => space.onWritten(bytes),
+    onRefused: () => space.onRefused(),
+  }
+}
+
 export class DriveBlobWriter implements BlobWriter, BufferHolder {
   readonly id: string
+  /** What the file has as its name until it is finished: another than the blob's own where that was given. */
+  readonly #fileId: string
+  /** The file has taken the place of what has the given id, or is about to. */
+  #isInPlace = false
   readonly #options: BlobWriterOptions
   #file: Promise<DiskFile> | undefined
   #buffer: Buffer | undefined
@@ -38,13 +59,23 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
   #blockFilled = 0
   #writing: Promise<void> | undefined
   #isBusy = false
+  /** Has been asked for its buffer while it was busy. */
+  #yieldsNext = false
   #yielding: Promise<void> | undefined
   #error: unknown
   #state: 'open' | 'finished' | 'aborted' = 'open'
 
-  constructor(options: BlobWriterOptions) {
+  constructor(options: BlobWriterOptions, id: string | undefined) {
     this.#options = options
-    this.id = options.files.newId()
+    if (id === undefined) {
+      this.id = options.files.newId()
+      this.#fileId = this.id
+      return
+    }
+    requireBlobId(id)
+    this.id = id
+    this.#fileId = options.files.newIdBeside(id)
+    options.files.onWriting(id)
   }
 
   write(chunk: Uint8Array): MaybePromise<void> {
@@ -79,6 +110,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       throw this.#failed(error)
     } finally {
       this.#isBusy = false
+      if (this.#yieldsNext) this.yieldBuffer()
     }
   }
 
@@ -148,10 +180,13 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
 
   #open(): Promise<DiskFile> {
     const { disk, files, direct } = this.#options
-    return disk.open(files.pathOf(this.id), { mode: 'create', exclusive: true, direct })
+    return disk.open(files.pathOf(this.#fileId), { mode: 'create', exclusive: true, direct })
   }
 
   yieldBuffer(): void {
+    // What it is busy with may end with a buffer that is filled in part, and then nobody would ask again: who waits may be waited for
+    // by our own caller, who writes to several drives at once.
+    this.#yieldsNext = this.#isBusy
     if (this.#isBusy || this.#yielding !== undefined || this.#buffer === undefined) return
     const whole = this.#filled - (this.#filled % blockBytes)
     this.#residue = Buffer.from(this.#buffer.subarray(whole, this.#filled))
@@ -195,6 +230,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       const file = await this.#file!
       await file.datasync()
       await file.close()
+      await this.#takePlace()
       await this.#options.files.syncFolderOf(this.id)
       this.#requireOpen()
       this.#state = 'finished'
@@ -204,6 +240,16 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     } finally {
       this.#isBusy = false
     }
+  }
+
+  /** Becomes the file of the id that was given, in place of what has that name. */
+  async #takePlace(): Promise<void> {
+    if (this.#fileId === this.id) return
+    const { disk, files } = this.#options
+    await files.makeWay(this.id)
+    this.#requireOpen()
+    this.#isInPlace = true
+    await disk.rename(files.pathOf(this.#fileId), files.pathOf(this.id))
   }
 
   /** Adds bytes that are not data. */
@@ -220,6 +266,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
 
   async abort(): Promise<void> {
     if (this.#state === 'aborted') return
+    const wasFinished = this.#state === 'finished'
     this.#state = 'aborted'
     await this.#yielding
     await this.#writing
@@ -231,7 +278,9 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     } catch {
       // The file could not be opened or closed; what there is of it goes now or at the next start.
     }
-    this.#options.files.deleteSoon([this.id])
+    if (!this.#isInPlace) this.#options.files.deleteSoon([this.#fileId])
+    // What could not be finished stays in the place of what was there before: records may reference it.
+    else if (wasFinished) await this.#options.files.discard(this.id)
   }
 
   #requireOpen(acquired?: Buffer): void {
@@ -244,7 +293,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
   #failed(error: unknown): unknown {
     if (this.#error === undefined) {
       const { code } = error as NodeJS.ErrnoException
-      const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+      const isFull = isOutOfSpace(error)
       if (isFull) this.#options.onRefused()
       this.#error = isFull
         ? storageErrors.full(undefined, { cause: error })

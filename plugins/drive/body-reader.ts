@@ -12,8 +12,6 @@ import { asBuffer } from './bytes.ts'
 const openSegmentsMax = 64
 /** What an entry costs besides its bytes. */
 const entryOverheadBytes = 200
-/** Smaller buffers share a slab with others, which a cached one would keep alive: they are copied. */
-const slabBytes = Buffer.poolSize >>> 1
 const offsetSpan = 2 ** 32
 
 interface OpenSegment {
@@ -45,8 +43,7 @@ export class BodyReader {
 
   /** Takes a body that has just become durable. The bytes must not change any more. */
   remember(segment: number, offset: number, bytes: Uint8Array): void {
-    const kept = bytes.length < slabBytes ? Buffer.from(bytes) : asBuffer(bytes)
-    this.#cache.set(segment * offsetSpan + offset, kept)
+    this.#cache.set(segment * offsetSpan + offset, withOwnMemory(bytes))
   }
 
   read(ref: BodyRef): MaybePromise<Buffer> {
@@ -117,6 +114,14 @@ export class BodyReader {
     for (const number of [...this.#open.keys()]) this.forget(number)
     this.#cache.clear()
   }
+}
+
+/** What shares its memory with others, as small buffers do, would keep all of it alive in the cache. */
+function withOwnMemory(bytes: Uint8Array): Buffer {
+  if (bytes.byteLength === bytes.buffer.byteLength) return asBuffer(bytes)
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  copy.set(bytes)
+  return copy
 }
 
 function closeQuietly(segment: OpenSegment): void {

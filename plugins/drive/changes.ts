@@ -3,6 +3,7 @@
  * layered over the index: filling (not written), in flight (not acknowledged), durable, frozen (on its way into the index).
  */
 import { addSums } from './bytes.ts'
+import { RunningDigest } from './index-digest.ts'
 
 /** How much of a journal segment is still needed. */
 export interface SegmentUse {
@@ -25,6 +26,8 @@ export class ChangeSet {
   readonly forwards = new Map<string, string | null>()
   /** Differences by segment number. */
   readonly segments = new Map<number, SegmentUse>()
+  /** What records and derived entries change in the digest of the index. */
+  readonly digest = new RunningDigest()
   /** Rough size in memory. */
   bytes = 0
 
@@ -48,6 +51,7 @@ export class ChangeSet {
     for (const [id, delta] of later.blobs) this.blobs.set(id, (this.blobs.get(id) ?? 0) + delta)
     for (const [location, owner] of later.forwards) this.forwards.set(location, owner)
     for (const [segment, use] of later.segments) addUse(this.segments, segment, use)
+    this.digest.absorb(later.digest)
     this.bytes += later.bytes
   }
 }
@@ -66,17 +70,34 @@ export function addUse(uses: Map<number, SegmentUse>, segment: number, delta: Se
 /** Undoes the changes of one transaction, newest first. */
 export class UndoLog {
   readonly #steps: unknown[] = []
+  #digest: RunningDigest | undefined
+  #count = 0
+  #sum = 0
 
   set<K, V>(map: Map<K, V>, key: K, value: V): void {
     this.#steps.push(map, key, map.get(key))
     map.set(key, value)
   }
 
+  /** Notes a digest before its first change. */
+  saveDigest(digest: RunningDigest): void {
+    if (this.#digest !== undefined) return
+    this.#digest = digest
+    this.#count = digest.count
+    this.#sum = digest.sum
+  }
+
   clear(): void {
     this.#steps.length = 0
+    this.#digest = undefined
   }
 
   rollBack(): void {
+    if (this.#digest !== undefined) {
+      this.#digest.count = this.#count
+      this.#digest.sum = this.#sum
+      this.#digest = undefined
+    }
     const steps = this.#steps
     while (steps.length > 0) {
       const previous = steps.pop()

@@ -11,6 +11,9 @@
  *   bring the record back.
  * - The count of live bytes, kept exact by every commit, must have come down to zero.
  * - The index no longer needs the segment and says so on stable storage, even if the power fails in the next moment.
+ * - Whoever got a record before it moved has had `readWindowMs` to read its body. Other segments are compacted meanwhile.
+ *
+ * On a full drive only what fits into the free space is moved, and none of the space that is kept for deletes is used.
  *
  * A segment that does not verify is left alone: what is damaged in it stays an error for those who read it.
  */
@@ -32,6 +35,7 @@ import {
   segmentSalt,
 } from './journal-format.ts'
 import { readBatch, SegmentReader } from './journal-reader.ts'
+import { isOutOfSpace } from './space.ts'
 import { type DriveState, locationText } from './state.ts'
 import { storedBody, storedEntry } from './stored-record.ts'
 import type { DriveTransaction } from './transaction.ts'
@@ -43,6 +47,8 @@ const deadShareMinWhenFull = 0.1
 const tombstoneShareMax = 0.2
 /** What is moved in one transaction: small, so that clients' commits do not wait for it. */
 const moveBytesMax = 256 * 1024
+/** Source batches that are kept in memory until a transaction is full: a small one would be padded to 4 KiB again. */
+const heldBytesMax = 4 * 1024 * 1024
 
 export interface CompactionOptions {
   readonly disk: Disk
@@ -56,12 +62,24 @@ export interface CompactionOptions {
   readonly bodies: BodyReader
   /** Bytes read or written in a second; 0 turns compaction off. */
   readonly bytesPerSecond: number
+  readonly readWindowMs: number
   isFull(): boolean
+  /** Of the file system, as of the last look. */
+  freeBytes(): number
   onSegmentRemoved(segment: number): void
 }
 
 /** One change to make under the lock. */
 type Move = (tx: DriveTransaction) => void
+
+/** What is moved next, from several batches. */
+interface Gathered {
+  moves: Move[]
+  /** What the moves write. */
+  bytes: number
+  /** What they keep in memory. */
+  heldBytes: number
+}
 
 export class Compaction {
   readonly #options: CompactionOptions
@@ -71,6 +89,8 @@ export class Compaction {
     return this.#damaged.size
   }
 
+  /** Segments that nothing needs any more but readers, by the millisecond in which they may go. */
+  readonly #retired = new Map<number, number>()
   segmentsRemoved = 0
   bytesMoved = 0
   current: number | undefined
@@ -81,13 +101,18 @@ export class Compaction {
 
   /** Compacts one segment, if any is worth it. */
   async work(signal: AbortSignal): Promise<'more' | 'idle'> {
-    const { engine, bytesPerSecond } = this.#options
+    const { engine, checkpoints, bytesPerSecond } = this.#options
     if (bytesPerSecond === 0 || engine.fault !== undefined) return 'idle'
-    const segment = this.pick()
-    if (segment === undefined) return 'idle'
+    const hasRemoved = await this.#removeRetired()
+    const segment = checkpoints.isStuck ? undefined : this.pick()
+    if (segment === undefined) return hasRemoved ? 'more' : 'idle'
     this.current = segment
     try {
       return (await this.#compact(segment, signal)) ? 'more' : 'idle'
+    } catch (error) {
+      // Nothing has been lost but time; deletes come first.
+      if (!isFullError(error) && !checkpoints.isStuck) throw error
+      return 'idle'
     } finally {
       this.current = undefined
     }
@@ -95,39 +120,57 @@ export class Compaction {
 
   /** The segment that gives back most for what has to be moved. */
   pick(): number | undefined {
-    const { journal, state, isFull } = this.#options
-    const { oldest } = journal
+    const { journal, isFull } = this.#options
+    const oldest = this.#oldestKept()
     let best: number | undefined
     let bestShare = isFull() ? deadShareMinWhenFull : deadShareMin
     let journalBytes = 0
     let tombstoneBytes = 0
     for (const [segment, size] of journal.segments) {
       journalBytes += size
-      tombstoneBytes += state.segments.get(segment)?.tombstoneBytes ?? 0
-      // The tail is written to, and the one before it may still be cut to its length.
-      if (segment >= journal.tail.segment || this.#damaged.has(segment)) continue
+      tombstoneBytes += this.#neededTombstoneBytes(segment, oldest)
+      if (!this.#isCandidate(segment, oldest)) continue
       const deadShare = 1 - this.#neededBytes(segment, oldest) / size
       if (deadShare >= bestShare) {
         best = segment
         bestShare = deadShare
       }
     }
-    if (best === undefined && tombstoneBytes > journalBytes * tombstoneShareMax) {
-      if (oldest < journal.tail.segment && !this.#damaged.has(oldest)) return oldest
+    const isOldestInTheWay = best === undefined && tombstoneBytes > journalBytes * tombstoneShareMax
+    return isOldestInTheWay && this.#isCandidate(oldest, oldest) ? oldest : best
+  }
+
+  #isCandidate(segment: number, oldest: number): boolean {
+    const { journal, isFull, freeBytes } = this.#options
+    // The tail is written to.
+    if (segment >= journal.tail.segment || this.#damaged.has(segment) || this.#retired.has(segment)) return false
+    return !isFull() || this.#neededBytes(segment, oldest) <= freeBytes()
+  }
+
+  /** The oldest segment that will stay. The retired ones are deleted before any that is compacted later, in that order. */
+  #oldestKept(): number {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const segment of this.#options.journal.segments.keys()) {
+      if (segment < oldest && !this.#retired.has(segment)) oldest = segment
     }
-    return best
+    return oldest
   }
 
   #neededBytes(segment: number, oldest: number): number {
-    const use = this.#options.state.segments.get(segment)
-    if (use === undefined) return 0
-    return use.liveBytes + (oldest < segment && oldest <= use.guard ? use.tombstoneBytes : 0)
+    const liveBytes = this.#options.state.segments.get(segment)?.liveBytes ?? 0
+    return liveBytes + this.#neededTombstoneBytes(segment, oldest)
   }
 
-  /** True when the segment is gone. */
+  /** Deletes whose put may still be found in an older segment. */
+  #neededTombstoneBytes(segment: number, oldest: number): number {
+    const use = this.#options.state.segments.get(segment)
+    return use !== undefined && oldest < segment && oldest <= use.guard ? use.tombstoneBytes : 0
+  }
+
+  /** True when nothing needs the segment any more. */
   async #compact(segment: number, signal: AbortSignal): Promise<boolean> {
-    const { state, journal, checkpoints, log, bodies, onSegmentRemoved } = this.#options
-    const isEmpty = journal.isRemoved(segment) || this.#neededBytes(segment, journal.oldest) === 0
+    const { state, checkpoints, log, readWindowMs } = this.#options
+    const isEmpty = this.#neededBytes(segment, this.#oldestKept()) === 0
     if (!isEmpty && !(await this.#moveAll(segment, signal))) return false
     await checkpoints.flush()
     await state.index.flushed()
@@ -137,13 +180,30 @@ export class Compaction {
       log.error({ segment, liveBytes: use.liveBytes }, 'a compacted segment still has live records; it is kept')
       return false
     }
-    await journal.removeSegment(segment)
-    state.forgetSegment(segment)
-    bodies.forget(segment)
-    onSegmentRemoved(segment)
-    this.segmentsRemoved++
-    log.debug({ segment }, 'compacted a journal segment')
+    this.#retired.set(segment, this.#nowMs() + readWindowMs)
     return true
+  }
+
+  #nowMs(): number {
+    return Number(this.#options.clock.monotonicNs() / 1_000_000n)
+  }
+
+  /** Deletes the retired segments whose time has come. True when there was one. */
+  async #removeRetired(): Promise<boolean> {
+    const { state, journal, log, bodies, onSegmentRemoved } = this.#options
+    let hasRemoved = false
+    for (const [segment, dueMs] of this.#retired) {
+      if (this.#nowMs() < dueMs) break
+      await journal.removeSegment(segment)
+      this.#retired.delete(segment)
+      state.forgetSegment(segment)
+      bodies.forget(segment)
+      onSegmentRemoved(segment)
+      this.segmentsRemoved++
+      hasRemoved = true
+      log.debug({ segment }, 'compacted a journal segment')
+    }
+    return hasRemoved
   }
 
   async #moveAll(segment: number, signal: AbortSignal): Promise<boolean> {
@@ -156,6 +216,7 @@ export class Compaction {
       const header = head === undefined ? undefined : decodeSegmentHeader(head)
       if (header === undefined) return this.#giveUp(segment, 0, 'its header does not verify')
       const salt = segmentSalt(journalKey, segment)
+      const gathered: Gathered = { moves: [], bytes: 0, heldBytes: 0 }
       let position = { offset: segmentHeaderBytes, batch: header.firstBatch, crc: header.previousCrc }
       while (position.offset < end) {
         if (signal.aborted) return false
@@ -163,9 +224,8 @@ export class Compaction {
         if (typeof batch === 'string') return this.#giveUp(segment, position.offset, batch)
         // The reader's window is used again by the next read, and moves wait for their turn.
         const bytes = Buffer.from(batch.bytes)
-        const moved = await this.#moveBatch(segment, position.offset, bytes, batch.header)
+        const moved = await this.#moveBatch(segment, position.offset, bytes, batch.header, gathered)
         if (moved === undefined) return this.#giveUp(segment, position.offset, 'a body does not match its checksum')
-        this.bytesMoved += moved
         position = {
           offset: position.offset + alignUp(bytes.length),
           batch: batch.header.number + 1,
@@ -174,6 +234,7 @@ export class Compaction {
         const pauseMs = ((bytes.length + moved) * 1000) / bytesPerSecond
         if (pauseMs >= 1) await pause(clock, pauseMs)
       }
+      await this.#commit(gathered)
       return true
     } finally {
       await file.close()
@@ -187,20 +248,14 @@ export class Compaction {
   }
 
   /** Moves what is current. Resolves with the bytes moved, or undefined when a body does not verify. */
-  async #moveBatch(segment: number, offset: number, bytes: Buffer, header: BatchHeader): Promise<number | undefined> {
-    const { engine } = this.#options
-    let moves: Move[] = []
-    let pendingBytes = 0
+  async #moveBatch(
+    segment: number,
+    offset: number,
+    bytes: Buffer,
+    header: BatchHeader,
+    gathered: Gathered,
+  ): Promise<number | undefined> {
     let total = 0
-    const flush = async () => {
-      const current = moves
-      moves = []
-      pendingBytes = 0
-      if (current.length === 0) return
-      await engine.run(tx => {
-        for (const move of current) move(tx)
-      })
-    }
     for (const { sequence, entries } of readTransactions(bytes, header, segment)) {
       for (const entry of entries) {
         const found =
@@ -209,14 +264,27 @@ export class Compaction {
             : this.#moveDelete(entry)
         if (found === 'damaged') return undefined
         if (found === undefined) continue
-        moves.push(found.move)
-        pendingBytes += found.bytes
+        gathered.moves.push(found.move)
+        gathered.bytes += found.bytes
         total += found.bytes
-        if (pendingBytes >= moveBytesMax) await flush()
+        if (gathered.bytes >= moveBytesMax) await this.#commit(gathered)
       }
     }
-    await flush()
+    if (gathered.moves.length > 0) gathered.heldBytes += bytes.length
+    if (gathered.heldBytes >= heldBytesMax) await this.#commit(gathered)
     return total
+  }
+
+  async #commit(gathered: Gathered): Promise<void> {
+    const { moves, bytes } = gathered
+    gathered.moves = []
+    gathered.bytes = 0
+    gathered.heldBytes = 0
+    if (moves.length === 0) return
+    await this.#options.engine.runInBackground(tx => {
+      for (const move of moves) move(tx)
+    })
+    this.bytesMoved += bytes
   }
 
   #movePut(
@@ -259,13 +327,17 @@ export class Compaction {
   }
 
   #moveDelete(entry: DeleteEntry): { move: Move; bytes: number } | undefined {
-    const { journal, state } = this.#options
+    const { state } = this.#options
     // What the compacted segment itself holds goes with it; only older ones count. It is the oldest, or it is not.
-    const { oldest } = journal
+    const oldest = this.#oldestKept()
     if (oldest > entry.guard || oldest === this.current) return undefined
     if (state.visible(entry.key.latin1Slice(), entry.key) !== undefined) return undefined
     return { move: tx => tx.carryTombstone(entry.key, entry.guard), bytes: entry.bytes }
   }
+}
+
+function isFullError(error: unknown): boolean {
+  return isOutOfSpace(error) || (error as { code?: string }).code === 'full'
 }
 
 function bodyBytes(batch: Buffer, offset: number, body: BodyRef): Buffer {

@@ -1,5 +1,9 @@
 import { type Static, Type } from 'typebox'
 
+/** One buffer of a writer; two blocks, for a reader. */
+const blobBufferBytesMin = 1024 * 1024
+const readBufferBytesMin = 512 * 1024
+
 /** Sizes are bytes, durations milliseconds once the kernel has read them. */
 export const DriveConfig = Type.Object({
   segmentBytes: Type.Integer({
@@ -16,14 +20,14 @@ export const DriveConfig = Type.Object({
     description: 'Memory for small object bodies that were written or read recently, per thread.',
   }),
   blobBufferBytes: Type.Integer({
-    minimum: 1024 * 1024,
+    minimum: blobBufferBytesMin,
     default: 64 * 1024 * 1024,
     format: 'size',
     description:
       'Memory for large bodies that are being written, per thread. When it is used up, uploads wait for the disk.',
   }),
   readBufferBytes: Type.Integer({
-    minimum: 512 * 1024,
+    minimum: readBufferBytesMin,
     default: 32 * 1024 * 1024,
     format: 'size',
     description: 'Memory for reading ahead in large bodies, per thread.',
@@ -48,6 +52,12 @@ export const DriveConfig = Type.Object({
     format: 'size',
     description: 'How much the compaction of the journal may read and write in a second; 0 turns it off.',
   }),
+  indexCheckIntervalMs: Type.Integer({
+    minimum: 0,
+    default: 24 * 3600 * 1000,
+    format: 'duration',
+    description: 'How often the whole index is compared with its checksum while it is in use; 0 turns it off.',
+  }),
   directIo: Type.Boolean({
     default: true,
     description: 'Write past the page cache where the file system has it.',
@@ -55,6 +65,16 @@ export const DriveConfig = Type.Object({
 })
 
 export type DriveConfig = Static<typeof DriveConfig>
+
+/** What one of `count` drives has of the memory that is configured: at least what it needs in order to work. */
+export function shareOfConfig(config: DriveConfig, count: number): DriveConfig {
+  return {
+    ...config,
+    cacheBytes: Math.floor(config.cacheBytes / count),
+    blobBufferBytes: Math.max(blobBufferBytesMin, Math.floor(config.blobBufferBytes / count)),
+    readBufferBytes: Math.max(readBufferBytesMin, Math.floor(config.readBufferBytes / count)),
+  }
+}
 
 /** Largest body that is kept in the journal beside its record; larger ones become blobs. */
 export const inlineBytesMax = 128 * 1024

@@ -5,7 +5,7 @@ import type { ChangeSet } from './changes.ts'
 import type { IndexRange, IndexStore } from './index-store.ts'
 import { storedBody, storedValue, verifyStored } from './stored-record.ts'
 
-interface OverlayEntry {
+export interface OverlayEntry {
   readonly key: Buffer
   /** Null where deleted. */
   readonly value: Uint8Array | null
@@ -20,13 +20,19 @@ export function walk<T>(
   end: Uint8Array,
   visit: (cursor: Cursor) => T,
 ): T {
-  const cursor = new MergedCursor(
-    index,
-    table,
-    collectOverlay(table, layers, start, end),
-    asBuffer(start),
-    asBuffer(end),
-  )
+  return walkOver(index, table, collectOverlay(table, layers, start, end), start, end, visit)
+}
+
+/** The same with what was collected elsewhere. */
+export function walkOver<T>(
+  index: IndexStore,
+  table: 'records' | 'derived',
+  overlay: readonly OverlayEntry[],
+  start: Uint8Array,
+  end: Uint8Array,
+  visit: (cursor: Cursor) => T,
+): T {
+  const cursor = new MergedCursor(index, table, overlay, asBuffer(start), asBuffer(end))
   try {
     return visit(cursor)
   } finally {
@@ -36,7 +42,8 @@ export function walk<T>(
 
 const noEntries: readonly OverlayEntry[] = []
 
-function collectOverlay(
+/** What the layers have of the range, in key order. */
+export function collectOverlay(
   table: 'records' | 'derived',
   layers: readonly (ChangeSet | undefined)[],
   start: Uint8Array,
@@ -52,6 +59,43 @@ function collectOverlay(
   }
   if (found.size === 0) return noEntries
   return [...found.keys()].sort().map(text => ({ key: keyBytes(text), value: found.get(text)! }))
+}
+
+/** Entries one after the other: u16 key size, u32 value size or `deletedSize`, key, value. */
+export type PackedEntries = Uint8Array
+
+const packedHeadBytes = 6
+const deletedSize = 0xffffffff
+
+export function packEntries(entries: readonly OverlayEntry[]): PackedEntries {
+  let size = 0
+  for (const { key, value } of entries) size += packedHeadBytes + key.length + (value?.length ?? 0)
+  // Not from the pool: it is sent to another thread.
+  const packed = Buffer.allocUnsafeSlow(size)
+  let at = 0
+  for (const { key, value } of entries) {
+    packed.writeUInt16LE(key.length, at)
+    packed.writeUInt32LE(value?.length ?? deletedSize, at + 2)
+    at += packedHeadBytes
+    packed.set(key, at)
+    at += key.length
+    if (value !== null) packed.set(value, at)
+    at += value?.length ?? 0
+  }
+  return packed
+}
+
+export function unpackEntries(bytes: PackedEntries): OverlayEntry[] {
+  const packed = asBuffer(bytes)
+  const entries: OverlayEntry[] = []
+  for (let at = 0; at < packed.length; ) {
+    const keyEnd = at + packedHeadBytes + packed.readUInt16LE(at)
+    const valueSize = packed.readUInt32LE(at + 2)
+    const key = packed.subarray(at + packedHeadBytes, keyEnd)
+    at = valueSize === deletedSize ? keyEnd : keyEnd + valueSize
+    entries.push({ key, value: valueSize === deletedSize ? null : packed.subarray(keyEnd, at) })
+  }
+  return entries
 }
 
 /** Which side the current entry comes from. */

@@ -1,8 +1,8 @@
 /**
- * A drive in the thread that owns it: opens and recovers, then answers reads from memory and the index, and hands changes to
+ * A drive in the thread that owns it, once it is open (`open-drive.ts`): answers reads from memory and the index, and hands changes to
  * the engine. Everything here runs in the main thread; workers have `AttachedDrive`.
  */
-import type { Disk, Logger, Ports } from 'svc/kernel'
+import type { Logger, Ports } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -16,29 +16,33 @@ import type {
   RecordKey,
   StoredRecord,
 } from 'svc/plugins/storage/api'
-import { storageErrors } from 'svc/plugins/storage/api'
-import { BlobFiles } from './blob-files.ts'
+import { readWindowMs } from 'svc/plugins/storage/api'
+import type { Ballast } from './ballast.ts'
+import type { BlobFiles } from './blob-files.ts'
+import type { BlobHolds } from './blob-holds.ts'
+import type { BlobMarks } from './blob-marks.ts'
 import { BlobReading, DriveBlobReader } from './blob-reader.ts'
-import { type BlobWriterOptions, DriveBlobWriter } from './blob-writer.ts'
-import { BodyReader } from './body-reader.ts'
-import { BufferPool } from './buffer-pool.ts'
+import { type BlobWriterOptions, blobWriting, DriveBlobWriter } from './blob-writer.ts'
+import type { BodyReader } from './body-reader.ts'
 import { keyText } from './bytes.ts'
-import { Checkpoints } from './checkpoints.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { Compaction } from './compaction.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
-import { walk } from './cursor.ts'
-import { Engine } from './engine.ts'
-import { driveErrors } from './errors.ts'
-import { openFormat } from './format.ts'
-import type { IndexStore } from './index-store.ts'
-import { firstPosition, Journal } from './journal.ts'
-import { recover } from './recovery.ts'
-import { type Space, type SpaceBudget, spaceCellCount, watchSpace } from './space.ts'
-import { DriveState, type OverlayObserver, readPosition, readSegmentUses } from './state.ts'
+import { collectOverlay, packEntries, walk } from './cursor.ts'
+import type { DeadBlobs } from './dead-blobs.ts'
+import type { Engine } from './engine.ts'
+import type { IndexFolder } from './index-folder.ts'
+import type { IndexMarker } from './index-marker.ts'
+import { encodePosition, positionKey } from './index-position.ts'
+import type { Journal } from './journal.ts'
+import { type DriveParts, openDrive } from './open-drive.ts'
+import type { Space } from './space.ts'
+import type { DriveState, OverlayObserver } from './state.ts'
 import { storedBody, storedValue } from './stored-record.ts'
+import type { OverlayAnswer, OverlayQuestion } from './thread-messages.ts'
 
-const blobBufferBytes = 1024 * 1024
-const batchBytes = 1024 * 1024
+/** Of an index that nothing has been written to. */
+export const noPosition = Buffer.alloc(0)
 /** Journal bytes between two looks below which the drive counts as quiet. */
 const quietBytes = 8 * 1024 * 1024
 
@@ -49,14 +53,20 @@ export interface DriveOptions {
   readonly derive: Derive
   readonly ports: Ports
   readonly log: Logger
-  /** Opens the index in its folder, or fails when it cannot be used. */
-  openIndex(path: string): Promise<IndexStore>
-  removeIndex(path: string): Promise<void>
+  readonly index: IndexFolder
+  /** Of a folder without a format; another one is refused. Default: a new one, and any. */
+  readonly deploymentId?: string
   /** Takes the lock that keeps other processes out; returns what gives it back. */
   lock(path: string): () => void
   readonly observer?: OverlayObserver
   /** Default 1 MiB. */
   readonly batchBytes?: number
+  /** Default `readWindowMs` of the storage interface. */
+  readonly readWindowMs?: number
+  /** Whether another thread is reading this blob. */
+  isHeldElsewhere?(id: string): boolean
+  /** Shared with other threads where there are any. */
+  readonly blobMarks?: BlobMarks
   /** Shared with other threads where there are any: see `createSpaceBudget`. */
   readonly spaceCells?: Int32Array
 }
@@ -73,13 +83,22 @@ export class Drive {
   readonly engine: Engine
   readonly bodies: BodyReader
   readonly blobFiles: BlobFiles
+  readonly #holds: BlobHolds
+  readonly #deadBlobs: DeadBlobs
   readonly #blobReading: BlobReading
   readonly #blobWriting: BlobWriterOptions
   readonly space: Space
+  readonly ballast: Ballast
   /** Told when a segment's file has been deleted. */
   onSegmentRemoved: ((segment: number) => void) | undefined
   readonly compaction: Compaction
+  readonly #marker: IndexMarker
   readonly #unlock: () => void
+  /** The index was not checked as a whole at the start. */
+  #isIndexUnchecked: boolean
+  #isCheckingIndex = false
+  /** Of the clock that never goes back. */
+  #indexCheckedMs: number
   #error: unknown
   #isStopping = false
   #writtenBefore = 0
@@ -96,7 +115,13 @@ export class Drive {
     this.bodies = parts.bodies
     this.blobFiles = parts.blobFiles
     this.space = parts.space
+    this.ballast = parts.ballast
     this.#unlock = parts.unlock
+    this.#marker = parts.marker
+    this.#isIndexUnchecked = parts.isIndexUnchecked
+    this.#indexCheckedMs = Number(options.ports.clock.monotonicNs() / 1_000_000n)
+    this.#holds = parts.holds
+    this.#deadBlobs = parts.deadBlobs
     const { disk, clock } = options.ports
     this.compaction = new Compaction({
       disk,
@@ -109,7 +134,9 @@ export class Drive {
       engine: parts.engine,
       bodies: parts.bodies,
       bytesPerSecond: options.config.compactionBytesPerSecond,
+      readWindowMs: options.readWindowMs ?? readWindowMs,
       isFull: () => parts.space.isFull(),
+      freeBytes: () => parts.space.latest.freeBytes,
       onSegmentRemoved: segment => this.onSegmentRemoved?.(segment),
     })
     this.#blobReading = new BlobReading(disk, parts.blobFiles, options.config.readBufferBytes)
@@ -147,16 +174,35 @@ export class Drive {
     return this.state.visibleCounter(key)
   }
 
+  /** What a thread that reads the index by itself lacks, and the positions of the index which that goes with. */
+  overlay({ table, start, end }: OverlayQuestion): OverlayAnswer {
+    const { index, frozen, durable } = this.state
+    const positions = [index.get('internal', positionKey) ?? noPosition]
+    // Laid over an index that has the frozen set already, it says the same once more.
+    if (frozen !== undefined) positions.push(encodePosition(frozen))
+    const entries = packEntries(collectOverlay(table, [frozen?.changes, durable], start, end))
+    // A view would be cloned with all of the memory that it looks at.
+    return { positions: positions.map(bytes => new Uint8Array(bytes)), entries }
+  }
+
   readBody(ref: BodyRef): MaybePromise<Buffer> {
     return this.bodies.read(ref)
   }
 
-  createBlob(): BlobWriter {
-    return new DriveBlobWriter(this.#blobWriting)
+  createBlob(id?: string): BlobWriter {
+    return new DriveBlobWriter(this.#blobWriting, id)
+  }
+
+  holdBlobs(refs: readonly BlobRef[]): () => void {
+    return this.#holds.hold(refs)
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {
     return new DriveBlobReader(this.#blobReading, ref, start, length)
+  }
+
+  get #hasFailed(): boolean {
+    return this.engine.fault !== undefined || this.#error !== undefined
   }
 
   setError(error: unknown): void {
@@ -166,13 +212,16 @@ export class Drive {
   status(): DriveStatus {
     const { latest } = this.space
     const fault = this.engine.fault ?? this.#error
+    const problem = fault ?? this.checkpoints.failure
     return {
       path: this.path,
       id: this.driveId,
+      deploymentId: this.deploymentId,
       state: this.#isStopping ? 'offline' : fault !== undefined ? 'faulty' : this.space.isFull() ? 'full' : 'online',
-      error: fault === undefined ? undefined : String((fault as Error).message ?? fault),
+      error: problem === undefined ? undefined : String((problem as Error).message ?? problem),
       totalBytes: latest.totalBytes,
       freeBytes: latest.freeBytes,
+      reservedBytes: latest.reservedBytes,
       freeInodes: latest.freeInodes,
       metrics: this.#metrics(),
     }
@@ -196,23 +245,57 @@ export class Drive {
       bodyCacheHits: this.bodies.hits,
       bodyCacheMisses: this.bodies.misses,
       blobsDeleted: this.blobFiles.deleted,
+      blobsWaiting: this.#deadBlobs.count,
       compactedSegments: this.compaction.segmentsRemoved,
       compactionMovedBytes: this.compaction.bytesMoved,
       damagedSegments: this.compaction.segmentsDamaged,
     }
   }
 
+  #isHeld(id: string): boolean {
+    return this.#holds.has(id) || this.#options.isHeldElsewhere?.(id) === true
+  }
+
+  /** Keeps a blob that has lost its last reference, because it is being written anew. */
+  spareBlob(id: string): Promise<void> {
+    return this.#deadBlobs.spare(id)
+  }
+
   /** Deletes the blobs of former runs that nothing references: what a crash left behind. */
   async collectGarbage(signal: AbortSignal): Promise<void> {
     const count = await this.blobFiles.collectGarbage(
-      id => this.state.visibleBlobCount(id) > 0,
+      // The dead of this run may still be read, and have their own way out.
+      id => this.state.isBlobReferenced(id) || this.#deadBlobs.has(id) || this.#isHeld(id),
       () => signal.aborted || this.#isStopping,
     )
     if (count > 0) this.#options.log.info({ count }, 'deleted blobs that no record references')
   }
 
-  /** To be called about once a second: zeroes the next segment while little is written. */
+  /**
+   * Looks at the whole index in another process, if that was not done at the start or it is time again. What is found cannot be
+   * mended while the index is in use: the drive then takes no more writes, and the next start builds the index again.
+   */
+  async checkIndex(): Promise<void> {
+    const { config, ports } = this.#options
+    const nowMs = Number(ports.clock.monotonicNs() / 1_000_000n)
+    const isDue = config.indexCheckIntervalMs > 0 && nowMs - this.#indexCheckedMs >= config.indexCheckIntervalMs
+    if (this.#isCheckingIndex || this.#isStopping || this.#hasFailed) return
+    if (!isDue && !this.#isIndexUnchecked) return
+    this.#isCheckingIndex = true
+    this.#indexCheckedMs = nowMs
+    this.#isIndexUnchecked = false
+    try {
+      const { problem } = await this.#options.index.check(`${this.path}/index`, 'all', 'live')
+      if (problem === undefined || this.#isStopping) return
+      this.engine.fail(new Error(`The index is damaged: ${problem}. The next start builds it again from the journal.`))
+    } finally {
+      this.#isCheckingIndex = false
+    }
+  }
+
+  /** To be called about once a second: zeroes the next segment while little is written, and fills up the ballast. */
   prepareJournal(): void {
+    if (this.engine.fault === undefined && !this.#isStopping) void this.ballast.refill(this.space.latest.freeBytes)
     const written = this.journal.bytesWritten - this.#writtenBefore
     this.#writtenBefore = this.journal.bytesWritten
     const isQuiet = written < quietBytes && !this.space.isFull() && this.engine.fault === undefined
@@ -222,182 +305,20 @@ export class Drive {
   async close(): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
+    this.#deadBlobs.close()
     try {
       await this.engine.close()
       await this.checkpoints.close()
-      await this.state.index.flushed()
+      if (!this.checkpoints.isStuck) await this.state.index.flushed()
       await this.journal.close()
       await this.bodies.close()
     } finally {
       this.space.stop()
+      await this.ballast.settled()
       await this.state.index.close()
+      if (!this.#hasFailed && this.checkpoints.isIndexComplete) await this.#marker.onCleanStop()
+      await this.#marker.close()
       this.#unlock()
     }
   }
-}
-
-interface DriveParts {
-  readonly journalKey: Buffer
-  readonly driveId: string
-  readonly deploymentId: string
-  readonly journal: Journal
-  readonly state: DriveState
-  readonly checkpoints: Checkpoints
-  readonly engine: Engine
-  readonly bodies: BodyReader
-  readonly blobFiles: BlobFiles
-  readonly space: Space
-  readonly unlock: () => void
-}
-
-export function blobWriting(disk: Disk, files: BlobFiles, config: DriveConfig, space: SpaceBudget): BlobWriterOptions {
-  return {
-    disk,
-    files,
-    pool: new BufferPool(blobBufferBytes, Math.floor(config.blobBufferBytes / blobBufferBytes)),
-    direct: config.directIo,
-    isFull: () => space.isFull(),
-    onWritten: bytes => space.onWritten(bytes),
-    onRefused: () => space.onRefused(),
-  }
-}
-
-async function openDrive(options: DriveOptions, create: (parts: DriveParts) => Drive): Promise<Drive> {
-  const { path, config, ports, log } = options
-  const { disk, clock } = ports
-  await disk.makeDirectory(path)
-  const unlock = options.lock(path)
-  let index: IndexStore | undefined
-  let space: Space | undefined
-  try {
-    const format = await openFormat(disk, ports.random, path)
-    const journal = new Journal({
-      onWritten: bytes => space?.onWritten(bytes),
-      disk,
-      log,
-      path: `${path}/journal`,
-      driveId: format.driveId,
-      journalKey: format.journalKey,
-      segmentBytes: config.segmentBytes,
-      batchBytes: options.batchBytes ?? batchBytes,
-      direct: config.directIo,
-      prepare: true,
-    })
-    index = await openIndex(options)
-    const found = readPosition(index)
-    const from = found?.position ?? firstPosition
-    const state = new DriveState(index, options.derive, from)
-    readSegmentUses(index, state.segments)
-    let engine: Engine | undefined
-    let drive: Drive | undefined
-    journal.resume(from)
-    const checkpoints = new Checkpoints(
-      {
-        state,
-        clock,
-        log,
-        intervalMs: config.checkpointIntervalMs,
-        sequence: () => engine?.sequence ?? found?.sequence ?? 0,
-        observer: options.observer,
-        onDone: () => engine?.wake(),
-      },
-      from,
-    )
-    const recovered = await recover(
-      {
-        disk,
-        clock,
-        log,
-        journal,
-        journalPath: `${path}/journal`,
-        journalKey: format.journalKey,
-        driveId: format.driveId,
-        state,
-        checkpoints,
-        observer: options.observer,
-      },
-      from,
-      found?.sequence ?? 0,
-    )
-    await checkpoints.flush()
-    journal.resume(recovered.tail)
-    const blobFiles = new BlobFiles(disk, `${path}/blobs`, clock, ports.random, log, clock.now())
-    await blobFiles.createFolders()
-    if (recovered.tail.segment === 0) {
-      // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
-      if (await blobFiles.hasAny()) {
-        throw driveErrors.journal_damaged(
-          `The drive ${path} holds blobs but no journal: its records are lost. Restore the folder "journal", or start with a new folder.`,
-        )
-      }
-      await journal.create()
-    }
-    const cells = options.spaceCells ?? new Int32Array(spaceCellCount)
-    space = await watchSpace({ disk, clock, log, path, reserveBytesMin: config.reserveBytes, cells })
-    const watched = space
-    const bodies = new BodyReader(disk, segment => journal.pathOf(segment), config.cacheBytes)
-    engine = new Engine(
-      {
-        state,
-        journal,
-        checkpoints,
-        procedures: options.procedures,
-        clock,
-        log,
-        inlineBytesMax,
-        isFull: () => watched.isFull(),
-        onFull: () => watched.onRefused(),
-        onBody: (segment, offset, bytes) => bodies.remember(segment, offset, bytes),
-        onUnreferenced: ids => blobFiles.deleteSoon(ids),
-        onFaulty: error => {
-          drive?.setError(error)
-          log.error({ err: error, path }, 'the drive has failed and takes no writes until the server is restarted')
-        },
-        observer: options.observer,
-      },
-      recovered.sequence,
-    )
-    if (recovered.batchesReplayed > 0) log.info({ batches: recovered.batchesReplayed }, 'the journal has been replayed')
-    drive = create({
-      journalKey: format.journalKey,
-      driveId: format.driveId.toString('hex'),
-      deploymentId: format.deploymentId,
-      journal,
-      state,
-      checkpoints,
-      engine,
-      bodies,
-      blobFiles,
-      space,
-      unlock,
-    })
-    return drive
-  } catch (error) {
-    space?.stop()
-    await index?.close()
-    unlock()
-    throw asDriveError(error, path)
-  }
-}
-
-/** An index that cannot be opened is no loss: it is built again from the journal. */
-async function openIndex(options: DriveOptions): Promise<IndexStore> {
-  const path = `${options.path}/index`
-  try {
-    return await options.openIndex(path)
-  } catch (error) {
-    options.log.warn({ err: error }, 'the index cannot be opened; it is built again from the journal')
-    await options.removeIndex(path)
-    return options.openIndex(path)
-  }
-}
-
-function asDriveError(error: unknown, path: string): unknown {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
-    return storageErrors.unavailable(`The drive ${path} cannot be written: ${(error as Error).message}.`, {
-      cause: error,
-    })
-  }
-  return error
 }

@@ -21,7 +21,8 @@
  *    journal stops the start instead of ending the replay early.
  * 5. Preconditions are evaluated under the lock that commits: procedures run one at a time and see all earlier ones.
  * 6. Sums equal what follows from the records, always: they change in the same call that changes the record.
- * 7. A full disk refuses new writes and harms nothing stored: a failed batch is taken back whole; deletes go on.
+ * 7. A full disk refuses new writes and harms nothing stored: a failed batch is taken back whole; deletes go on, also when others
+ *    have taken the last byte: the ballast is given back for them, and each is tried several times.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { Procedure } from 'svc/plugins/storage/api'
@@ -31,6 +32,7 @@ import { Batch } from './batch.ts'
 import { ChangeSet } from './changes.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { BatchPlace, Journal } from './journal.ts'
+import { isOutOfSpace } from './space.ts'
 import type { DriveState, OverlayObserver } from './state.ts'
 import { DriveTransaction } from './transaction.ts'
 
@@ -40,6 +42,9 @@ const sequencesPerMs = 2048
 const proceduresPerTurnMax = 256
 /** Outcomes that one batch may hold. */
 const outcomesPerBatchMax = 4096
+/** How often a delete that finds no space is tried again, and the pause before, in milliseconds, where nothing could be given back. */
+const spaceRetriesMax = 4
+const spaceRetryMs = 100
 
 export interface EngineOptions {
   readonly state: DriveState
@@ -52,7 +57,9 @@ export interface EngineOptions {
   /** Whether new data must be refused. */
   isFull(): boolean
   /** Told when a write met the end of the space. */
-  onFull(): void
+  onFull(error: unknown): void
+  /** Gives back space that was kept for deletes. False when there is none. */
+  makeRoom(): Promise<boolean>
   /** A body that has just become durable. */
   onBody(segment: number, offset: number, bytes: Uint8Array): void
   /** Blobs that no durable record references any more. */
@@ -72,14 +79,15 @@ interface Pending {
   readonly run: (tx: DriveTransaction) => unknown
   readonly resolve: (result: unknown, body: BodyPlace | undefined) => void
   readonly reject: (error: unknown) => void
-  /** The body's bytes may be kept in this thread's cache. */
-  readonly cacheBodies: boolean
+  /** `own`: the body's bytes may be kept in this thread's cache. `background`: gives up at once where there is no space. */
+  readonly origin: 'own' | 'worker' | 'background'
   body: BodyPlace | undefined
   outcome: unknown
   failed: boolean
-  /** It changed something, by deletes only or also by puts. */
-  changed: 'nothing' | 'deletes' | 'puts'
-  attempts: number
+  /** Whether it stores more than it removes. */
+  needsRoom: boolean
+  /** How often it has met the end of the space. */
+  refusals: number
 }
 
 export class Engine {
@@ -90,6 +98,8 @@ export class Engine {
   #filling: Batch<Pending>
   #inFlight: Batch<Pending> | undefined
   #spare: Batch<Pending>
+  /** Outcomes of a batch that is durable, while the next one goes out before they are told. */
+  #settling: Pending[] | undefined
   #hasBegun = false
   #scheduled = false
   #isClosing = false
@@ -114,7 +124,14 @@ export class Engine {
   /** Runs a synchronous function under the commit lock; resolves with its result when its changes are durable. */
   run<T>(change: (tx: DriveTransaction) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#add(change, resolve as (result: unknown) => void, reject, true)
+      this.#add(change, resolve as (result: unknown) => void, reject, 'own')
+    })
+  }
+
+  /** The same for housekeeping, which is not worth the space that is kept for deletes: rejects with `full` where there is no other. */
+  runInBackground(change: (tx: DriveTransaction) => void): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      this.#add(change, resolve as (result: unknown) => void, reject, 'background')
     })
   }
 
@@ -128,14 +145,14 @@ export class Engine {
   ): void {
     const procedure = this.#options.procedures[name]
     if (procedure === undefined) reject(new Error(`No procedure ${JSON.stringify(name)} is defined.`))
-    else this.#add(tx => procedure(tx, args, body), resolve, reject, false)
+    else this.#add(tx => procedure(tx, args, body), resolve, reject, 'worker')
   }
 
   #add(
     run: (tx: DriveTransaction) => unknown,
     resolve: (result: unknown, body: BodyPlace | undefined) => void,
     reject: (error: unknown) => void,
-    cacheBodies: boolean,
+    origin: Pending['origin'],
   ): void {
     const refusal = this.#refusal()
     if (refusal !== undefined) {
@@ -146,12 +163,12 @@ export class Engine {
       run,
       resolve,
       reject,
-      cacheBodies,
+      origin,
       body: undefined,
       outcome: undefined,
       failed: false,
-      changed: 'nothing',
-      attempts: 0,
+      needsRoom: false,
+      refusals: 0,
     })
     this.#schedule()
   }
@@ -193,7 +210,11 @@ export class Engine {
 
   /** Runs queued procedures into the batch that is being filled. */
   #fill(): void {
-    if (this.fault !== undefined || this.#options.checkpoints.isBehind) return
+    if (this.fault !== undefined) return
+    if (this.#options.checkpoints.isBehind) {
+      if (this.#options.checkpoints.isStuck) this.#refuseQueued()
+      return
+    }
     const batch = this.#filling
     for (let count = 0; count < proceduresPerTurnMax && this.#queueHead < this.#queue.length; count++) {
       if (batch.isFull || batch.outcomes.length >= outcomesPerBatchMax) break
@@ -214,6 +235,14 @@ export class Engine {
     }
   }
 
+  /** Nothing can be taken in before the index can be written again, and nobody knows when that will be. */
+  #refuseQueued(): void {
+    const queued = this.#queue.slice(this.#queueHead)
+    this.#queue = []
+    this.#queueHead = 0
+    for (const pending of queued) pending.reject(storageErrors.full('The index cannot be written.'))
+  }
+
   #nextPlace(): BatchPlace {
     const { journal } = this.#options
     const before = this.#inFlight
@@ -227,20 +256,19 @@ export class Engine {
     this.sequence = Math.max(this.sequence + 1, nowMs * sequencesPerMs)
     tx.begin(batch, this.sequence, nowMs)
     const bodiesBefore = batch.bodies.length
-    pending.attempts++
     pending.failed = false
     try {
       pending.outcome = pending.run(tx)
-      if (tx.hasPuts && this.#options.isFull()) throw storageErrors.full()
-      pending.changed = tx.hasPuts ? 'puts' : tx.isDirty ? 'deletes' : 'nothing'
+      pending.needsRoom = tx.needsRoom
+      if (pending.needsRoom && this.#options.isFull()) throw storageErrors.full()
       tx.finish()
       pending.body = batch.bodies[bodiesBefore]
-      if (!pending.cacheBodies) batch.bodies.length = bodiesBefore
+      if (pending.origin !== 'own') batch.bodies.length = bodiesBefore
     } catch (error) {
       tx.rollBack()
       pending.failed = true
       pending.outcome = error
-      pending.changed = 'nothing'
+      pending.needsRoom = false
     }
     batch.outcomes.push(pending)
   }
@@ -267,6 +295,8 @@ export class Engine {
   }
 
   #onDurable(batch: Batch<Pending>): void {
+    // The drive has been given up meanwhile, and everything was rejected.
+    if (this.fault !== undefined) return
     const { state, journal, checkpoints, onBody, onUnreferenced, observer } = this.#options
     const changes = state.inFlight!
     state.inFlight = undefined
@@ -279,7 +309,9 @@ export class Engine {
     const bodies = batch.bodies.slice()
     batch.clear()
     this.#spare = batch
+    this.#settling = settled
     this.#pump()
+    this.#settling = undefined
     for (const { segment, offset, bytes } of bodies) onBody(segment, offset, bytes)
     settleAll(settled)
     if (unreferenced.length > 0) onUnreferenced(unreferenced)
@@ -290,36 +322,42 @@ export class Engine {
     const settled = batch.outcomes.slice()
     batch.clear()
     this.#spare = batch
-    settleAll(settled)
+    // Answers come in the order of the changes: these have seen those that are about to be answered.
+    if (this.#settling === undefined) settleAll(settled)
+    else this.#settling.push(...settled)
   }
 
   async #onFailed(batch: Batch<Pending>, error: unknown): Promise<void> {
-    const { state, journal, log } = this.#options
-    const isFull =
-      (error as NodeJS.ErrnoException).code === 'ENOSPC' || (error as NodeJS.ErrnoException).code === 'EDQUOT'
-    if (isFull) {
-      this.#options.onFull()
-      try {
-        await journal.cutBack()
-      } catch (cutError) {
-        this.#fail(cutError)
-        return
-      }
-      log.warn({ err: error }, 'the drive is full: new data is refused')
-    } else {
-      this.#fail(error)
+    if (this.fault !== undefined) return
+    const { state, journal, log, clock, makeRoom } = this.#options
+    if (!isOutOfSpace(error)) {
+      this.fail(error)
       return
     }
-    // What was filled meanwhile has seen the changes that failed: it has to run again.
-    const later = this.#filling
+    this.#options.onFull(error)
     const again: Pending[] = []
     const rejected: Pending[] = []
     for (const pending of batch.outcomes) {
-      if (pending.changed === 'puts' || pending.attempts > 1) rejected.push(pending)
+      const isLast = pending.origin === 'background' || pending.refusals++ >= spaceRetriesMax
+      if (!pending.failed && (pending.needsRoom || isLast)) rejected.push(pending)
       else again.push(pending)
     }
+    try {
+      await journal.cutBack()
+      if (again.length > 0) {
+        // Room that was made for these is not what they have waited for in vain.
+        if (await makeRoom()) for (const pending of again) pending.refusals--
+        else await pause(clock, spaceRetryMs)
+      }
+    } catch (cutError) {
+      this.fail(cutError)
+      return
+    }
+    if (this.fault !== undefined) return
+    log.debug({ err: error }, 'a batch found no space and has been taken back')
+    // What was filled meanwhile has seen the changes that failed: it has to run again.
+    const later = this.#filling
     again.push(...later.outcomes)
-    for (const pending of later.outcomes) pending.attempts--
     batch.clear()
     later.clear()
     this.#spare = batch
@@ -333,8 +371,11 @@ export class Engine {
     this.#schedule()
   }
 
-  /** A write or sync failed: nobody can say what is on the disk, so nothing more is written until a restart has read it. */
-  #fail(error: unknown): void {
+  /**
+   * A write or sync failed, or the index turned out to be damaged: nobody can say what is on the disk, so nothing more is written
+   * until a restart has read it. A batch that is on its way counts as failed; it may be found at the restart all the same.
+   */
+  fail(error: unknown): void {
     const { state, onFaulty } = this.#options
     this.fault = error
     onFaulty(error)
@@ -371,6 +412,12 @@ function settleAll(outcomes: readonly Pending[]): void {
     if (pending.failed) pending.reject(pending.outcome)
     else pending.resolve(pending.outcome, pending.body)
   }
+}
+
+function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise(resolve => {
+    clock.after(delayMs, resolve)
+  })
 }
 
 function faulty(cause: unknown) {

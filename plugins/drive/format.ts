@@ -26,8 +26,28 @@ interface FormatDocument {
 const ignorable = new Set(['lost+found', '.DS_Store', 'lock', 'lock-journal'])
 const fileBytesMax = 65_536
 
-/** Reads the format of the drive at `path`, or creates it where the folder is empty or missing. */
-export async function openFormat(disk: Disk, random: Random, path: string): Promise<DriveFormat> {
+/**
+ * Reads the format of the drive at `path`, or creates it where the folder is empty or missing. With a `deploymentId` it belongs to that
+ * one then; a drive of another is refused (`drive_of_other_deployment`).
+ */
+export async function openFormat(
+  disk: Disk,
+  random: Random,
+  path: string,
+  deploymentId?: string,
+): Promise<DriveFormat> {
+  const found = await findFormat(disk, path)
+  if (found === undefined) return createFormat(disk, random, path, deploymentId)
+  if (deploymentId !== undefined && found.deploymentId !== deploymentId) {
+    throw driveErrors.drive_of_other_deployment(
+      `The drive ${path} belongs to deployment ${found.deploymentId}, not to ${deploymentId}. Name the drives of one deployment, or an empty folder.`,
+    )
+  }
+  return found
+}
+
+/** Undefined where the folder, which exists, may become a drive. Throws `drive_foreign`, `drive_too_new` or `format_damaged`. */
+export async function findFormat(disk: Disk, path: string): Promise<DriveFormat | undefined> {
   const file = `${path}/format.json`
   if (await disk.exists(file)) return readFormat(disk, file)
   const names = await disk.list(path)
@@ -44,10 +64,15 @@ export async function openFormat(disk: Disk, random: Random, path: string): Prom
       `${path} is not empty and has no format.json (found ${[...foreign, ...used].slice(0, 3).join(', ')}). Name an empty folder.`,
     )
   }
-  return createFormat(disk, random, path)
+  return undefined
 }
 
-async function createFormat(disk: Disk, random: Random, path: string): Promise<DriveFormat> {
+async function createFormat(
+  disk: Disk,
+  random: Random,
+  path: string,
+  deploymentId: string | undefined,
+): Promise<DriveFormat> {
   const uuid = () =>
     random
       .bytes(16)
@@ -56,7 +81,7 @@ async function createFormat(disk: Disk, random: Random, path: string): Promise<D
   const fields = {
     format: 'svc-drive',
     version: formatVersion,
-    deploymentId: uuid(),
+    deploymentId: deploymentId ?? uuid(),
     driveId: uuid(),
     journalKey: random.bytes(32).toString('hex'),
   } as const

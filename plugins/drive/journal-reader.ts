@@ -1,7 +1,7 @@
 /** Reads batches out of segment files: for the start, and for compaction. */
 import type { DiskFile } from 'svc/kernel'
 import { blockBytes } from './aligned-memory.ts'
-import type { JournalPosition } from './journal.ts'
+import type { JournalPosition } from './index-position.ts'
 import { type BatchHeader, batchHeaderBytes, decodeBatchHeader, isBatchIntact } from './journal-format.ts'
 
 const windowBytes = 4 * 1024 * 1024

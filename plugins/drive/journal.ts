@@ -9,6 +9,7 @@
 import type { Disk, DiskFile, Logger } from 'svc/kernel'
 import { alignUp, allocateAligned, blockBytes } from './aligned-memory.ts'
 import type { Batch } from './batch.ts'
+import { firstPosition, type JournalPosition } from './index-position.ts'
 import { encodeSegmentHeader, sealBatch, segmentHeaderBytes, segmentSalt } from './journal-format.ts'
 
 export interface JournalOptions {
@@ -28,18 +29,6 @@ export interface JournalOptions {
   onWritten(bytes: number): void
 }
 
-/** Where the next batch will lie, and what chains it to the one before. */
-export interface JournalPosition {
-  readonly segment: number
-  readonly offset: number
-  /** Number of the next batch. */
-  readonly batch: number
-  /** Checksum of the last batch. */
-  readonly crc: number
-}
-
-export const firstPosition: JournalPosition = { segment: 0, offset: 0, batch: 1, crc: 0 }
-
 export interface BatchPlace {
   readonly segment: number
   readonly offset: number
@@ -58,6 +47,8 @@ export class Journal {
   #fileSegment = 0
   #prepared: number | undefined
   #preparing: Promise<void> | undefined
+  /** A segment is being begun or taken back: preparing it now would overwrite what is about to be acknowledged. */
+  #isChanging = false
   #sealing: Promise<void> = Promise.resolve()
   #header: Buffer | undefined
   #salt: Buffer = Buffer.alloc(0)
@@ -81,12 +72,6 @@ export class Journal {
 
   pathOf(segment: number): string {
     return `${this.#options.path}/${segmentName(segment)}`
-  }
-
-  get oldest(): number {
-    let oldest = Number.POSITIVE_INFINITY
-    for (const segment of this.segments.keys()) if (segment < oldest) oldest = segment
-    return oldest
   }
 
   /** Continues at a position that recovery has found. */
@@ -176,23 +161,54 @@ export class Journal {
     if (this.#fileSegment !== 0 && this.#fileSegment !== segment) {
       // The failed batch had begun a segment: nothing in it was acknowledged.
       const failed = this.#fileSegment
-      await this.#closeFile()
-      await this.#options.disk.remove(this.pathOf(failed))
+      this.#isChanging = true
+      try {
+        await this.#closeFile()
+        await this.#options.disk.remove(this.pathOf(failed))
+      } finally {
+        this.#isChanging = false
+      }
     } else if (this.#file !== undefined) {
       await this.#file.truncate(offset)
     }
   }
 
+  /**
+   * Takes up to so many bytes of space for what comes next, before somebody else does. Called between two batches, when the file
+   * system is full; however much there is to be had is enough.
+   */
+  async claim(bytes: number): Promise<void> {
+    const { segment, offset } = this.place(this.tail)
+    const end = Math.min(offset + bytes, this.#options.segmentBytes)
+    if (segment !== this.tail.segment) {
+      await this.#preparing
+      if (this.#prepared !== segment) await this.#zero(segment, end, () => true)
+      return
+    }
+    const file = this.#fileSegment === segment ? this.#file! : await this.#openSegment(segment)
+    try {
+      await writeZeros(file, offset, end, () => true)
+      if (!file.synchronous) await file.datasync()
+    } catch (error) {
+      this.#options.log.debug({ err: error, segment }, 'could not take space for the journal')
+    }
+  }
+
   async #openSegment(segment: number): Promise<DiskFile> {
     const { disk, direct, path } = this.#options
-    await this.#preparing
-    await this.#closeFile()
-    const file = await disk.open(this.pathOf(segment), { mode: 'create', direct, synchronous: true })
-    this.#file = file
-    this.#fileSegment = segment
-    if (this.#prepared === segment) this.#prepared = undefined
-    else if (segment !== this.tail.segment) await disk.syncDirectory(path)
-    return file
+    this.#isChanging = true
+    try {
+      await this.#preparing
+      await this.#closeFile()
+      const file = await disk.open(this.pathOf(segment), { mode: 'create', direct, synchronous: true })
+      this.#file = file
+      this.#fileSegment = segment
+      if (this.#prepared === segment) this.#prepared = undefined
+      else if (segment !== this.tail.segment) await disk.syncDirectory(path)
+      return file
+    } finally {
+      this.#isChanging = false
+    }
   }
 
   /** Cuts what was zeroed ahead but not used. The next segment's header says where this one ends, so nothing waits for it. */
@@ -209,8 +225,8 @@ export class Journal {
   async #cut(segment: number, end: number): Promise<void> {
     const file = await this.#options.disk.open(this.pathOf(segment), { mode: 'write' })
     try {
-      if ((await file.size()) === end) return
-      await file.truncate(end)
+      // A file of this size may still be as long as before after a power loss: a former cut may not have reached the disk.
+      if ((await file.size()) !== end) await file.truncate(end)
       await file.datasync()
     } finally {
       await file.close()
@@ -222,29 +238,26 @@ export class Journal {
     const next = this.tail.segment + 1
     if (!this.#options.prepare || this.tail.segment === 0 || this.#preparing !== undefined || this.#prepared === next)
       return
-    if (this.#fileSegment === next) return
-    this.#preparing = this.#zero(next, isQuiet).finally(() => {
+    if (this.#fileSegment === next || this.#isChanging) return
+    this.#preparing = this.#zero(next, this.#options.segmentBytes, isQuiet).finally(() => {
       this.#preparing = undefined
     })
   }
 
-  async #zero(segment: number, isQuiet: () => boolean): Promise<void> {
+  async #zero(segment: number, end: number, isQuiet: () => boolean): Promise<void> {
     const { disk, direct, segmentBytes, path } = this.#options
     let file: DiskFile | undefined
     try {
       file = await disk.open(this.pathOf(segment), { mode: 'create', direct })
-      const zeros = zeroes()
-      let at = Math.floor((await file.size()) / blockBytes) * blockBytes
-      for (; at < segmentBytes && isQuiet(); at += prepareStepBytes) {
-        await file.write(zeros, 0, Math.min(prepareStepBytes, segmentBytes - at), at)
-      }
+      const at = await writeZeros(file, Math.floor((await file.size()) / blockBytes) * blockBytes, end, isQuiet)
       await file.datasync()
       await disk.syncDirectory(path)
       if (at >= segmentBytes) this.#prepared = segment
     } catch (error) {
       this.#options.log.debug({ err: error, segment }, 'could not prepare the next journal segment')
     } finally {
-      await file?.close()
+      // Nobody waits for it: on a disk that is gone even this fails.
+      await file?.close().catch(() => undefined)
     }
   }
 
@@ -265,11 +278,6 @@ export class Journal {
     this.#removed.delete(segment)
   }
 
-  /** Whether only the last step of `removeSegment` is missing. */
-  isRemoved(segment: number): boolean {
-    return this.#removed.has(segment)
-  }
-
   async #closeFile(): Promise<void> {
     const file = this.#file
     this.#file = undefined
@@ -282,6 +290,16 @@ export class Journal {
     await this.#sealing
     await this.#closeFile()
   }
+}
+
+/** Resolves with how far it came: `end`, unless it was no longer quiet. */
+async function writeZeros(file: DiskFile, from: number, end: number, isQuiet: () => boolean): Promise<number> {
+  const zeros = zeroes()
+  let at = from
+  for (; at < end && isQuiet(); at += prepareStepBytes) {
+    await file.write(zeros, 0, Math.min(prepareStepBytes, end - at), at)
+  }
+  return at
 }
 
 let sharedZeroes: Buffer | undefined

@@ -2,7 +2,9 @@
  * The index in LMDB. What the engine relies on: a batch is one LMDB transaction (writes of one event-loop turn are); reads
  * go through one read transaction per turn, renewed after `refresh`; values are copied out because lmdb reuses its buffer.
  */
-import { rm } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { getSystemErrorMap } from 'node:util'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
 
@@ -13,13 +15,21 @@ const mapBytes = 64 * 1024 ** 3
 
 type Table = Database<Buffer, Uint8Array> & { lastSize: number; getBinaryFast(key: Uint8Array): Buffer | undefined }
 
-export function openLmdbIndex(path: string): IndexStore {
-  const environment = openEnvironment(path)
+export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexStore {
+  // lmdb makes the folder also for who only reads: where a drive was taken away, the next mount would not find it empty.
+  if (readOnly) statSync(join(path, 'data.mdb'))
+  const environment = openEnvironment(path, readOnly)
   const tables = Object.fromEntries(
     indexTables.map(name => [name, environment.openDB({ name, keyEncoding: 'binary', encoding: 'binary' })]),
   ) as unknown as Record<IndexTable, Table>
+  const ranges = Object.fromEntries(indexTables.map(name => [name, new LmdbRanges(tables[name])])) as unknown as Record<
+    IndexTable,
+    LmdbRanges
+  >
   const { records } = tables
   let closed = false
+  // After a failed commit lmdb's promises for the sync and for closing never resolve, until a commit has succeeded again.
+  let lastFailure: unknown
   return {
     get(name, key) {
       const table = tables[name]
@@ -31,39 +41,76 @@ export function openLmdbIndex(path: string): IndexStore {
       else shared.copy(copy, 0, 0, size)
       return copy
     },
-    range: (name, start, end) => new LmdbRange(tables[name], start, end),
+    range: (name, start, end) => ranges[name].begin(start, end),
     async commit(fill) {
-      // Braces: lmdb treats a returned promise as a transaction that waits for it.
-      await records.batch(() => {
-        fill((name, key, value) => {
-          if (value === undefined) tables[name].remove(key)
-          else tables[name].put(key, value as Buffer)
+      try {
+        let shared: Promise<unknown> | undefined
+        // Braces: lmdb treats a returned promise as a transaction that waits for it.
+        await records.batch(() => {
+          fill((name, key, value) => {
+            const written = value === undefined ? tables[name].remove(key) : tables[name].put(key, value as Buffer)
+            if (written === shared) return
+            shared = written
+            // When the commit fails this one rejects, too: the batch below says why.
+            written.catch(ignore)
+          })
         })
-      })
+        lastFailure = undefined
+      } catch (error) {
+        lastFailure = await reasonOf(error)
+        throw lastFailure
+      }
       records.resetReadTxn()
     },
     async flushed() {
+      if (lastFailure !== undefined) throw lastFailure
       await records.flushed
     },
     refresh: () => records.resetReadTxn(),
     async close() {
       if (closed) return
       closed = true
-      await environment.close()
+      // What was committed before is in the file; the journal has the rest.
+      if (lastFailure === undefined) await environment.close()
     },
   }
 }
 
-/** Removes an index that cannot be used; it is rebuilt from the journal. */
-export async function removeLmdbIndex(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true })
+function ignore(): void {}
+
+interface CommitFailure {
+  readonly commitError?: Promise<never>
 }
 
-function openEnvironment(path: string): RootDatabase {
+/** What LMDB says is wrong, as an error of Node.js; lmdb hands it over as the rejection of another promise. */
+async function reasonOf(error: unknown): Promise<unknown> {
+  const { commitError } = error as CommitFailure
+  if (commitError === undefined) return error
+  const reason = await Promise.race([commitError.catch((cause: unknown) => cause), patience()])
+  if (!(reason instanceof Error)) return error
+  const code = systemCode((reason as { code?: unknown }).code)
+  return Object.assign(new Error(`The index could not be committed: ${reason.message}.`), { code })
+}
+
+function patience(): Promise<undefined> {
+  return new Promise(resolve => {
+    setTimeout(() => resolve(undefined), 1000)
+  })
+}
+
+/** `ENOSPC` for 28, and so on. */
+function systemCode(code: unknown): string | undefined {
+  return typeof code === 'number' && code > 0 ? getSystemErrorMap().get(-code)?.[0] : undefined
+}
+
+function openEnvironment(path: string, readOnly: boolean): RootDatabase {
   const options = {
     path,
+    readOnly,
     pageSize,
     overlappingSync: true,
+    // A commit is one `batch`, which needs no batching by turns. That would make a promise which nobody can handle when it rejects.
+    eventTurnBatching: false,
     keyEncoding: 'binary',
     encoding: 'binary',
     maxDbs: 8,
@@ -82,18 +129,41 @@ interface LmdbIterator {
   return(): void
 }
 
+/**
+ * Begins walks over one table. One iterable for all of them: making another costs as much as a fifth of finding the first entry, and
+ * a listing with a delimiter begins a thousand walks. lmdb reads the options when a walk takes its first step, which is at once.
+ */
+class LmdbRanges {
+  readonly #options: { start: Uint8Array; end: Uint8Array } = { start: Buffer.alloc(0), end: Buffer.alloc(0) }
+  readonly #iterable: { iterate(): LmdbIterator }
+
+  constructor(table: Table) {
+    this.#iterable = table.getRange(this.#options) as unknown as { iterate(): LmdbIterator }
+  }
+
+  begin(start: Uint8Array, end: Uint8Array): LmdbRange {
+    this.#options.start = start
+    this.#options.end = end
+    const iterator = this.#iterable.iterate()
+    return new LmdbRange(iterator, iterator.next())
+  }
+}
+
 class LmdbRange implements IndexRange {
   key!: Buffer
   value!: Buffer
   #iterator: LmdbIterator | undefined
+  #first: ReturnType<LmdbIterator['next']> | undefined
 
-  constructor(table: Table, start: Uint8Array, end: Uint8Array) {
-    this.#iterator = (table.getRange({ start, end }) as unknown as { iterate(): LmdbIterator }).iterate()
+  constructor(iterator: LmdbIterator, first: ReturnType<LmdbIterator['next']>) {
+    this.#iterator = iterator
+    this.#first = first
   }
 
   next(): boolean {
     if (this.#iterator === undefined) return false
-    const step = this.#iterator.next()
+    const step = this.#first ?? this.#iterator.next()
+    this.#first = undefined
     if (step.done) {
       this.#iterator = undefined
       return false

@@ -3,12 +3,21 @@
  * system, which ends with the process that holds it, however that ends. So there is nothing stale to detect, and the holders
  * may be in different containers.
  */
+import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { driveErrors } from './errors.ts'
 
-/** Returns what gives the lock back. */
+/** Throws what `lockDrive` would. Nobody has a lock that does not exist, and none is made. */
+export function probeLock(path: string): void {
+  if (existsSync(`${path}/lock`)) lockDrive(path)()
+}
+
+/** Returns what gives the lock back. Throws the system's error when the folder cannot be written at all. */
 export function lockDrive(path: string): () => void {
   const file = `${path}/lock`
+  accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  // Left by another user.
+  if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(file)

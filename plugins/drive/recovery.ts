@@ -8,11 +8,13 @@
  * batch. Damage stops the start with an exact message, because going on would silently drop what was acknowledged.
  */
 import type { Clock, Disk, Logger } from 'svc/kernel'
+import { storageErrors } from 'svc/plugins/storage/api'
 import { alignUp, blockBytes } from './aligned-memory.ts'
 import { ChangeSet, UndoLog } from './changes.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { driveErrors } from './errors.ts'
-import type { Journal, JournalPosition } from './journal.ts'
+import type { JournalPosition } from './index-position.ts'
+import type { Journal } from './journal.ts'
 import {
   type BatchHeader,
   decodeSegmentHeader,
@@ -40,6 +42,8 @@ export interface RecoveryOptions {
   readonly checkpoints: Checkpoints
   /** Counts what is replayed as it counts what is committed: the checkpoints count it down again. */
   readonly observer: OverlayObserver | undefined
+  /** Told of each sequence that is higher than all before. */
+  onSequence(sequence: number): void
 }
 
 export interface Recovered {
@@ -103,6 +107,7 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
     if (!journal.segments.has(segment)) options.state.forgetSegment(segment)
   }
   if (position.segment > 0) await makeDurable(disk, journal.pathOf(position.segment), options.journalPath)
+  await bringIndexUpToDate(replay)
   return { tail: position, sequence: replay.sequence, batchesReplayed: replay.batches }
 }
 
@@ -211,7 +216,7 @@ async function replaySegment(
       }
       applyBatch(replay, bytes, header, position)
       journal.resume(position)
-      if (replay.checkpoints.isDue) await replay.checkpoints.flush()
+      if (replay.checkpoints.isDue) await bringIndexUpToDate(replay)
     }
     return position
   } finally {
@@ -219,11 +224,28 @@ async function replaySegment(
   }
 }
 
+/** Where the index cannot be written, what it lacks is kept in memory, up to a bound. */
+async function bringIndexUpToDate({ checkpoints, log }: Replay): Promise<void> {
+  try {
+    await checkpoints.flush()
+  } catch (error) {
+    if (!checkpoints.isBehind) return
+    log.error({ err: error }, 'the index cannot be built')
+    throw storageErrors.unavailable(
+      `The index of the drive cannot be built from the journal: ${String((error as Error).message)} Make room on the drive, or find out why it cannot be written, and start again.`,
+      { cause: error },
+    )
+  }
+}
+
 function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, reached: JournalPosition): void {
   const { state, undo } = replay
   const { segment } = reached
   for (const { sequence, entries } of readTransactions(bytes, header, segment)) {
-    replay.sequence = Math.max(replay.sequence, sequence)
+    if (sequence > replay.sequence) {
+      replay.sequence = sequence
+      replay.onSequence(sequence)
+    }
     for (const entry of entries) {
       const key = Buffer.from(entry.key)
       const text = key.latin1Slice()

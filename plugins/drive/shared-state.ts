@@ -5,6 +5,7 @@
  * - how many records the overlay has in all.
  * - the epoch: how many checkpoints the index has had. A reader whose snapshot is from an earlier epoch renews it.
  * - the budget of free space.
+ * - whether the drive was closed: what the index says may be old then.
  *
  * Order makes it right. The owner counts a key up before it acknowledges the change, and counts it down only after it has
  * raised the epoch, which it does after the index has the change. A reader looks at the count first and at the epoch second: if
@@ -14,7 +15,7 @@
 import { spaceCellCount } from './space.ts'
 import type { OverlayObserver } from './state.ts'
 
-const cell = { epoch: 0, overlaid: 1, space: 2 } as const
+const cell = { epoch: 0, overlaid: 1, space: 2, closed: 2 + spaceCellCount } as const
 const headCells = 16
 const tableBits = 16
 const tableCells = 1 << tableBits
@@ -52,6 +53,15 @@ export class SharedState implements OverlayObserver {
 
   get isAnythingOverlaid(): boolean {
     return Atomics.load(this.#cells, cell.overlaid) !== 0
+  }
+
+  /** For good: a drive that is opened again has other memory. */
+  close(): void {
+    Atomics.store(this.#cells, cell.closed, 1)
+  }
+
+  get isClosed(): boolean {
+    return Atomics.load(this.#cells, cell.closed) !== 0
   }
 
   get epoch(): number {

@@ -2,16 +2,19 @@
  * What the drive knows: the index, and over it the change sets that the index does not have yet. Procedures see all of it
  * (`newest…`), readers only what is durable (`visible…`).
  */
+import { crc32 } from 'node:zlib'
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
 import { addSums, asBuffer, decodeCounter, encodeCounter, keyBytes, keyText } from './bytes.ts'
 import { addUse, ChangeSet, type SegmentUse, type UndoLog } from './changes.ts'
+import { emptyDigest, entryHash, type IndexDigest, RunningDigest } from './index-digest.ts'
+import { encodePosition, type JournalPosition, positionKey } from './index-position.ts'
 import type { IndexStore, IndexTable } from './index-store.ts'
-import type { JournalPosition } from './journal.ts'
 import {
   isBodyMoved,
   sealStored,
   storedBlobs,
   storedBody,
+  storedCheck,
   storedEntry,
   storedValue,
   verifyStored,
@@ -22,14 +25,17 @@ export interface FrozenSet {
   readonly changes: ChangeSet
   readonly counters: ReadonlyMap<string, readonly number[]>
   readonly blobs: ReadonlyMap<string, number>
-  readonly segments: ReadonlyMap<number, SegmentUse>
-  readonly removedSegments: ReadonlySet<number>
+  /** What all of that, records and derived entries apart, does to the index. */
+  readonly writes: readonly EntryWrite[]
   readonly position: JournalPosition
   readonly sequence: number
+  /** Of the index, when it has this set. */
+  readonly digest: IndexDigest
 }
 
+type EntryWrite = readonly [table: IndexTable, key: Buffer, value: Buffer | undefined]
+
 const internal = {
-  position: Buffer.from('position'),
   blob: (id: string) => Buffer.from(`b${id}`, 'latin1'),
   forward: (location: string) => Buffer.from(`f${location}`, 'latin1'),
   segment: (segment: number) => Buffer.from(`s${String(segment).padStart(10, '0')}`, 'latin1'),
@@ -62,9 +68,12 @@ export class DriveState {
   /** Use of each segment by durable records. */
   readonly segments = new Map<number, SegmentUse>()
   readonly #removedSegments = new Set<number>()
+  /** Of the index with the frozen set. */
+  #digest: IndexDigest
 
-  constructor(index: IndexStore, derive: Derive, reached: JournalPosition) {
+  constructor(index: IndexStore, derive: Derive, reached: JournalPosition, digest: IndexDigest = emptyDigest) {
     this.index = index
+    this.#digest = digest
     this.reached = reached
     this.#derive = derive
     this.#emit = new DerivedEmitter(this)
@@ -87,6 +96,14 @@ export class DriveState {
     if (frozen !== undefined) return frozen ?? undefined
     const stored = this.index.get('records', key)
     return stored === undefined ? undefined : verifyStored(stored)
+  }
+
+  newestDerived(text: string, key: Uint8Array): Uint8Array | undefined {
+    for (const set of [this.filling, this.inFlight, this.durable, this.frozen?.changes]) {
+      const value = set?.derived.get(text)
+      if (value !== undefined) return value ?? undefined
+    }
+    return this.index.get('derived', key)
   }
 
   newestCounter(key: Uint8Array): readonly number[] {
@@ -116,6 +133,11 @@ export class DriveState {
   /** How many durable records reference a blob. */
   visibleBlobCount(id: string): number {
     return this.#indexBlobCount(id) + (this.durable.blobs.get(id) ?? 0)
+  }
+
+  /** Whether a record references a blob, or may come to: commits that are not durable yet count, too. */
+  isBlobReferenced(id: string): boolean {
+    return this.visibleBlobCount(id) > 0 || [this.inFlight, this.filling].some(set => (set?.blobs.get(id) ?? 0) > 0)
   }
 
   #indexBlobCount(id: string): number {
@@ -152,12 +174,18 @@ export class DriveState {
     after: Buffer | null,
     tombstone: { readonly segment: number; readonly bytes: number; readonly guard: number } | undefined,
     undo: UndoLog,
-  ): void {
+  ): Buffer | undefined {
     const { filling } = this
     const before = this.newest(text, key)
-    if (before !== undefined) this.#release(text, before, undo)
-    if (after !== null) this.#hold(text, after, undo)
-    else if (tombstone !== undefined) {
+    undo.saveDigest(filling.digest)
+    if (before !== undefined) {
+      filling.digest.remove(entryHash('records', key, storedCheck(before)))
+      this.#release(text, before, undo)
+    }
+    if (after !== null) {
+      filling.digest.add(entryHash('records', key, storedCheck(sealStored(after))))
+      this.#hold(text, after, undo)
+    } else if (tombstone !== undefined) {
       this.#use(tombstone.segment, { liveBytes: 0, tombstoneBytes: tombstone.bytes, guard: tombstone.guard }, undo)
     }
     undo.set(filling.records, text, after)
@@ -165,6 +193,7 @@ export class DriveState {
     const beforeValue = before === undefined ? undefined : storedValue(before)
     const afterValue = after === null ? undefined : storedValue(after)
     this.#derive(key, beforeValue, afterValue, this.#emit.with(undo))
+    return before
   }
 
   #release(text: string, stored: Buffer, undo: UndoLog): void {
@@ -246,16 +275,41 @@ export class DriveState {
     }
     const blobs = new Map<string, number>()
     for (const [id, delta] of changes.blobs) blobs.set(id, this.#indexBlobCount(id) + delta)
-    const segments = new Map<number, SegmentUse>()
+    const writes: EntryWrite[] = []
+    for (const [text, sums] of counters) {
+      writes.push(['counters', keyBytes(text), normalized(sums).length === 0 ? undefined : encodeCounter(sums)])
+    }
+    for (const [id, count] of blobs) {
+      writes.push(['internal', internal.blob(id), count === 0 ? undefined : encodeCounter([count])])
+    }
+    for (const [location, owner] of changes.forwards) {
+      writes.push(['internal', internal.forward(location), owner === null ? undefined : keyBytes(owner)])
+    }
     for (const segment of changes.segments.keys()) {
       const use = this.segments.get(segment)
-      if (use !== undefined) segments.set(segment, { ...use })
+      if (use === undefined || this.#removedSegments.has(segment)) continue
+      const { liveBytes, tombstoneBytes, guard } = use
+      writes.push(['internal', internal.segment(segment), encodeCounter([liveBytes, tombstoneBytes, guard])])
     }
-    const removedSegments = new Set(this.#removedSegments)
+    for (const segment of this.#removedSegments) writes.push(['internal', internal.segment(segment), undefined])
     this.#removedSegments.clear()
+    this.#digest = this.#digestWith(changes, writes)
     this.durable = new ChangeSet()
-    this.frozen = { changes, counters, blobs, segments, removedSegments, position, sequence }
+    this.frozen = { changes, counters, blobs, writes, position, sequence, digest: this.#digest }
     return this.frozen
+  }
+
+  /** The digest of the index when these have been written over what it has now. */
+  #digestWith(changes: ChangeSet, writes: readonly EntryWrite[]): IndexDigest {
+    const digest = new RunningDigest()
+    digest.absorb(this.#digest)
+    digest.absorb(changes.digest)
+    for (const [table, key, value] of writes) {
+      const before = this.index.get(table, key)
+      if (before !== undefined) digest.remove(entryHash(table, key, crc32(before)))
+      if (value !== undefined) digest.add(entryHash(table, key, crc32(value)))
+    }
+    return { count: digest.count, sum: digest.sum }
   }
 
   /** Drops the frozen set: the index has it. */
@@ -293,12 +347,21 @@ class DerivedEmitter implements DerivedWriter {
 
   put(key: Uint8Array, value: Uint8Array): void {
     const { filling } = this.#state
-    this.#undo!.set(filling.derived, keyText(key), Buffer.from(value))
+    this.#replace(key, Buffer.from(value))
     filling.bytes += 128 + key.length + value.length
   }
 
   delete(key: Uint8Array): void {
-    this.#undo!.set(this.#state.filling.derived, keyText(key), null)
+    this.#replace(key, null)
+  }
+
+  #replace(key: Uint8Array, value: Buffer | null): void {
+    const { derived, digest } = this.#state.filling
+    const text = keyText(key)
+    const before = this.#state.newestDerived(text, key)
+    if (before !== undefined) digest.remove(entryHash('derived', key, crc32(before)))
+    if (value !== null) digest.add(entryHash('derived', key, crc32(value)))
+    this.#undo!.set(derived, text, value)
   }
 }
 
@@ -309,43 +372,11 @@ export function writeFrozen(
 ): void {
   const { changes } = frozen
   for (const [text, stored] of changes.records) {
-    write('records', keyBytes(text), stored === null ? undefined : sealStored(stored))
+    write('records', keyBytes(text), stored ?? undefined)
   }
   for (const [text, value] of changes.derived) write('derived', keyBytes(text), value ?? undefined)
-  for (const [text, sums] of frozen.counters) {
-    write('counters', keyBytes(text), normalized(sums).length === 0 ? undefined : encodeCounter(sums))
-  }
-  for (const [id, count] of frozen.blobs) {
-    write('internal', internal.blob(id), count === 0 ? undefined : encodeCounter([count]))
-  }
-  for (const [location, owner] of changes.forwards) {
-    write('internal', internal.forward(location), owner === null ? undefined : keyBytes(owner))
-  }
-  for (const segment of frozen.removedSegments) write('internal', internal.segment(segment), undefined)
-  for (const [segment, use] of frozen.segments) {
-    if (!frozen.removedSegments.has(segment)) {
-      write('internal', internal.segment(segment), encodeCounter([use.liveBytes, use.tombstoneBytes, use.guard]))
-    }
-  }
-  const { position } = frozen
-  write(
-    'internal',
-    internal.position,
-    encodeCounter([position.segment, position.offset, position.batch, position.crc, frozen.sequence]),
-  )
-}
-
-export interface IndexPosition {
-  readonly position: JournalPosition
-  readonly sequence: number
-}
-
-/** How far into the journal an index reaches; undefined for an empty one. */
-export function readPosition(index: IndexStore): IndexPosition | undefined {
-  const bytes = index.get('internal', internal.position)
-  if (bytes === undefined || bytes.length !== 40) return undefined
-  const [segment, offset, batch, crc, sequence] = decodeCounter(bytes) as [number, number, number, number, number]
-  return { position: { segment, offset, batch, crc }, sequence }
+  for (const [table, key, value] of frozen.writes) write(table, key, value)
+  write('internal', positionKey, encodePosition(frozen))
 }
 
 /** The use of each segment as of the index's position. */

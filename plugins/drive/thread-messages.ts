@@ -1,22 +1,44 @@
 /** What travels between the thread that owns the drive and the workers. */
 import { CatalogError } from 'svc/kernel'
+import type { PackedEntries } from './cursor.ts'
 
+/** Names within the scope of a drive: see `createThreadScopes`. */
 export const message = {
-  attach: 'drive.attach',
-  execute: 'drive.execute',
-  get: 'drive.get',
-  counter: 'drive.counter',
-  flush: 'drive.flush',
-  status: 'drive.status',
-  forgetSegment: 'drive.forgetSegment',
+  attach: 'attach',
+  execute: 'execute',
+  get: 'get',
+  counter: 'counter',
+  flush: 'flush',
+  overlay: 'overlay',
+  status: 'status',
+  spareBlob: 'spareBlob',
+  discardBlob: 'discardBlob',
+  forgetSegment: 'forgetSegment',
 } as const
 
 export interface Attachment {
   readonly path: string
+  readonly driveId: string
   readonly state: SharedArrayBuffer
   /** For this worker's bodies. */
   readonly arena: SharedArrayBuffer
+  /** For what this worker reads. */
+  readonly holds: SharedArrayBuffer
+  readonly marks: SharedArrayBuffer
   readonly startMs: number
+}
+
+/** Asks for what the index does not have of start <= key < end. */
+export interface OverlayQuestion {
+  readonly table: 'records' | 'derived'
+  readonly start: Uint8Array
+  readonly end: Uint8Array
+}
+
+export interface OverlayAnswer {
+  /** Positions of the index, as it encodes them, that the entries go with. */
+  readonly positions: readonly Uint8Array[]
+  readonly entries: PackedEntries
 }
 
 /** One turn's changes travel together and are answered together. `body` is copied where the arena had no room; else it lies there. */

@@ -28,8 +28,11 @@ export class DriveTransaction implements Transaction {
   #batch: Batch | undefined
   sequence = 0
   nowMs = 0
-  /** Whether anything was put; a transaction of deletes only may run on a full drive. */
-  hasPuts = false
+  #hasPuts = false
+  #hasDeletes = false
+  #hasBodies = false
+  /** By how much what is stored grows. */
+  #growthBytes = 0
 
   constructor(state: DriveState, inlineBytesMax: number) {
     this.#state = state
@@ -40,8 +43,16 @@ export class DriveTransaction implements Transaction {
     this.#batch = batch
     this.sequence = sequence
     this.nowMs = nowMs
-    this.hasPuts = false
+    this.#hasPuts = false
+    this.#hasDeletes = false
+    this.#hasBodies = false
+    this.#growthBytes = 0
     batch.beginTransaction()
+  }
+
+  /** Whether it stores more than it removes. What does not may run on a full drive: it leads to space. */
+  get needsRoom(): boolean {
+    return this.#hasPuts && (this.#hasBodies || !this.#hasDeletes || this.#growthBytes >= 0)
   }
 
   /** True when the transaction has changed something. */
@@ -101,7 +112,8 @@ export class DriveTransaction implements Transaction {
       body = this.#takeBody(options.bodyOf, keyText(key))
       moved = body !== undefined
     }
-    this.hasPuts = true
+    this.#hasPuts = true
+    if (options?.body !== undefined) this.#hasBodies = true
     this.#put(batch, asBuffer(key), value, body, moved, blobs)
   }
 
@@ -116,7 +128,9 @@ export class DriveTransaction implements Transaction {
     const bytes = batch.entries.put(key, value, body, moved, blobs)
     this.#checkSize(batch)
     const entry = { segment: batch.place.segment, sequence: this.sequence, bytes }
-    this.#state.apply(keyText(key), key, encodeStored(entry, body, moved, blobs, value), undefined, this.#undo)
+    const stored = encodeStored(entry, body, moved, blobs, value)
+    const before = this.#state.apply(keyText(key), key, stored, undefined, this.#undo)
+    this.#growthBytes += stored.length - (before?.length ?? 0)
   }
 
   #writeBody(batch: Batch, body: Uint8Array): BodyRef {
@@ -159,7 +173,19 @@ export class DriveTransaction implements Transaction {
   #delete(batch: Batch, text: string, key: Buffer, guard: number): void {
     const bytes = batch.entries.delete(key, guard)
     this.#checkSize(batch)
-    this.#state.apply(text, key, null, { segment: batch.place.segment, bytes, guard }, this.#undo)
+    const before = this.#state.apply(text, key, null, { segment: batch.place.segment, bytes, guard }, this.#undo)
+    this.#hasDeletes = true
+    if (before !== undefined) this.#growthBytes -= before.length + this.#freedBy(text, before)
+  }
+
+  /**
+   * Bytes beside a record that go with it, as well as can be told: another record may have taken over its body, or share its blobs.
+   * What is stored because of a delete (an event that tells of it) must not keep it from leading to space.
+   */
+  #freedBy(text: string, stored: Buffer): number {
+    const body = storedBody(stored)
+    if (body !== undefined) return this.#taken.some(taken => taken.text === text) ? 0 : body.size
+    return storedBlobs(stored).length * this.#inlineBytesMax
   }
 
   /**

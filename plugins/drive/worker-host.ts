@@ -1,36 +1,62 @@
 /** The side of the storage thread: answers what workers ask, and runs what they hand over. */
 import type { Threads } from 'svc/kernel'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { BlobHolds, blobHoldsBytes } from './blob-holds.ts'
+import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
 import { createArenaMemory } from './body-arena.ts'
 import type { Drive } from './drive.ts'
 import { SharedState, sharedStateBytes } from './shared-state.ts'
-import { type AnswerMessage, type Attachment, type ExecuteMessage, message, packError } from './thread-messages.ts'
+import {
+  type AnswerMessage,
+  type Attachment,
+  type ExecuteMessage,
+  message,
+  type OverlayAnswer,
+  type OverlayQuestion,
+  packError,
+} from './thread-messages.ts'
 
 export interface WorkerHost {
-  /** To be given to the drive; undefined where there are no workers. */
-  readonly shared: SharedState | undefined
+  /** New memory, to be given to the drive that is about to be opened; undefined where there are no workers. */
+  prepare(): { readonly shared: SharedState; readonly marks: BlobMarks } | undefined
+  /** Whether a worker is reading this blob. */
+  isHeld(id: string): boolean
   open(drive: Drive): void
+  /** Workers that are attached are refused from now on, also when the drive is opened again, until they have attached again. */
+  close(): void
 }
 
 /** Registers the handlers; they answer from the moment that `open` was called. */
 export function createWorkerHost(threads: Threads): WorkerHost {
-  if (threads.workerCount === 0) return { shared: undefined, open: () => undefined }
-  const memory = new SharedArrayBuffer(sharedStateBytes)
-  const shared = new SharedState(memory)
+  if (threads.workerCount === 0) {
+    return { prepare: () => undefined, isHeld: () => false, open: () => undefined, close: () => undefined }
+  }
+  let memory = new SharedArrayBuffer(sharedStateBytes)
+  let shared = new SharedState(memory)
+  let marksMemory = new SharedArrayBuffer(blobMarksBytes)
   const arenas = new Map<number, SharedArrayBuffer>()
+  const holds = new Map<number, BlobHolds>()
   let drive: Drive | undefined
 
   const open = (): Drive => {
-    if (drive === undefined) throw new Error('the drive is not open')
+    if (drive === undefined) throw storageErrors.unavailable('The drive is not open.')
     return drive
+  }
+  const requireAttached = (worker: number): void => {
+    if (!arenas.has(worker)) throw storageErrors.unavailable('The drive has been opened again.')
   }
 
   threads.handle<void, Attachment>(message.attach, (_payload, worker) => {
+    const { path, driveId, blobFiles } = open()
     const arena = createArenaMemory()
     arenas.set(worker, arena)
-    return { path: open().path, state: memory, arena, startMs: open().blobFiles.startMs }
+    const held = new SharedArrayBuffer(blobHoldsBytes)
+    holds.set(worker, new BlobHolds(held))
+    return { path, driveId, state: memory, arena, holds: held, marks: marksMemory, startMs: blobFiles.startMs }
   })
   threads.handle<readonly ExecuteMessage[], AnswerMessage[]>(message.execute, (items, worker) => {
     const { engine } = open()
+    requireAttached(worker)
     const arena = arenas.get(worker)!
     const answers: AnswerMessage[] = new Array(items.length)
     let left = items.length
@@ -51,23 +77,60 @@ export function createWorkerHost(threads: Threads): WorkerHost {
       }
     })
   })
-  threads.handle(message.get, (key: Uint8Array) => {
+  threads.handle(message.get, (key: Uint8Array, worker) => {
+    requireAttached(worker)
     const record = open().get(key as Buffer)
     // A view would be cloned with all of the memory that it looks at.
     return record === undefined ? undefined : { value: new Uint8Array(record.value), body: record.body }
   })
-  threads.handle(message.counter, (key: Uint8Array) => open().counter(key as Buffer))
-  threads.handle(message.flush, () => open().checkpoints.flush())
-  threads.handle(message.status, () => [open().status()])
-  threads.onExit(worker => arenas.delete(worker))
+  threads.handle(message.counter, (key: Uint8Array, worker) => {
+    requireAttached(worker)
+    return open().counter(key as Buffer)
+  })
+  threads.handle(message.flush, (_payload: undefined, worker) => {
+    requireAttached(worker)
+    return open().checkpoints.flush()
+  })
+  threads.handle<OverlayQuestion, OverlayAnswer>(message.overlay, (question, worker) => {
+    requireAttached(worker)
+    return open().overlay(question)
+  })
+  threads.handle(message.spareBlob, (id: string, worker) => {
+    requireAttached(worker)
+    return open().spareBlob(id)
+  })
+  threads.handle(message.discardBlob, (id: string, worker) => {
+    requireAttached(worker)
+    return open().blobFiles.discard(id)
+  })
+  threads.handle(message.status, () => (drive === undefined ? [] : [drive.status()]))
+  threads.onExit(worker => {
+    arenas.delete(worker)
+    holds.delete(worker)
+  })
 
   return {
-    shared,
+    prepare() {
+      memory = new SharedArrayBuffer(sharedStateBytes)
+      shared = new SharedState(memory)
+      marksMemory = new SharedArrayBuffer(blobMarksBytes)
+      return { shared, marks: new BlobMarks(marksMemory) }
+    },
+    isHeld(id) {
+      for (const table of holds.values()) if (table.has(id)) return true
+      return false
+    },
     open(opened) {
       drive = opened
       opened.onSegmentRemoved = segment => {
         for (const worker of arenas.keys()) threads.post(worker, message.forgetSegment, segment)
       }
+    },
+    close() {
+      shared.close()
+      drive = undefined
+      arenas.clear()
+      holds.clear()
     },
   }
 }

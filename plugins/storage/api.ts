@@ -2,7 +2,8 @@
  * Storage: an ordered, transactional store of small records with immutable bodies beside them. Everything that the server
  * keeps (buckets, objects, uploads, documents) is records; what a record means is the business of the plugin that wrote it.
  *
- * Keys are bytes, at most 3 900 of them, ordered by unsigned bytes. Values are bytes that the backend never looks into.
+ * Keys are bytes, at most 3 900 of them, ordered by unsigned bytes; those that begin with 0xfe or 0xff are the backend's own. Values
+ * are bytes that the backend never looks into.
  *
  * Changes are made by *procedures*: named synchronous functions that run in the storage thread, one at a time, under the
  * commit lock, and see every earlier commit. So a precondition and the change that it guards cannot be separated, and a
@@ -10,7 +11,8 @@
  */
 import type { Logger, Ports, Threads } from 'svc/kernel'
 
-export { storageErrors } from './errors.ts'
+export { isInDoubt, storageErrors } from './errors.ts'
+export { isReadable, type SetSummary, summarizeSets } from './set-summary.ts'
 
 export type MaybePromise<T> = T | Promise<T>
 export type RecordKey = Buffer
@@ -38,6 +40,12 @@ export interface BlobRef {
   /** Checksum over the blob's own table of checksums: ties the file to the record that holds this reference. */
   readonly check: number
 }
+
+/**
+ * How long after it was got a record's bytes can be asked for, in milliseconds, whatever happens to the record meanwhile: a body
+ * by `readBody`, blobs by `holdBlobs`. Later they may be `gone`.
+ */
+export const readWindowMs = 3000
 
 export interface PutOptions {
   /** Bytes to keep beside the record, at most `inlineBytesMax`. */
@@ -126,16 +134,38 @@ export interface BlobReader {
   close(): void
 }
 
+/** Where a drive stands among those that keep everything together. Numbers from 0. */
+export interface DrivePlace {
+  readonly pool: number
+  readonly set: number
+  readonly slot: number
+  /** Of its set: so many drives may be lost. */
+  readonly parityCount: number
+  /** Of its set: so many drives must have all records, for reads and for writes. */
+  readonly readQuorum: number
+  readonly writeQuorum: number
+  /** It has all records. One that is online and has not is being given what it lacks. */
+  readonly isCurrent: boolean
+  /** It lacks records or shards, and is being given them. */
+  readonly isHealing: boolean
+}
+
 export interface DriveStatus {
   readonly path: string
   readonly id: string
+  /** The same for all drives that belong together, for ever. */
+  readonly deploymentId?: string
   readonly state: 'online' | 'full' | 'faulty' | 'offline'
   readonly error: string | undefined
   readonly totalBytes: number
   readonly freeBytes: number
+  /** Neither used nor free: what the file system keeps for root. None when unset. */
+  readonly reservedBytes?: number
   readonly freeInodes: number
   /** Figures of the backend by camelCase name, for metrics and diagnosis; which ones is the backend's affair. */
   readonly metrics?: Readonly<Record<string, number>>
+  /** Of a drive in a set. Absent: everything depends on this drive. */
+  readonly place?: DrivePlace
 }
 
 /** The interface behind the extension point `storage.backend`. Every method may be called in every thread. */
@@ -144,8 +174,8 @@ export interface StorageBackend {
   start(): Promise<void>
   stop(): Promise<void>
   /**
-   * Runs a procedure; resolves with its result when the change is on stable storage, and rejects with what it threw. The
-   * body's bytes must not be changed any more by the caller: they may be kept in a cache.
+   * Runs a procedure; resolves with its result when the change is on stable storage, and rejects with what it threw, or with what
+   * kept the change from being made or acknowledged: see `isInDoubt`. The body's bytes must not be changed any more by the caller: they may be kept in a cache.
    */
   execute<Result>(procedure: string, args: unknown, body?: Uint8Array): Promise<Result>
   /** The record, as of the last acknowledged commit of any thread. A promise only where it cannot be known at once. */
@@ -155,10 +185,19 @@ export interface StorageBackend {
   /** The same over derived entries written by `Derive`. */
   scanDerived<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T>
   counter(key: RecordKey): MaybePromise<readonly number[]>
-  /** Verified bytes of an inline body. Synchronous when cached. Rejects with `gone` when the record has meanwhile moved. */
+  /**
+   * Verified bytes of an inline body. Synchronous when cached. Rejects with `gone` when the record was got longer than
+   * `readWindowMs` ago and has meanwhile moved.
+   */
   readBody(ref: BodyRef): MaybePromise<Buffer>
   /** `sizeHint` is what the caller expects to write, in bytes, if it knows. */
   createBlob(sizeHint?: number): BlobWriter
+  /**
+   * Keeps blobs readable, also when the last record that references them goes, until the returned function is called. It must be
+   * called. To be asked for within `readWindowMs` of getting the record. Costs a fraction of a microsecond a blob.
+   */
+  holdBlobs(refs: readonly BlobRef[]): () => void
+  /** Reads a range of a blob that is held, or whose record cannot change meanwhile. `gone` when it does not exist. */
   readBlob(ref: BlobRef, start: number, length: number): BlobReader
   /** Largest body that may accompany a record, in bytes. */
   readonly inlineBytesMax: number
@@ -168,6 +207,8 @@ export interface StorageBackend {
 export interface StorageBackendOptions {
   /** What the operator named on the command line: for drives, absolute paths. */
   readonly endpoints: readonly string[]
+  /** The same, by pool: each argument with a range is one, and those without are one together. Absent: all are one. */
+  readonly pools?: readonly (readonly string[])[]
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly derive: Derive
   readonly threads: Threads
@@ -175,9 +216,26 @@ export interface StorageBackendOptions {
   readonly log: Logger
 }
 
+export interface StorageLookOptions {
+  readonly endpoints: readonly string[]
+  /** See `StorageBackendOptions`. */
+  readonly pools?: readonly (readonly string[])[]
+  readonly ports: Ports
+}
+
 export interface StorageBackendFactory {
   /** Reports what is wrong with the endpoints without touching them: used by `server --dry-run`. Empty = fine. */
-  validate(endpoints: readonly string[]): readonly string[]
+  validate(endpoints: readonly string[], pools?: readonly (readonly string[])[]): readonly string[]
+  /**
+   * For `server --dry-run`: one sentence for each reason why `start` would be refused. Reads only: nothing is written, created or left
+   * open. Absent: the backend cannot tell.
+   */
+  check?(options: StorageLookOptions): Promise<readonly string[]>
+  /**
+   * For `server --dry-run`, where `check` found nothing: a record as the last run left it, without opening the storage. Rejects, with what
+   * was not looked at and why, where that cannot be known without changing something.
+   */
+  peek?(options: StorageLookOptions, key: RecordKey): Promise<StoredRecord | undefined>
   /** Called during set-up in every thread; must not do I/O before `start`. */
   create(options: StorageBackendOptions): StorageBackend
 }
@@ -186,6 +244,11 @@ export interface StorageBackendFactory {
 export interface StorageService extends Omit<StorageBackend, 'start' | 'stop'> {
   /** Declares procedures, by names that begin with the plugin's own. Only during `setup`. */
   define(procedures: Readonly<Record<string, Procedure>>): void
+  /**
+   * A record of a storage that has not been started, for the checks of `server --dry-run`: see `StorageBackendFactory.peek`. Undefined, too,
+   * where the check of the storage itself has found a problem.
+   */
+  peek(key: RecordKey): Promise<StoredRecord | undefined>
   /** Declares what follows from records whose key begins with this byte. One plugin per byte. Only during `setup`. */
   derive(tableByte: number, derive: Derive): void
 }

@@ -403,6 +403,22 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.ok(Buffer.concat(chunks).equals(bytes), 'a reader that had begun gets to the end')
   },
 
+  'who has got a record reads its bytes, whatever becomes of the record': async (t, { backend }) => {
+    const body = pattern(5000, 5)
+    const first = await writeBlob(backend, pattern(700_000, 6), 100_000)
+    const second = await writeBlob(backend, pattern(300_000, 7), 100_000)
+    await steps(backend, [{ put: 'a', withBody: true }], Buffer.from(body))
+    await steps(backend, [{ put: 'b', blobs: [first.id, second.id] }])
+    const ref = await bodyOf(backend, 'a')
+    await steps(backend, [{ put: 'a', value: 'other' }, { delete: 'b' }])
+    t.ok((await backend.readBody(ref)).equals(body), 'a body that was replaced')
+    const letGo = backend.holdBlobs([first, second])
+    t.ok((await readBlob(backend, first)).equals(pattern(700_000, 6)), 'the first blob')
+    t.ok((await readBlob(backend, second)).equals(pattern(300_000, 7)), 'and the one after it')
+    letGo()
+    letGo()
+  },
+
   'a blob that is given up can be aborted at any time': async (t, { backend }) => {
     const early = backend.createBlob()
     await early.abort()

@@ -1,7 +1,8 @@
 import { definePlugin } from 'svc/kernel'
-import type { StorageBackend } from './api.ts'
+import { type StorageBackend, storageErrors } from './api.ts'
 import { StorageConfig } from './config.ts'
 import { checkFolders } from './preflight.ts'
+import { expandPools } from './ranges.ts'
 import { createStorageFront } from './service.ts'
 
 export default definePlugin({
@@ -12,28 +13,48 @@ export default definePlugin({
   config: StorageConfig,
   // A backend may have to read its whole journal.
   startTimeoutMs: 3_600_000,
-  preflight: config => checkFolders(config.endpoints),
+  preflight: config => checkFolders(expandPools(config.endpoints).flat()),
   setup({ config, log, ports, threads, services, point }) {
     const front = createStorageFront()
+    const pools = expandPools(config.endpoints)
+    const endpoints = pools.flat()
+    const backendName = config.backend === '' ? backendFor(pools) : config.backend
     const backends = point('storage.backend')
     let backend: StorageBackend | undefined
+    const requireFactory = () => {
+      const factory = backends.get(backendName)
+      if (factory !== undefined) return factory
+      const known = backends.list().map(({ id }) => id)
+      throw new Error(`SVC_STORAGE_BACKEND names "${backendName}", which no plugin provides (${known.join(', ')})`)
+    }
     return {
       services: { storage: front.service },
-      async start() {
-        const factory = backends.get(config.backend)
-        if (factory === undefined) {
-          const known = backends.list().map(({ id }) => id)
-          throw new Error(
-            `SVC_STORAGE_BACKEND names "${config.backend}", which no plugin provides (${known.join(', ')})`,
-          )
+      async check() {
+        const factory = requireFactory()
+        const options = { endpoints, pools, ports }
+        const problems = factory.validate(endpoints, pools).map(problem => `SVC_ENDPOINTS: ${problem}`)
+        // Told by `preflight` already.
+        const isUsable = problems.length === 0 && (await checkFolders(endpoints)).length === 0
+        if (isUsable) problems.push(...((await factory.check?.(options)) ?? []))
+        front.setPeek(async key => {
+          if (!isUsable || problems.length > 0) return undefined
+          if (factory.peek === undefined) throw storageErrors.unavailable(`what is stored by "${backendName}"`)
+          return factory.peek(options, key)
+        })
+        return {
+          problems,
+          notLookedAt: factory.check === undefined ? [`what "${backendName}" needs in order to start`] : [],
         }
-        const problems = factory.validate(config.endpoints)
+      },
+      async start() {
+        const factory = requireFactory()
+        const problems = factory.validate(endpoints, pools)
         if (problems.length > 0) throw new Error(`SVC_ENDPOINTS: ${problems.join(' ')}`)
         const { procedures, derive } = front
-        backend = factory.create({ endpoints: config.endpoints, procedures, derive, threads, ports, log })
+        backend = factory.create({ endpoints, pools, procedures, derive, threads, ports, log })
         front.connect(backend)
         await backend.start()
-        if (threads.isMain) services.kernel.announce('mode', 'snsd')
+        if (threads.isMain) services.kernel.announce('mode', endpoints.length > 1 ? 'snmd' : 'snsd')
       },
       async stop() {
         await backend?.stop()
@@ -42,3 +63,12 @@ export default definePlugin({
     }
   },
 })
+
+/** Drives that one set may have. */
+const setDrivesMax = 16
+
+function backendFor(pools: readonly (readonly string[])[]): string {
+  const [first = []] = pools
+  if (pools.length > 1 || first.length > setDrivesMax) return 'pools'
+  return first.length > 1 ? 'erasure' : 'drive'
+}

@@ -21,7 +21,9 @@ async function checkFolder(path: string): Promise<string | undefined> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // A folder that is not there is created at the start: what counts is the nearest one that is.
-    if (code === 'ENOENT' && dirname(path) !== path) return checkFolder(dirname(path))
-    return `${path} cannot be written (${code})`
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+    if (isMissing && dirname(path) !== path) return checkFolder(dirname(path))
+    const user = process.getuid?.()
+    return `${path} cannot be written${user === undefined ? '' : ` by user ${user}`} (${code})`
   }
 }

@@ -10,13 +10,21 @@ export interface StorageFront {
   /** Ends set-up: from now on calls go to this backend. */
   connect(backend: StorageBackend): void
   disconnect(): void
+  /** Where `peek` of the service looks. */
+  setPeek(peek: StorageService['peek']): void
 }
+
+/** Tables from here on are the backend's own. */
+const backendTablesStart = 0xfe
 
 export function createStorageFront(): StorageFront {
   const procedures: Record<string, Procedure> = Object.create(null)
   const derives: (Derive | undefined)[] = new Array(256).fill(undefined)
   let backend: StorageBackend = notStarted()
   let isOpen = true
+  let peek: StorageService['peek'] = async () => {
+    throw storageErrors.unavailable('what is stored, because nothing has checked the storage')
+  }
 
   const requireSetUp = (): void => {
     if (!isOpen) throw new Error('storage: procedures and derivations are declared during set-up')
@@ -34,6 +42,9 @@ export function createStorageFront(): StorageFront {
     disconnect() {
       backend = notStarted()
     },
+    setPeek(given) {
+      peek = given
+    },
     service: {
       define(added) {
         requireSetUp()
@@ -44,14 +55,15 @@ export function createStorageFront(): StorageFront {
       },
       derive(tableByte, derive) {
         requireSetUp()
-        if (!Number.isInteger(tableByte) || tableByte < 0 || tableByte > 255) {
-          throw new RangeError('storage: a table is named by one byte')
+        if (!Number.isInteger(tableByte) || tableByte < 0 || tableByte > backendTablesStart - 1) {
+          throw new RangeError('storage: a table is named by one byte, 0x00 to 0xfd')
         }
         if (derives[tableByte] !== undefined) {
           throw new Error(`storage: table 0x${tableByte.toString(16).padStart(2, '0')} is derived from twice`)
         }
         derives[tableByte] = derive
       },
+      peek: key => peek(key),
       execute: (procedure, args, body) => backend.execute(procedure, args, body),
       get: key => backend.get(key),
       scan: (start, end, visit) => backend.scan(start, end, visit),
@@ -59,6 +71,7 @@ export function createStorageFront(): StorageFront {
       counter: key => backend.counter(key),
       readBody: ref => backend.readBody(ref),
       createBlob: sizeHint => backend.createBlob(sizeHint),
+      holdBlobs: refs => backend.holdBlobs(refs),
       readBlob: (ref, start, length) => backend.readBlob(ref, start, length),
       get inlineBytesMax() {
         return backend.inlineBytesMax
@@ -84,6 +97,7 @@ function notStarted(): StorageBackend {
     counter: refuse,
     readBody: refuse,
     createBlob: refuse,
+    holdBlobs: refuse,
     readBlob: refuse,
     inlineBytesMax: 0,
     drives: () => [],

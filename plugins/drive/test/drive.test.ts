@@ -1,22 +1,30 @@
 /** The drive on the real disk: the contract, the lock, the format, damage, a full disk, workers. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
+import type { BlobRef } from 'svc/plugins/storage/api'
 import { contractDerive, contractProcedures, storageBackendContract } from 'svc/plugins/storage/contract'
 import { createSingleThread, createSystemPorts } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createBackend, validateEndpoints } from '../backend.ts'
+import { BlobHolds, blobHoldsBytes } from '../blob-holds.ts'
+import { BodyReader } from '../body-reader.ts'
 import { DriveConfig } from '../config.ts'
 import { Drive, type DriveOptions } from '../drive.ts'
-import { openLmdbIndex, removeLmdbIndex } from '../lmdb-index.ts'
+import { createDrives } from '../drives.ts'
+import { checkDrive, peekDrive } from '../dry-look.ts'
+import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
 import { SharedState, sharedStateBytes } from '../shared-state.ts'
+import { createSpaceBudget, spaceCellCount, watchSpace } from '../space.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
 const log = pino({ level: 'silent' })
+const opener = new URL('./fixtures/open.ts', import.meta.url).pathname
 // The server's listeners keep its process alive; timers of the clock do not.
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
@@ -32,6 +40,13 @@ async function newFolder(t: Test): Promise<string> {
   return folder
 }
 
+function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  )
+}
+
 function openDrive(path: string, options: Partial<DriveOptions> = {}): Promise<Drive> {
   return Drive.open({
     path,
@@ -41,8 +56,7 @@ function openDrive(path: string, options: Partial<DriveOptions> = {}): Promise<D
     derive: deriveCount,
     ports,
     log,
-    openIndex: async path => openLmdbIndex(path),
-    removeIndex: removeLmdbIndex,
+    index: lmdbIndexFolder,
     lock: lockDrive,
     ...options,
   })
@@ -62,7 +76,7 @@ function backendContract(config: DriveConfig) {
           ports,
           log,
         }
-        const backend = createBackend(options, config, () => undefined)
+        const backend = createBackend(options, createDrives(config).service)
         await backend.start()
         return backend
       }
@@ -125,6 +139,121 @@ t.test('only an empty folder or a drive of ours is taken', async t => {
   await t.rejects(openDrive(path), { code: 'format_damaged' })
   await rm(file)
   await t.rejects(openDrive(path), { code: 'drive_foreign' }, 'a journal without its format is not overwritten')
+})
+
+t.test('a path that cannot be a drive is refused in words', async t => {
+  const folder = await newFolder(t)
+  const file = join(folder, 'file')
+  await writeFile(file, '')
+  for (const path of [file, join(file, 'below'), join(file, 'far', 'below')]) {
+    await t.rejects(openDrive(path), {
+      code: 'drive_not_writable',
+      message: `${path} cannot be the drive: ${file} is not`,
+    })
+  }
+  const below = openDrive('/proc/svc-test/drive')
+  await t.rejects(below, { code: 'drive_not_writable', message: '/proc/svc-test cannot be created there' })
+  await (await openDrive(join(folder, 'some', 'where', 'new'))).close()
+})
+
+t.test('space is what df shows', { skip: process.platform !== 'linux' }, async t => {
+  const path = await newFolder(t)
+  const drive = await openDrive(path)
+  t.teardown(() => drive.close())
+  const { totalBytes, freeBytes, reservedBytes } = drive.status()
+  const { stdout } = await promisify(execFile)('df', ['-B1', '--output=size,used,avail', path])
+  const [size, used, available] = stdout.trim().split('\n')[1]!.trim().split(/\s+/).map(Number)
+  t.equal(totalBytes, size)
+  // Others write to this file system, too.
+  const isNear = (left: number, right: number) => Math.abs(left - right) < 1024 ** 3
+  t.ok(isNear(totalBytes - freeBytes - reservedBytes!, used!), `${totalBytes - freeBytes - reservedBytes!} and ${used}`)
+  t.ok(isNear(freeBytes, available!), `${freeBytes} and ${available}`)
+})
+
+t.test('a drive of another user is refused, and says whose it is', { skip: process.getuid?.() !== 0 }, async t => {
+  const folder = await newFolder(t)
+  await chmod(folder, 0o755)
+  const path = join(folder, 'drive')
+  await (await openDrive(path)).close()
+  const open = async (target: string) => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=svc-src', opener, target], {
+      uid: 65_534,
+      gid: 65_534,
+    })
+    return stdout
+  }
+  await chmod(path, 0o755)
+  t.match(
+    await open(path),
+    /runs as user 65534, group 65534, and may not read and write .*drive \(owner 0, group 0, mode 0755\)/,
+  )
+  t.match(await open(join(folder, 'new')), /may not write in .* \(owner 0/)
+  await chmod(path, 0o777)
+  t.match(await open(path), /may not read and write .*lock \(owner 0, group 0, mode 0[0-7]+\)/)
+})
+
+t.test('answers come in the order of the changes that they have seen', async t => {
+  const turns: string[] = []
+  // A write that is on its way when the next procedure, which changes nothing, is run.
+  let held: (() => void) | undefined
+  const holding: typeof ports = {
+    ...ports,
+    disk: {
+      ...ports.disk,
+      open: async (file, options) => {
+        const opened = await ports.disk.open(file, options)
+        if (!file.includes('/journal/')) return opened
+        return {
+          direct: opened.direct,
+          synchronous: opened.synchronous,
+          read: (...args) => opened.read(...args),
+          write: async (...args) => {
+            await opened.write(...args)
+            if (turns[0] === 'hold') {
+              turns.shift()
+              await new Promise<void>(resolve => {
+                held = resolve
+              })
+            }
+          },
+          datasync: () => opened.datasync(),
+          truncate: size => opened.truncate(size),
+          size: () => opened.size(),
+          close: () => opened.close(),
+        }
+      },
+    },
+  }
+  const key = recordKey('one')
+  const drive = await openDrive(await newFolder(t), {
+    ports: holding,
+    procedures: {
+      change: tx => tx.put(key, Buffer.from('1')),
+      look: tx => tx.get(key) !== undefined,
+    },
+  })
+  t.teardown(() => drive.close())
+  turns.push('hold')
+  const answers: unknown[] = []
+  const changed = drive.execute('change', undefined, undefined).then(() => answers.push('changed'))
+  while (held === undefined) await sleep(1)
+  const looked = drive.execute('look', undefined, undefined).then(seen => answers.push(seen))
+  // It is run while the write is held.
+  await new Promise(resolve => setImmediate(() => setImmediate(resolve)))
+  held()
+  await Promise.all([changed, looked])
+  t.strictSame(answers, ['changed', true])
+})
+
+t.test('a drive without its journal or blobs is not taken for a new one', async t => {
+  const path = await newFolder(t)
+  await (await openDrive(path)).close()
+  for (const [folder, code] of Object.entries({ journal: 'journal_damaged', blobs: 'drive_incomplete' })) {
+    await rename(join(path, folder), join(path, 'away'))
+    await t.rejects(openDrive(path), { code, message: folder })
+    await rename(join(path, 'away'), join(path, folder))
+  }
+  await (await openDrive(path)).close()
 })
 
 /** A drive with a few hundred records over several segments, closed. */
@@ -240,7 +369,7 @@ t.test('a damaged body or blob is an error, never wrong bytes (invariant 4)', as
 
 t.test('blobs that nothing references are deleted, at once or at the next start', async t => {
   const path = await newFolder(t)
-  let drive = await openDrive(path)
+  let drive = await openDrive(path, { readWindowMs: 20 })
   const write = async (name?: string) => {
     const writer = drive.createBlob()
     await writer.write(Buffer.alloc(10_000, 3))
@@ -248,31 +377,69 @@ t.test('blobs that nothing references are deleted, at once or at the next start'
     if (name !== undefined) await drive.execute('table.put', { name, value: '', blobs: [ref.id] }, undefined)
     return drive.blobFiles.pathOf(ref.id)
   }
-  const exists = (file: string) =>
-    stat(file).then(
-      () => true,
-      () => false,
-    )
   const [kept, replaced, orphan] = [await write('kept'), await write('replaced'), await write()]
   await drive.execute('table.put', { name: 'replaced', value: '' }, undefined)
-  for (let tries = 0; tries < 100 && (await exists(replaced)); tries++)
-    await new Promise(resolve => setTimeout(resolve, 10))
+  for (let tries = 0; tries < 100 && (await exists(replaced)); tries++) await sleep(10)
   t.notOk(await exists(replaced), 'deleted soon after the last reference')
+  const waiting = await write('waiting')
+  await drive.close()
+  drive = await openDrive(path, { readWindowMs: 60_000 })
+  const fresh = await write()
+  await drive.execute('table.delete', { name: 'waiting' }, undefined)
+  await drive.collectGarbage(new AbortController().signal)
+  t.strictSame(
+    [await exists(kept), await exists(orphan), await exists(fresh), await exists(waiting)],
+    [true, false, true, true],
+    'what died in this run may still be read',
+  )
   await drive.close()
   drive = await openDrive(path)
-  const fresh = await write()
   await drive.collectGarbage(new AbortController().signal)
-  t.strictSame([await exists(kept), await exists(orphan), await exists(fresh)], [true, false, true])
+  t.strictSame([await exists(kept), await exists(waiting)], [true, false], 'nobody reads what died in an earlier run')
   await drive.close()
   for (const folder of ['journal', 'index']) await rm(join(path, folder), { recursive: true })
   await mkdir(join(path, 'journal'))
-  await t.rejects(openDrive(path), { code: 'journal_damaged', message: /blobs but no journal/ })
+  await t.rejects(openDrive(path), { code: 'journal_damaged', message: /blobs or an index but no journal/ })
   t.ok(await exists(kept), 'a lost journal makes no garbage')
+})
+
+t.test('a blob outlives its last reference as long as any thread reads it', async t => {
+  const path = await newFolder(t)
+  const elsewhere = new BlobHolds(new ArrayBuffer(blobHoldsBytes))
+  const drive = await openDrive(path, { readWindowMs: 20, isHeldElsewhere: id => elsewhere.has(id) })
+  t.teardown(() => drive.close())
+  const write = async (name: string, value: number) => {
+    const writer = drive.createBlob()
+    await writer.write(Buffer.alloc(700_000, value))
+    const ref = await writer.finish()
+    await drive.execute('table.put', { name, value: '', blobs: [ref.id] }, undefined)
+    return ref
+  }
+  const refs = await Promise.all([1, 2, 3].map(value => write(`${value}`, value)))
+  const file = (ref: BlobRef) => drive.blobFiles.pathOf(ref.id)
+  const letGo = drive.holdBlobs([refs[0]!])
+  const letGoElsewhere = elsewhere.hold([refs[1]!])
+  for (const name of ['1', '2', '3']) await drive.execute('table.delete', { name }, undefined)
+  while (await exists(file(refs[2]!))) await sleep(10)
+  await sleep(200)
+  t.strictSame([await exists(file(refs[0]!)), await exists(file(refs[1]!))], [true, true])
+  const chunk = await drive.readBlob(refs[0]!, 600_000, 10).next()
+  t.ok(chunk!.bytes.equals(Buffer.alloc(10, 1)), 'it is opened only now, and can be')
+  chunk!.release()
+  letGo()
+  letGo()
+  while (await exists(file(refs[0]!))) await sleep(10)
+  t.ok(await exists(file(refs[1]!)), 'a hold is let go of once')
+  letGoElsewhere()
+  while (await exists(file(refs[1]!))) await sleep(10)
+  t.equal(drive.status().metrics!.blobsWaiting, 0)
 })
 
 t.test('compaction gives space back and keeps what lives', async t => {
   const path = await filledDrive(t)
-  const drive = await openDrive(path)
+  let waitedNs = 0n
+  const clock = { ...ports.clock, monotonicNs: () => ports.clock.monotonicNs() + waitedNs }
+  const drive = await openDrive(path, { ports: { ...ports, clock }, readWindowMs: 600_000 })
   const before = drive.journal.segments.size
   await drive.execute('table.move', { from: '3-7', to: 'moved' }, undefined)
   for (let i = 0; i < 10; i++) {
@@ -282,7 +449,16 @@ t.test('compaction gives space back and keeps what lives', async t => {
   }
   const expected = drive.counter(countKey)
   const signal = new AbortController().signal
+  const { body } = drive.get(recordKey('3-0'))!
   while ((await drive.compaction.work(signal)) === 'more');
+  t.notSame(drive.get(recordKey('3-0'))!.body, body, 'the body has moved')
+  t.ok(
+    (await drive.bodies.readUncached(body!)).equals(Buffer.alloc(9000, 20)),
+    'who knows its old place still reads it',
+  )
+  waitedNs = 600_000_000_001n
+  while ((await drive.compaction.work(signal)) === 'more');
+  await t.rejects(drive.bodies.readUncached(body!), { code: 'gone' })
   t.ok(drive.journal.segments.size < before / 2, `${before} segments became ${drive.journal.segments.size}`)
   const check = async (drive: Drive) => {
     t.strictSame(drive.counter(countKey), expected)
@@ -304,11 +480,15 @@ t.test('compaction gives space back and keeps what lives', async t => {
 t.test('a full disk refuses new data, takes deletes and harms nothing (invariant 7)', async t => {
   const path = await newFolder(t)
   let freeBytes = 2 ** 30
-  const disk = { ...ports.disk, space: async () => ({ totalBytes: 2 ** 31, freeBytes, freeInodes: 1000 }) }
+  const disk = {
+    ...ports.disk,
+    space: async () => ({ totalBytes: 2 ** 31, freeBytes, reservedBytes: 0, freeInodes: 1000 }),
+  }
   const drive = await openDrive(path, { ports: { ...ports, disk } })
   t.teardown(() => drive.close())
   await drive.execute('table.put', { name: 'a', value: 'a' }, Buffer.alloc(100))
   await drive.execute('table.put', { name: 'b', value: 'b' }, Buffer.alloc(100))
+  await drive.execute('table.put', { name: 'large', value: 'l' }, Buffer.alloc(5000))
   drive.space.onRefused()
   freeBytes = 1000
   t.equal(drive.status().state, 'full')
@@ -317,8 +497,102 @@ t.test('a full disk refuses new data, takes deletes and harms nothing (invariant
   await t.rejects(async () => writer.write(Buffer.alloc(2_000_000)), { code: 'full' })
   await writer.abort()
   await drive.execute('table.delete', { name: 'a' }, undefined)
-  t.strictSame(drive.counter(countKey), [1, 1])
+  // Who deletes may say so, as long as less is stored than goes.
+  await drive.execute('table.deleteNoted', { name: 'large', number: 1 }, undefined)
+  t.equal(drive.get(recordKey('large')), undefined)
+  await t.rejects(drive.execute('table.deleteNoted', { name: 'nobody', number: 2 }, undefined), { code: 'full' })
+  t.strictSame(drive.counter(countKey), [2, 2])
   t.ok(drive.get(recordKey('b')))
+})
+
+t.test('a dry run says what a start would refuse, and changes nothing', async t => {
+  const { disk } = ports
+  const path = await newFolder(t)
+  t.same(await checkDrive(disk, path), [])
+  t.same(await checkDrive(disk, join(path, 'not/yet')), [])
+  t.equal(await peekDrive(disk, path, recordKey('b')), undefined)
+  t.same(await readdir(path), [])
+  t.match(await checkDrive(disk, '/proc/foo'), [/keeps files/])
+  await writeFile(join(path, 'mine'), '')
+  t.match(await checkDrive(disk, path), [/is not empty and has no format.json \(found mine\)/])
+  await rm(join(path, 'mine'))
+
+  const drive = await openDrive(path)
+  await drive.execute('table.put', { name: 'b', value: 'here' }, undefined)
+  t.match(await checkDrive(disk, path), [/Another server process has the drive .* open/])
+  await t.rejects(peekDrive(disk, path, recordKey('b')), /not stopped cleanly/)
+  await drive.close()
+  const before = await contents(path)
+  t.same(await checkDrive(disk, path), [])
+  t.match(String((await peekDrive(disk, path, recordKey('b')))?.value), 'here')
+  t.equal(await peekDrive(disk, path, recordKey('c')), undefined)
+  t.same(await contents(path), before)
+
+  const format = join(path, 'format.json')
+  const text = await readFile(format, 'utf8')
+  await writeFile(format, text.replace('"version": 1', '"version": 2'))
+  t.match(await checkDrive(disk, path), [/has format version 2; this release knows 1/])
+  await writeFile(format, text)
+  await rename(join(path, 'blobs'), join(path, 'lost+found'))
+  t.match(await checkDrive(disk, path), [/has no folder "blobs"/])
+})
+
+/** Names and bytes of all files but LMDB's table of readers. */
+async function contents(path: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name)
+    if (entry.isFile() && entry.name !== 'lock.mdb') found[file] = (await readFile(file)).toString('latin1')
+  }
+  return found
+}
+
+t.test('the log says once that the drive is full, and once that it has room again', async t => {
+  let freeBytes = 2 ** 30
+  let look = async (): Promise<void> => {}
+  let nowMs = 0
+  const lines: string[] = []
+  const told = (_facts: unknown, line: string) => {
+    lines.push(line)
+  }
+  const cells = new Int32Array(spaceCellCount)
+  const space = await watchSpace({
+    disk: { ...ports.disk, space: async () => ({ totalBytes: 2 ** 31, freeBytes, reservedBytes: 0, freeInodes: 1 }) },
+    clock: {
+      ...ports.clock,
+      now: () => nowMs,
+      after(ms, run) {
+        look = async () => {
+          nowMs += ms
+          await run()
+        }
+        return () => {}
+      },
+    },
+    log: Object.assign(pino({ level: 'silent' }), { warn: told, info: told }),
+    path: '/drive',
+    reserveBytesMin: 2 ** 20,
+    ballastBytes: () => 0,
+    cells,
+  })
+  await look()
+  t.same(lines, [], 'there is room')
+  createSpaceBudget(cells).onWritten(2 ** 30)
+  await look()
+  t.same(lines, ['the drive is full: new data is refused'], 'another thread has written it full since the last look')
+  freeBytes = 0
+  await look()
+  space.onRefused(new Error('no space left'))
+  await look()
+  freeBytes = 2 ** 30
+  // What the file system refused is believed for five seconds.
+  for (let looks = 0; looks < 3; looks++) await look()
+  t.equal(lines.length, 1)
+  for (let looks = 0; looks < 5; looks++) await look()
+  t.same(lines.slice(1), ['the drive has room again: new data is accepted'])
+  space.onRefused(new Error('no space left'))
+  t.equal(lines.length, 3, 'and the next time at once')
+  space.stop()
 })
 
 t.test('the table that workers look at is right after a replay and after checkpoints', async t => {
@@ -362,4 +636,19 @@ t.test('workers see what any thread has acknowledged', async t => {
     }
     t.equal(count[0], results.length * 81)
   }
+})
+
+t.test('a cached body keeps no more memory alive than its own', async t => {
+  const bodies = new BodyReader(ports.disk, () => '/nowhere', 1 << 20)
+  const shared = Buffer.alloc(1 << 16, 1)
+  const own = Buffer.alloc(5000, 2)
+  const small = [shared.subarray(100, 4196), shared.subarray(0, 40_000), Buffer.from('small'), own]
+  for (const [offset, bytes] of small.entries()) bodies.remember(1, offset, bytes)
+  shared.fill(9)
+  for (const [offset, { length }] of small.entries()) {
+    const cached = bodies.read({ segment: 1, offset, size: length, check: 0 }) as Buffer
+    t.equal(cached.buffer.byteLength, length, `of ${length} bytes`)
+    t.not(cached[0], 9, 'what shares memory with others is a copy')
+  }
+  t.equal(bodies.read({ segment: 1, offset: 3, size: own.length, check: 0 }), own, 'what has its own is not copied')
 })

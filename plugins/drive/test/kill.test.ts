@@ -13,7 +13,7 @@ import { createSystemPorts, type SeededRandom, seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { DriveConfig } from '../config.ts'
 import { Drive } from '../drive.ts'
-import { openLmdbIndex, removeLmdbIndex } from '../lmdb-index.ts'
+import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
@@ -57,8 +57,7 @@ function openDrive(path: string): Promise<Drive> {
     derive: deriveCount,
     ports: createSystemPorts(),
     log: pino({ level: 'silent' }),
-    openIndex: async index => openLmdbIndex(index),
-    removeIndex: removeLmdbIndex,
+    index: lmdbIndexFolder,
     lock: lockDrive,
   })
 }

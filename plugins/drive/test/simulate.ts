@@ -13,8 +13,10 @@ export interface Totals {
   compacted: number
   recovered: number
   rebuilt: number
+  rotten: number
   operations: number
   refusals: number
+  squeezed: number
 }
 
 export interface Outcome {
@@ -31,6 +33,7 @@ async function runSchedule(seed: number, totals: Totals): Promise<void> {
   for (let life = 0; life < lives; life++) {
     if (random.float() < 0.1) drive.disk.errorRate = 0.01
     if (random.float() < 0.2) drive.index.failureRate = 0.3
+    let isSqueezed = false
     const clients = new Set<Promise<void>>()
     let compaction: Promise<void> | undefined
     for (let step = random.integer(80); step > 0; step--) {
@@ -43,10 +46,16 @@ async function runSchedule(seed: number, totals: Totals): Promise<void> {
           compaction = undefined
         })
       } else if (luck < 0.7) drive.look()
+      else if (luck < 0.75) drive.housekeep()
+      else if (luck < 0.77 && isSqueezed === luck < 0.763) {
+        isSqueezed = !isSqueezed
+        drive.squeeze(isSqueezed)
+        if (isSqueezed) totals.squeezed++
+      }
       await drive.tick()
     }
     drive.disk.errorRate = 0
-    drive.index.failureRate = 0
+    if (!isSqueezed) drive.index.failureRate = 0
     const ending = random.float()
     if (ending < 0.45) drive.crash('power')
     else if (ending < 0.75) drive.crash('process')
@@ -55,12 +64,17 @@ async function runSchedule(seed: number, totals: Totals): Promise<void> {
       await drive.stop()
       if (random.float() < 0.5) drive.crash('power')
     }
-    if (random.float() < 0.15) {
+    const luck = random.float()
+    if (luck < 0.15) {
       drive.index.remove()
       totals.rebuilt++
+    } else if (luck < 0.3) {
+      drive.index.rot()
+      if (drive.index.isRotten) totals.rotten++
     }
     await drive.start()
     await drive.verify()
+    if (isSqueezed) drive.squeeze(false)
   }
   await checkReplay(drive)
   totals.acknowledged += drive.counts.acknowledged
@@ -90,8 +104,10 @@ async function simulate(firstSeed: number, rounds: number): Promise<Outcome> {
     compacted: 0,
     recovered: 0,
     rebuilt: 0,
+    rotten: 0,
     operations: 0,
     refusals: 0,
+    squeezed: 0,
   }
   for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
     let stray: unknown

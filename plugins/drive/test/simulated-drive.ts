@@ -10,24 +10,16 @@ import type { Clock } from 'svc/kernel'
 import type { BlobRef, Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import type { SeededRandom } from 'svc/testing'
 import { SimulatedDisk } from 'svc/testing'
+import { createBlobId } from '../blob-files.ts'
 import { Drive } from '../drive.ts'
+import { checkIndex } from '../index-check.ts'
+import { SimulatedIndex, simulatedDriveConfig } from '../testing.ts'
+import type { DriveTransaction } from '../transaction.ts'
 import { countKey, deriveCount, derivedKey, recordKey, tableByte } from './fixtures/table.ts'
-import { SimulatedIndex } from './simulated-index.ts'
 
 const path = '/drive'
 const lastKey = Buffer.from('last')
 const keyCount = 12
-
-export const simulatedConfig = {
-  segmentBytes: 64 * 1024,
-  cacheBytes: 20_000,
-  blobBufferBytes: 1024 * 1024,
-  readBufferBytes: 1024 * 1024,
-  reserveBytes: 0,
-  checkpointIntervalMs: 20,
-  compactionBytesPerSecond: 2 ** 40,
-  directIo: true,
-}
 
 interface Value {
   readonly id: number
@@ -107,11 +99,14 @@ export class SimulatedDrive {
   complaints: string[] = []
   #seen = 0
   #life = 0
+  #wrongCheck: string | undefined
+  readonly #capacityBytes: number
   counts = { acknowledged: 0, rejected: 0, replays: 0, compacted: 0, recovered: 0 }
 
   constructor(random: SeededRandom, capacityBytes?: number) {
     this.random = random
     this.disk = new SimulatedDisk({ random, capacityBytes })
+    this.#capacityBytes = this.disk.capacityBytes
     this.disk.tellsSpace = random.float() < 0.5
     this.index = new SimulatedIndex(random)
   }
@@ -140,16 +135,26 @@ export class SimulatedDrive {
   async start(): Promise<void> {
     const opening = Drive.open({
       path,
-      config: simulatedConfig,
+      config: simulatedDriveConfig,
       batchBytes: 16 * 1024,
+      readWindowMs: 20,
       procedures: { change: this.#createProcedure() },
       derive: (key, before, after, emit) => {
         if (key[0] === tableByte) deriveCount(key, before, after, emit)
       },
       ports: { clock: this.#clock, random: this.random, disk: this.disk.connect() },
       log: this.#drivesLog,
-      openIndex: async () => this.index.open(),
-      removeIndex: async () => this.index.remove(),
+      index: {
+        open: async () => this.index.open(),
+        check: async () => {
+          const problem = checkIndex(this.index.open(), () => undefined)
+          if (this.index.isRotten !== (problem !== undefined)) this.#wrongCheck = problem ?? 'rot was not noticed'
+          return { problem, isWhole: true }
+        },
+        setAside: async () => this.index.remove(),
+        hasAside: async () => false,
+        discardAside: async () => undefined,
+      },
       lock: () => () => undefined,
     })
     let settled = false
@@ -216,7 +221,8 @@ export class SimulatedDrive {
     })()
     tx.put(lastKey, Buffer.from(String(tx.sequence)))
     // The engine is about to refuse it; a crash may come before the client hears of that.
-    if (this.drive!.space.isFull()) this.#refused.add(id)
+    if ((tx as DriveTransaction).needsRoom && this.drive!.space.isFull()) this.#refused.add(id)
+    else this.#refused.delete(id)
     this.#transactions.push({ id, sequence: tx.sequence, change, result })
     this.#runs.set(id, tx.sequence)
     return { sequence: tx.sequence, result }
@@ -250,8 +256,8 @@ export class SimulatedDrive {
     error: (facts: unknown, message: string) => {
       this.complaints.push(`${message} ${JSON.stringify(facts)}`)
     },
-    warn: (_facts: unknown, message: string) => {
-      if (!message.startsWith('the drive is full') || this.drive === undefined) return
+    debug: (_facts: unknown, message: string) => {
+      if (!message.startsWith('a batch found no space') || this.drive === undefined) return
       const last = this.drive.get(lastKey)
       const visible = last === undefined ? 0 : Number(Buffer.from(last.value))
       this.#transactions = this.#transactions.filter(({ sequence }) => sequence <= visible)
@@ -287,8 +293,10 @@ export class SimulatedDrive {
 
   async #writeBlob(drive: Drive, id: number): Promise<Value | undefined> {
     const size = this.random.pick([0, 1, 5000, 300_000])
-    const writer = drive.createBlob()
+    const isNamed = this.random.float() < 0.5
+    const writer = drive.createBlob(isNamed ? createBlobId(this.#nowMs, this.random) : undefined)
     try {
+      if (this.random.float() < 0.3) await this.#rewriteBlob(drive)
       const content = contentOf(id, size)
       const step = this.random.pick([1000, 65_536, 300_000])
       for (let at = 0; at < size; at += step) await writer.write(content.subarray(at, at + step))
@@ -301,6 +309,19 @@ export class SimulatedDrive {
       assert.match((error as { code: string }).code, /^(full|faulty)$/, String((error as Error).stack))
       await writer.abort()
       return undefined
+    }
+  }
+
+  /** Writes a blob of any life once more: whatever becomes of that, who reads it gets all of its bytes or hears that it is gone. */
+  async #rewriteBlob(drive: Drive): Promise<void> {
+    if (this.#blobs.size === 0) return
+    const value = this.random.pick([...this.#blobs.values()])
+    const writer = drive.createBlob(value.blob!.id)
+    try {
+      await writer.write(contentOf(value.id, value.bodySize))
+      assert.deepEqual(await writer.finish(), value.blob)
+    } finally {
+      if (this.random.float() < 0.5) await writer.abort()
     }
   }
 
@@ -338,6 +359,7 @@ export class SimulatedDrive {
   /** Checks a drive that has come back against everything that was promised. */
   async verify(): Promise<void> {
     const drive = this.drive!
+    assert.equal(this.#wrongCheck, undefined, 'invariant 3: the digest is that of the index')
     const last = drive.get(lastKey)
     const recovered = last === undefined ? 0 : Number(Buffer.from(last.value))
     assert.ok(
@@ -425,15 +447,38 @@ export class SimulatedDrive {
     return promise
   }
 
+  /** What runs in the background about once a second. */
+  housekeep(): void {
+    this.drive?.prepareJournal()
+  }
+
+  /** Somebody else takes all of the disk that is left, or gives it back. */
+  squeeze(isFull: boolean): void {
+    if (isFull) this.disk.capacityBytes = this.disk.usedBytes()
+    else this.disk.capacityBytes = this.#capacityBytes
+    this.index.failureRate = isFull ? 0.9 : 0
+  }
+
   async flush(): Promise<void> {
-    await this.#ticking(this.drive!.checkpoints.flush())
+    for (const untilMs = this.#nowMs + 60_000; ; await this.tick()) {
+      try {
+        return await this.#ticking(this.drive!.checkpoints.flush())
+      } catch (error) {
+        // It may have been impossible until a moment ago, and is tried again each second.
+        if (this.#nowMs > untilMs) throw error
+      }
+    }
   }
 
   async compact(): Promise<void> {
     const life = this.#life
     const before = this.drive!.compaction.segmentsRemoved
     try {
-      await this.drive!.compaction.work(AbortSignal.timeout(60_000))
+      const { compaction } = this.drive!
+      await compaction.work(AbortSignal.timeout(60_000))
+      for (const until = this.#nowMs + 25; life === this.#life && this.#nowMs < until; ) await turn()
+      if (life !== this.#life) return
+      await compaction.work(AbortSignal.timeout(60_000))
     } catch (error) {
       if (life !== this.#life) return
       const { code } = error as { code?: string }

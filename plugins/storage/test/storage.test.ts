@@ -9,6 +9,7 @@ import type { StorageBackendOptions, StorageService } from '../api.ts'
 import { checkEndpoints } from '../config.ts'
 import storage from '../index.ts'
 import { checkFolders } from '../preflight.ts'
+import { expandRanges } from '../ranges.ts'
 
 interface Probe {
   options?: StorageBackendOptions
@@ -55,13 +56,24 @@ function user(use: (storage: StorageService) => void) {
 
 const config = (backend = 'probe', endpoints = ['/nowhere']) => ({ storage: { endpoints, backend } })
 
-t.test('endpoints are absolute, and one', async t => {
+t.test('endpoints are absolute folders, and ranges of them', async t => {
   t.equal(checkEndpoints(['/data']), undefined)
+  t.equal(checkEndpoints(['/a', '/b']), undefined)
+  t.equal(checkEndpoints(['/disk{1...4}']), undefined)
   t.match(checkEndpoints([]), /must name a drive/)
   t.match(checkEndpoints(['data']), /must be absolute paths; "data" is not/)
-  for (const several of [['/a', '/b'], ['/disk{1...4}']])
-    t.match(checkEndpoints(several), /erasure sets are not built yet/)
   t.match(checkEndpoints(['https://node1/data']), /clusters are not built yet/)
+  t.match(checkEndpoints(['/disk{4...1}']), /the range \{4...1\}, which is empty/)
+  for (const odd of ['/disk{1..4}', '/disk{a...c}', '/disk{1...4', '/disk}'])
+    t.match(checkEndpoints([odd]), /braces are no range such as \{1...4\}/, odd)
+  t.match(checkEndpoints(['/{1...100}/{1...100}']), /more than 1024 drives/)
+})
+
+t.test('a range names its folders in order', async t => {
+  t.same(expandRanges(['/data']), ['/data'])
+  t.same(expandRanges(['/d{1...3}', '/e']), ['/d1', '/d2', '/d3', '/e'])
+  t.same(expandRanges(['/d{09...11}/x']), ['/d09/x', '/d10/x', '/d11/x'])
+  t.same(expandRanges(['/h{1...2}/d{1...2}']), ['/h1/d1', '/h1/d2', '/h2/d1', '/h2/d2'])
 })
 
 t.test('a dry run says which folder cannot be written', async t => {

@@ -14,7 +14,7 @@ import { pino } from 'pino'
 import { createSystemPorts } from 'svc/testing'
 import { DriveConfig } from '../../config.ts'
 import { Drive } from '../../drive.ts'
-import { openLmdbIndex, removeLmdbIndex } from '../../lmdb-index.ts'
+import { lmdbIndexFolder } from '../../index-folder.ts'
 import { lockDrive } from '../../lock.ts'
 
 const [parent = tmpdir(), seconds = '2'] = process.argv.slice(2)
@@ -130,8 +130,7 @@ async function measureDrive(): Promise<void> {
     },
     ports: createSystemPorts(),
     log: pino({ level: 'silent' }),
-    openIndex: async path => openLmdbIndex(path),
-    removeIndex: removeLmdbIndex,
+    index: lmdbIndexFolder,
     lock: lockDrive,
   })
   // Spread over the tree as names of clients are.

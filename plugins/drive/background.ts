@@ -1,0 +1,78 @@
+/**
+ * What is done for the drives beside requests. Each kind of work goes over the open drives in turn, one at a time, so that several
+ * of them load the machine no more than one does.
+ */
+import type { BackgroundWorker } from 'svc/kernel'
+import type { OpenDrive } from './owned-drive.ts'
+
+export function createBackgroundWork(open: ReadonlySet<OpenDrive>): BackgroundWorker[] {
+  const collected = new WeakSet<OpenDrive>()
+  return [
+    {
+      name: 'compaction',
+      pauseMs: 1000,
+      work: signal => inTurn(open, signal, one => one.run(signal, ended => one.drive.compaction.work(ended))),
+      status: () => compactionStatus(open),
+    },
+    {
+      name: 'unreferenced-blobs',
+      pauseMs: 1000,
+      work: signal =>
+        inTurn(open, signal, async one => {
+          if (collected.has(one)) return 'idle'
+          await one.run(signal, ended => one.drive.collectGarbage(ended))
+          collected.add(one)
+          return 'idle'
+        }),
+    },
+    {
+      name: 'index-check',
+      pauseMs: 10_000,
+      work: signal =>
+        inTurn(open, signal, async one => {
+          await one.drive.checkIndex()
+          return 'idle'
+        }),
+    },
+    {
+      name: 'journal-space',
+      pauseMs: 1000,
+      work: signal =>
+        inTurn(open, signal, async one => {
+          one.drive.prepareJournal()
+          return 'idle'
+        }),
+    },
+  ]
+}
+
+/** One unit for each drive. A drive in which it fails does not keep the others from theirs. */
+async function inTurn(
+  open: ReadonlySet<OpenDrive>,
+  signal: AbortSignal,
+  unit: (drive: OpenDrive) => Promise<'more' | 'idle'>,
+): Promise<'more' | 'idle'> {
+  const failures: unknown[] = []
+  let isMore = false
+  for (const drive of [...open]) {
+    if (signal.aborted) break
+    // Closed while another one had its turn.
+    if (!open.has(drive)) continue
+    try {
+      if ((await unit(drive)) === 'more') isMore = true
+    } catch (error) {
+      if (open.has(drive)) failures.push(error)
+    }
+  }
+  if (failures.length > 1) throw new AggregateError(failures, `it failed on ${failures.length} drives`)
+  if (failures.length === 1) throw failures[0]
+  return isMore ? 'more' : 'idle'
+}
+
+function compactionStatus(open: ReadonlySet<OpenDrive>): string {
+  for (const { drive } of open) {
+    const { current } = drive.compaction
+    if (current !== undefined) return open.size > 1 ? `segment ${current} of ${drive.path}` : `segment ${current}`
+  }
+  return 'idle'
+}

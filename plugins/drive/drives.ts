@@ -1,0 +1,41 @@
+/** The service `drives`, and the drives that are open in this thread: the background work goes over them. */
+import { isAbsolute } from 'node:path'
+import type { Drive, DriveOptions, DrivesService } from './api.ts'
+import { createAttachedDrive } from './attached-drive.ts'
+import { createBlobId } from './blob-files.ts'
+import { type DriveConfig, shareOfConfig } from './config.ts'
+import { checkDrive, lookAtDrive, peekDrive } from './dry-look.ts'
+import { openLmdbIndex } from './lmdb-index.ts'
+import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
+import { createThreadScopes } from './thread-scope.ts'
+
+export interface Drives {
+  readonly service: DrivesService
+  /** In the order in which they were opened; none in a worker. */
+  readonly open: ReadonlySet<OpenDrive>
+}
+
+export function createDrives(config: DriveConfig): Drives {
+  const open = new Set<OpenDrive>()
+  const scopeOf = createThreadScopes()
+  const create = (options: DriveOptions): Drive => {
+    if (!isAbsolute(options.path)) throw new TypeError(`the path of drive ${options.name} is not absolute`)
+    for (const { name } of open) if (name === options.name) throw new Error(`drive ${name} is open`)
+    const threads = scopeOf(options.threads, `drive.${options.name}.`)
+    const share = shareOfConfig(config, options.shareOf ?? 1)
+    if (threads.isMain) return createOwnedDrive({ ...options, threads }, share, open)
+    // Only one thread writes: opened for writing, each thread would also make five transactions at its start.
+    const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true })
+    return createAttachedDrive({ threads, config: share, ports: options.ports, log: options.log, openIndex })
+  }
+  return {
+    open,
+    service: {
+      create,
+      look: ({ disk }, path) => lookAtDrive(disk, path),
+      check: ({ disk }, path) => checkDrive(disk, path),
+      peek: ({ disk }, path, key) => peekDrive(disk, path, key),
+      newBlobId: ({ clock, random }) => createBlobId(clock.now(), random),
+    },
+  }
+}

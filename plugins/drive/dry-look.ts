@@ -1,0 +1,98 @@
+/**
+ * What `server --dry-run` sees of a drive: whether it could be opened, and single records of it. Reads only. The journal is not replayed:
+ * what that would find is not looked at.
+ */
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Disk } from 'svc/kernel'
+import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import type { DriveLook } from './api.ts'
+import { driveErrors } from './errors.ts'
+import { asDriveError } from './folder-problem.ts'
+import { type DriveFormat, findFormat } from './format.ts'
+import { lmdbIndexFolder } from './index-folder.ts'
+import { wasLeftClean } from './index-marker.ts'
+import { openLmdbIndex } from './lmdb-index.ts'
+import { probeLock } from './lock.ts'
+import { requireFolders } from './open-drive.ts'
+import { storedBody, storedValue, verifyStored } from './stored-record.ts'
+
+/** What the start writes to, where it is there already: it may belong to another user. */
+const writtenTo = ['lock', 'journal', 'blobs', 'index', 'index/data.mdb', 'index/lock.mdb', 'index.state', 'ballast']
+
+/** One sentence for each reason why the drive could not be opened; the first one found of each kind. */
+export async function checkDrive(disk: Disk, path: string): Promise<string[]> {
+  try {
+    if (!(await disk.exists(path))) await requireFileSystem(disk, path)
+    else {
+      probeLock(path)
+      const isDrive = (await findFormat(disk, path)) !== undefined
+      if (isDrive) await requireFolders(disk, path)
+      else await requireFileSystem(disk, path)
+      for (const name of writtenTo) {
+        if (await disk.exists(join(path, name))) await access(join(path, name), constants.R_OK | constants.W_OK)
+      }
+    }
+    return []
+  } catch (error) {
+    return [(asDriveError(error, path) as Error).message]
+  }
+}
+
+/** What the folder says of itself. What is wrong with it is in the answer. */
+export async function lookAtDrive(disk: Disk, path: string): Promise<DriveLook> {
+  let format: DriveFormat | undefined
+  let problem: string | undefined
+  try {
+    if (await disk.exists(path)) format = await findFormat(disk, path)
+    if (format === undefined) await requireFileSystem(disk, path)
+    else await requireFolders(disk, path)
+  } catch (error) {
+    problem = (asDriveError(error, path) as Error).message
+  }
+  return {
+    path,
+    state: problem !== undefined ? 'unusable' : format === undefined ? 'empty' : 'formatted',
+    driveId: format?.driveId.toString('hex'),
+    deploymentId: format?.deploymentId,
+    problem,
+  }
+}
+
+/** Throws where no files can be made, as in `/proc`: such file systems have no room at all, used or free. */
+async function requireFileSystem(disk: Disk, path: string): Promise<void> {
+  let at = path
+  while (!(await disk.exists(at))) at = dirname(at)
+  if (!(await disk.exists(`${at}/.`))) {
+    throw driveErrors.drive_not_writable(`${path} cannot be the drive: ${at} is not a folder. Name a folder.`)
+  }
+  if ((await disk.space(at)).totalBytes > 0) return
+  throw driveErrors.drive_not_writable(
+    `${path} cannot be the drive: ${at} has no room for anything. Name a folder of a file system that keeps files.`,
+  )
+}
+
+/** The record as the last run left it. `checkDrive` must have found nothing. Rejects with what was not looked at and why. */
+export async function peekDrive(disk: Disk, path: string, key: RecordKey): Promise<StoredRecord | undefined> {
+  const index = `${path}/index`
+  if (!(await disk.exists(path)) || (await findFormat(disk, path)) === undefined) return undefined
+  const isWhole = (await disk.exists(`${index}/data.mdb`)) && (await disk.exists(`${index}/lock.mdb`))
+  if (!isWhole || !(await wasLeftClean(disk, path))) {
+    throw storageErrors.unavailable('the last run was not stopped cleanly, and only a start reads the journal')
+  }
+  // In a process of its own: LMDB trusts what it reads.
+  if ((await lmdbIndexFolder.check(index, 'start', 'untouched')).problem !== undefined) {
+    throw storageErrors.unavailable('the index is damaged, and only a start builds it again from the journal')
+  }
+  const opened = openLmdbIndex(index, { readOnly: true })
+  try {
+    const stored = opened.get('records', key)
+    if (stored === undefined) return undefined
+    verifyStored(stored)
+    return { value: storedValue(stored), body: storedBody(stored) }
+  } finally {
+    await opened.close()
+  }
+}

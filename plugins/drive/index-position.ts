@@ -1,0 +1,51 @@
+/**
+ * The entry `position` of the index: how far into the journal it reaches, and the digest of everything else that it holds. Written
+ * in the same commit as the changes that it speaks of. Eight little-endian doubles: segment, offset, batch number, checksum of
+ * the last batch, sequence, count and sum of the digest, crc32 of all before.
+ */
+import { crc32 } from 'node:zlib'
+import { decodeCounter, encodeCounter } from './bytes.ts'
+import type { IndexDigest } from './index-digest.ts'
+import type { IndexStore } from './index-store.ts'
+
+/** Where the next batch will lie, and what chains it to the one before. */
+export interface JournalPosition {
+  readonly segment: number
+  readonly offset: number
+  /** Number of the next batch. */
+  readonly batch: number
+  /** Checksum of the last batch. */
+  readonly crc: number
+}
+
+export interface IndexPosition {
+  readonly position: JournalPosition
+  readonly sequence: number
+  readonly digest: IndexDigest
+}
+
+export const firstPosition: JournalPosition = { segment: 0, offset: 0, batch: 1, crc: 0 }
+
+export const positionKey = Buffer.from('position')
+const checkedBytes = 7 * 8
+
+export function encodePosition({ position, sequence, digest }: IndexPosition): Buffer {
+  const { segment, offset, batch, crc } = position
+  const bytes = encodeCounter([segment, offset, batch, crc, sequence, digest.count, digest.sum, 0])
+  bytes.writeDoubleLE(crc32(bytes.subarray(0, checkedBytes)), checkedBytes)
+  return bytes
+}
+
+/** Undefined for an empty index, 'damaged' for what is no position. */
+export function readPosition(index: IndexStore): IndexPosition | 'damaged' | undefined {
+  const bytes = index.get('internal', positionKey)
+  if (bytes === undefined) return undefined
+  if (bytes.length !== checkedBytes + 8) return 'damaged'
+  if (crc32(bytes.subarray(0, checkedBytes)) !== bytes.readDoubleLE(checkedBytes)) return 'damaged'
+  const [segment, offset, batch, crc, sequence, count, sum] = decodeCounter(bytes) as number[]
+  return {
+    position: { segment: segment!, offset: offset!, batch: batch!, crc: crc! },
+    sequence: sequence!,
+    digest: { count: count!, sum: sum! },
+  }
+}

@@ -1,0 +1,304 @@
+/**
+ * Whether the file of an LMDB index is sound, found out without LMDB, which trusts what it maps and crashes on what it should not
+ * trust. Walks every page of the newest snapshot: heads, the layout of nodes, the order of keys against the keys above them, the
+ * counts of each tree, the list of free pages; no page may be used twice. What values say is for the digest (`index-check.ts`).
+ * The format is that of lmdb 3.5 for Node.js (data version 2, heads of 24 bytes, free lists with runs), of little-endian machines.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+const headBytes = 24
+const metaBytes = 144
+const treeBytes = 48
+const nodeHeadBytes = 8
+const overflowRefBytes = 24
+const magic = 0xbeefc0de
+const dataVersion = 2
+const flags = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 }
+/** Marks that LMDB keeps in the heads of pages in memory, and may leave on disk. */
+const transientFlags = 0xe000
+const nodeFlags = { overflow: 0x01, tree: 0x02 }
+const metaPageCount = 2
+const levelsMax = 32
+const noRoot = 0xffff_ffff_ffff_ffffn
+
+class Unsound extends Error {}
+
+type Compare = (a: Buffer, b: Buffer) => number
+type OnLeaf = (
+  key: Buffer,
+  value: Buffer | undefined,
+  isTree: boolean,
+  overflowPage: number,
+  valueBytes: number,
+) => void
+
+interface Tree {
+  readonly depth: number
+  readonly branchPages: number
+  readonly leafPages: number
+  readonly overflowPages: number
+  readonly entries: number
+  readonly root: number | undefined
+}
+
+interface Meta {
+  readonly pageBytes: number
+  readonly lastPage: number
+  readonly txnId: number
+  readonly free: Tree
+  readonly main: Tree
+}
+
+/** What is wrong with `data.mdb` at this path, or undefined. `onProgress` is called for each page. */
+export function checkStructure(file: string, onProgress: () => void): string | undefined {
+  const fd = openSync(file, 'r')
+  try {
+    new StructureCheck(fd, onProgress).run()
+    return undefined
+  } catch (error) {
+    if (error instanceof Unsound) return error.message
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+}
+
+class StructureCheck {
+  readonly #fd: number
+  readonly #onProgress: () => void
+  #meta!: Meta
+  #filePages = 0
+  #used = new Uint8Array(0)
+  /** A page of each level of the tree that is being walked: keys of upper ones bound those below. */
+  readonly #levels: Buffer[] = []
+  readonly #head = Buffer.alloc(headBytes)
+
+  constructor(fd: number, onProgress: () => void) {
+    this.#fd = fd
+    this.#onProgress = onProgress
+  }
+
+  run(): void {
+    this.#meta = this.#newestMeta()
+    const { pageBytes, lastPage, free, main } = this.#meta
+    this.#filePages = Math.floor(fstatSync(this.#fd).size / pageBytes)
+    // The file may be shorter than the last page when the last ones are free.
+    if (lastPage >= this.#filePages * 2 + 65_536) throw new Unsound(`its last page is ${lastPage}, far behind its end`)
+    this.#used = new Uint8Array((lastPage >> 3) + 1)
+    this.#walk(free, compareIntegers, (key, value, _isTree, page, bytes) => {
+      if (key.length !== 8) throw new Unsound('a list of free pages has no transaction')
+      this.#claimFree(value ?? this.#overflowValue(page, bytes))
+    })
+    const trees: Tree[] = []
+    this.#walk(main, Buffer.compare, (_key, value, isTree) => {
+      if (!isTree) return
+      if (value?.length !== treeBytes) throw new Unsound('the record of a table is cut')
+      trees.push(readTree(value, 0))
+    })
+    for (const tree of trees) this.#walk(tree, Buffer.compare, ignore)
+  }
+
+  #newestMeta(): Meta {
+    const page = Buffer.alloc(65_536)
+    const bytes = readSync(this.#fd, page, 0, page.length, 0)
+    if (bytes < headBytes + metaBytes) throw new Unsound('it is too short')
+    const first = readMeta(page, 0)
+    if (bytes < first.pageBytes + headBytes + metaBytes) throw new Unsound('it is too short')
+    const second = readMeta(page.subarray(first.pageBytes), 1)
+    if (second.pageBytes !== first.pageBytes) throw new Unsound('its page sizes differ')
+    return first.txnId >= second.txnId ? first : second
+  }
+
+  #claim(page: number, count: number): void {
+    if (page < metaPageCount || page + count - 1 > this.#meta.lastPage)
+      throw new Unsound(`page ${page} lies outside of it`)
+    for (let at = page; at < page + count; at++) {
+      const bit = 1 << (at & 7)
+      if ((this.#used[at >> 3]! & bit) !== 0) throw new Unsound(`page ${at} is used twice`)
+      this.#used[at >> 3]! |= bit
+    }
+  }
+
+  #read(into: Buffer, page: number): void {
+    if (page >= this.#filePages) throw new Unsound(`page ${page} lies behind its end`)
+    readSync(this.#fd, into, 0, into.length, page * this.#meta.pageBytes)
+  }
+
+  /** Returns the flags. */
+  #checkHead(head: Buffer, page: number): number {
+    if (readNumber(head, 0) !== page) throw new Unsound(`page ${page} says that it is another`)
+    if (readNumber(head, 8) > this.#meta.txnId) throw new Unsound(`page ${page} comes from the future`)
+    return head.readUInt16LE(18) & ~transientFlags
+  }
+
+  #overflowValue(page: number, bytes: number): Buffer {
+    const value = Buffer.alloc(bytes)
+    readSync(this.#fd, value, 0, bytes, page * this.#meta.pageBytes + headBytes)
+    return value
+  }
+
+  /** A length, then page numbers; 0 is an empty place, a negative number the length of the run that begins at the next one. */
+  #claimFree(list: Buffer): void {
+    const count = readNumber(list, 0)
+    if ((count + 1) * 8 > list.length) throw new Unsound('a list of free pages is cut')
+    for (let i = 1; i <= count; i++) {
+      const entry = list.readBigInt64LE(i * 8)
+      if (entry === 0n) continue
+      if (entry > 0n) this.#claim(readNumber(list, i * 8), 1)
+      else {
+        const run = Number(-entry)
+        if (++i * 8 >= list.length) throw new Unsound('a list of free pages is cut')
+        if (run > this.#meta.lastPage) throw new Unsound('a run of free pages is too long')
+        this.#claim(readNumber(list, i * 8), run)
+      }
+    }
+  }
+
+  #walk(tree: Tree, compare: Compare, onLeaf: OnLeaf): void {
+    const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    const { root, depth } = tree
+    if (depth > levelsMax) throw new Unsound(`a tree has ${depth} levels`)
+    if (root !== undefined) this.#visit(root, 1, tree, found, undefined, undefined, compare, onLeaf)
+    for (const name of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const) {
+      if (found[name] !== tree[name]) throw new Unsound(`a tree has ${found[name]} ${name} instead of ${tree[name]}`)
+    }
+  }
+
+  #visit(
+    page: number,
+    level: number,
+    tree: Tree,
+    found: { branchPages: number; leafPages: number; overflowPages: number; entries: number },
+    low: Buffer | undefined,
+    high: Buffer | undefined,
+    compare: Compare,
+    onLeaf: OnLeaf,
+  ): void {
+    this.#onProgress()
+    this.#claim(page, 1)
+    this.#levels[level] ??= Buffer.alloc(this.#meta.pageBytes)
+    const content = this.#levels[level]
+    this.#read(content, page)
+    const isLeaf = level === tree.depth
+    if (this.#checkHead(content, page) !== (isLeaf ? flags.leaf : flags.branch))
+      throw new Unsound(`page ${page} is of another kind`)
+    if (isLeaf) found.leafPages++
+    else found.branchPages++
+    const keys = this.#layout(content, page, isLeaf)
+    for (let i = isLeaf ? 0 : 1; i < keys.length; i++) {
+      const before = i > (isLeaf ? 0 : 1) ? compare(keys[i - 1]!, keys[i]!) < 0 : true
+      const isAboveLow = low === undefined || compare(low, keys[i]!) <= 0
+      const isBelowHigh = high === undefined || compare(keys[i]!, high) < 0
+      if (!before || !isAboveLow || !isBelowHigh) throw new Unsound(`the keys of page ${page} are not in order`)
+    }
+    for (let i = 0; i < keys.length; i++) {
+      const at = headBytes + content.readUInt16LE(headBytes + i * 2)
+      if (isLeaf) {
+        found.entries++
+        found.overflowPages += this.#leafNode(content, at, keys[i]!, onLeaf)
+      } else {
+        const child = content.readUIntLE(at, 6)
+        this.#visit(child, level + 1, tree, found, i === 0 ? low : keys[i], keys[i + 1] ?? high, compare, onLeaf)
+      }
+    }
+  }
+
+  /** Checks that the nodes fill their part of the page without gap or overlap; returns their keys. */
+  #layout(content: Buffer, page: number, isLeaf: boolean): Buffer[] {
+    const end = content.length - headBytes
+    const lower = content.readUInt16LE(20)
+    const upper = content.readUInt16LE(22)
+    const count = lower >> 1
+    if ((lower & 1) !== 0 || lower > upper || upper > end || count === 0)
+      throw new Unsound(`the bounds of page ${page} are wrong`)
+    const spans = new Float64Array(count)
+    const keys: Buffer[] = []
+    for (let i = 0; i < count; i++) {
+      const offset = content.readUInt16LE(headBytes + i * 2)
+      const at = headBytes + offset
+      if (offset < upper || offset + nodeHeadBytes > end) throw new Unsound(`a node of page ${page} lies outside of it`)
+      const keyBytes = content.readUInt16LE(at + 6)
+      let size = nodeHeadBytes + keyBytes
+      if (isLeaf) {
+        const isOverflow = (content.readUInt16LE(at + 4) & nodeFlags.overflow) !== 0
+        size += isOverflow ? overflowRefBytes : content.readUInt32LE(at)
+      }
+      size += size & 1
+      if (offset + size > end) throw new Unsound(`a node of page ${page} lies outside of it`)
+      spans[i] = offset * 65_536 + size
+      keys.push(content.subarray(at + nodeHeadBytes, at + nodeHeadBytes + keyBytes))
+    }
+    spans.sort()
+    let next = upper
+    for (const span of spans) {
+      if (Math.floor(span / 65_536) !== next) throw new Unsound(`the nodes of page ${page} do not fit together`)
+      next += span % 65_536
+    }
+    if (next !== end) throw new Unsound(`the nodes of page ${page} do not fill it`)
+    return keys
+  }
+
+  /** Returns the number of pages that its value has for itself. */
+  #leafNode(content: Buffer, at: number, key: Buffer, onLeaf: OnLeaf): number {
+    const valueBytes = content.readUInt32LE(at)
+    const marks = content.readUInt16LE(at + 4)
+    const from = at + nodeHeadBytes + key.length
+    if ((marks & ~(nodeFlags.overflow | nodeFlags.tree)) !== 0) throw new Unsound('a node has marks that nobody sets')
+    const isTree = (marks & nodeFlags.tree) !== 0
+    if ((marks & nodeFlags.overflow) === 0) {
+      onLeaf(key, content.subarray(from, from + valueBytes), isTree, 0, valueBytes)
+      return 0
+    }
+    const page = readNumber(content, from)
+    const count = readNumber(content, from + 16)
+    if (count * this.#meta.pageBytes < headBytes + valueBytes) throw new Unsound(`the value on page ${page} is cut`)
+    this.#claim(page, count)
+    if (page + count > this.#filePages) throw new Unsound(`page ${page} lies behind its end`)
+    this.#read(this.#head, page)
+    if (this.#checkHead(this.#head, page) !== flags.overflow || this.#head.readUInt32LE(20) !== count)
+      throw new Unsound(`page ${page} is of another kind`)
+    onLeaf(key, undefined, isTree, page, valueBytes)
+    return count
+  }
+}
+
+function readMeta(page: Buffer, number: number): Meta {
+  if (page.readUInt16LE(18) !== flags.meta || readNumber(page, 0) !== number) throw new Unsound('its head is damaged')
+  const meta = page.subarray(headBytes)
+  if (meta.readUInt32LE(0) !== magic) throw new Unsound('it is no index')
+  if (meta.readUInt16LE(4) !== dataVersion) throw new Unsound(`its format is version ${meta.readUInt16LE(4)}`)
+  const pageBytes = meta.readUInt32LE(24)
+  if (pageBytes < 4096 || pageBytes > 32_768 || (pageBytes & (pageBytes - 1)) !== 0)
+    throw new Unsound(`its pages have ${pageBytes} bytes`)
+  return {
+    pageBytes,
+    free: readTree(meta, 24),
+    main: readTree(meta, 72),
+    lastPage: readNumber(meta, 120),
+    txnId: readNumber(meta, 128),
+  }
+}
+
+function readTree(from: Buffer, at: number): Tree {
+  const root = from.readBigUInt64LE(at + 40)
+  return {
+    depth: from.readUInt16LE(at + 6),
+    branchPages: readNumber(from, at + 8),
+    leafPages: readNumber(from, at + 16),
+    overflowPages: readNumber(from, at + 24),
+    entries: readNumber(from, at + 32),
+    root: root === noRoot ? undefined : readNumber(from, at + 40),
+  }
+}
+
+/** Page numbers, transactions and counts: more than 48 bits have no place on a disk. */
+function readNumber(from: Buffer, at: number): number {
+  if (at + 8 > from.length || from.readUInt16LE(at + 6) !== 0) throw new Unsound('a number in it is too large')
+  return from.readUIntLE(at, 6)
+}
+
+function compareIntegers(a: Buffer, b: Buffer): number {
+  return a.length === 8 && b.length === 8 ? Number(a.readBigUInt64LE() - b.readBigUInt64LE()) : a.length - b.length
+}
+
+function ignore(): void {}

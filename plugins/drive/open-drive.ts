@@ -1,0 +1,310 @@
+/**
+ * From a folder to an open drive: the lock, the format, the index, and the end of the journal that the index does not have yet.
+ */
+import type { Disk } from 'svc/kernel'
+import { readWindowMs } from 'svc/plugins/storage/api'
+import { Ballast } from './ballast.ts'
+import { BlobFiles } from './blob-files.ts'
+import { BlobHolds, blobHoldsBytes } from './blob-holds.ts'
+import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
+import { BodyReader } from './body-reader.ts'
+import { Checkpoints } from './checkpoints.ts'
+import { inlineBytesMax } from './config.ts'
+import { DeadBlobs } from './dead-blobs.ts'
+import type { Drive, DriveOptions } from './drive.ts'
+import { Engine } from './engine.ts'
+import { driveErrors } from './errors.ts'
+import { asDriveError } from './folder-problem.ts'
+import { openFormat } from './format.ts'
+import { type IndexMarker, openIndexMarker } from './index-marker.ts'
+import { firstPosition, type IndexPosition, readPosition } from './index-position.ts'
+import type { IndexStore } from './index-store.ts'
+import { Journal } from './journal.ts'
+import { recover } from './recovery.ts'
+import { isOutOfSpace, reserveBytesOf, type Space, spaceCellCount, watchSpace } from './space.ts'
+import { DriveState, readSegmentUses } from './state.ts'
+
+const batchBytes = 1024 * 1024
+
+/** What an open drive is made of. */
+export interface DriveParts {
+  readonly journalKey: Buffer
+  readonly driveId: string
+  readonly deploymentId: string
+  readonly journal: Journal
+  readonly state: DriveState
+  readonly checkpoints: Checkpoints
+  readonly engine: Engine
+  readonly bodies: BodyReader
+  readonly blobFiles: BlobFiles
+  readonly holds: BlobHolds
+  readonly deadBlobs: DeadBlobs
+  readonly space: Space
+  readonly ballast: Ballast
+  readonly marker: IndexMarker
+  readonly isIndexUnchecked: boolean
+  readonly unlock: () => void
+}
+
+/** Rejects with why the drive cannot be opened, and leaves nothing behind then: neither the lock nor a timer. */
+export async function openDrive(options: DriveOptions, create: (parts: DriveParts) => Drive): Promise<Drive> {
+  const { path, config, ports, log } = options
+  const { disk, clock } = ports
+  const unlock = await lockFolder(options)
+  /** What is to be undone when the rest fails, from the last to the first. */
+  const undo: (() => Promise<void> | void)[] = [unlock]
+  try {
+    const format = await openFormat(disk, ports.random, path, options.deploymentId)
+    await requireFolders(disk, path)
+    const { totalBytes } = await disk.space(path)
+    const ballast = new Ballast({
+      disk,
+      random: ports.random,
+      log,
+      path: `${path}/ballast`,
+      reserveBytes: reserveBytesOf(totalBytes, config.reserveBytes),
+      direct: config.directIo,
+    })
+    await ballast.open()
+    undo.push(() => ballast.settled())
+    const cells = options.spaceCells ?? new Int32Array(spaceCellCount)
+    const space = await watchSpace({
+      disk,
+      clock,
+      log,
+      path,
+      reserveBytesMin: config.reserveBytes,
+      ballastBytes: () => ballast.heldBytes,
+      cells,
+    })
+    undo.push(() => space.stop())
+    const journal = new Journal({
+      onWritten: bytes => space.onWritten(bytes),
+      disk,
+      log,
+      path: `${path}/journal`,
+      driveId: format.driveId,
+      journalKey: format.journalKey,
+      segmentBytes: config.segmentBytes,
+      batchBytes: options.batchBytes ?? batchBytes,
+      direct: config.directIo,
+      prepare: true,
+    })
+    undo.push(() => journal.close())
+    const marker = await openIndexMarker(disk, log, path)
+    undo.push(() => marker.close())
+    const opened = await openIndex(options, marker)
+    const { index, found } = opened
+    undo.push(() => index.close())
+    const from = found?.position ?? firstPosition
+    const state = new DriveState(index, options.derive, from, found?.digest)
+    readSegmentUses(index, state.segments)
+    let engine: Engine | undefined
+    let drive: Drive | undefined
+    journal.resume(from)
+    let sequence = found?.sequence ?? 0
+    const checkpoints = new Checkpoints(
+      {
+        state,
+        clock,
+        log,
+        intervalMs: config.checkpointIntervalMs,
+        sequence: () => engine?.sequence ?? sequence,
+        makeRoom: async error => {
+          // LMDB says "input/output error" where a write was cut short for want of space.
+          const isFull = isOutOfSpace(error) || (await freeBytesOf(disk, path)) < ballast.targetBytes
+          if (!isFull) return false
+          space.onRefused(error)
+          return ballast.release('index')
+        },
+        observer: options.observer,
+        onDone: () => engine?.wake(),
+      },
+      from,
+    )
+    undo.push(() => checkpoints.abandon())
+    const recovered = await recover(
+      {
+        disk,
+        clock,
+        log,
+        journal,
+        journalPath: `${path}/journal`,
+        journalKey: format.journalKey,
+        driveId: format.driveId,
+        state,
+        checkpoints,
+        observer: options.observer,
+        onSequence: reached => {
+          sequence = reached
+        },
+      },
+      from,
+      sequence,
+    )
+    journal.resume(recovered.tail)
+    const marks = options.blobMarks ?? new BlobMarks(new ArrayBuffer(blobMarksBytes))
+    const blobFiles: BlobFiles = new BlobFiles({
+      disk,
+      path: `${path}/blobs`,
+      clock,
+      random: ports.random,
+      log,
+      startMs: clock.now(),
+      marks,
+      spare: id => deadBlobs.spare(id),
+      discard(id) {
+        if (!state.isBlobReferenced(id) && !deadBlobs.has(id)) blobFiles.deleteSoon([id])
+      },
+    })
+    await blobFiles.createFolders()
+    if (recovered.tail.segment === 0) {
+      // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
+      if ((await blobFiles.hasAny()) || (await options.index.hasAside(`${path}/index`))) {
+        throw lostJournal(path)
+      }
+      await journal.create()
+    }
+    if (checkpoints.isIndexComplete) {
+      await options.index.discardAside(`${path}/index`)
+      await marker.onCheckpoint()
+    }
+    const bodies = new BodyReader(disk, segment => journal.pathOf(segment), config.cacheBytes)
+    const holds = new BlobHolds(new ArrayBuffer(blobHoldsBytes))
+    const deadBlobs: DeadBlobs = new DeadBlobs({
+      clock,
+      readWindowMs: options.readWindowMs ?? readWindowMs,
+      isHeld: id => holds.has(id) || options.isHeldElsewhere?.(id) === true,
+      isReferenced: id => state.isBlobReferenced(id),
+      remove: (ids, onDone) => blobFiles.deleteSoon(ids, onDone),
+      keep: id => blobFiles.keep(id),
+      marks,
+    })
+    engine = new Engine(
+      {
+        state,
+        journal,
+        checkpoints,
+        procedures: options.procedures,
+        clock,
+        log,
+        inlineBytesMax,
+        isFull: () => space.isFull(),
+        onFull: error => space.onRefused(error),
+        makeRoom: async () => {
+          if (!(await ballast.release('journal'))) return false
+          await journal.claim(ballast.pieceBytes)
+          return true
+        },
+        onBody: (segment, offset, bytes) => bodies.remember(segment, offset, bytes),
+        onUnreferenced: ids => deadBlobs.add(ids),
+        onFaulty: error => {
+          drive?.setError(error)
+          log.error({ err: error, path }, 'the drive has failed and takes no writes until the server is restarted')
+        },
+        observer: options.observer,
+      },
+      recovered.sequence,
+    )
+    if (recovered.batchesReplayed > 0) log.info({ batches: recovered.batchesReplayed }, 'the journal has been replayed')
+    drive = create({
+      journalKey: format.journalKey,
+      driveId: format.driveId.toString('hex'),
+      deploymentId: format.deploymentId,
+      journal,
+      state,
+      checkpoints,
+      engine,
+      bodies,
+      blobFiles,
+      holds,
+      deadBlobs,
+      space,
+      ballast,
+      marker,
+      isIndexUnchecked: !opened.isWhole,
+      unlock,
+    })
+    return drive
+  } catch (error) {
+    for (const step of undo.reverse()) {
+      try {
+        await step()
+      } catch (cause) {
+        log.debug({ err: cause, path }, 'a part of a drive that did not open could not be closed')
+      }
+    }
+    throw asDriveError(error, path)
+  }
+}
+
+/** Of a disk that does not answer any more it is not room that is wanting. */
+async function freeBytesOf(disk: Disk, path: string): Promise<number> {
+  try {
+    return (await disk.space(path)).freeBytes
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+/** Throws unless a drive that has its format has its folders. */
+export async function requireFolders(disk: Disk, path: string): Promise<void> {
+  if (!(await disk.exists(`${path}/journal`))) throw lostJournal(path)
+  if (await disk.exists(`${path}/blobs`)) return
+  throw driveErrors.drive_incomplete(
+    `The drive ${path} has no folder "blobs": the bodies of larger objects are lost. Restore it, or create an empty one to go on without them.`,
+  )
+}
+
+function lostJournal(path: string) {
+  return driveErrors.journal_damaged(
+    `The drive ${path} holds blobs or an index but no journal: its records are lost. Restore the folder "journal", or start with a new folder.`,
+  )
+}
+
+async function lockFolder({ path, ports, lock }: DriveOptions): Promise<() => void> {
+  try {
+    await ports.disk.makeDirectory(path)
+    return lock(path)
+  } catch (error) {
+    throw asDriveError(error, path)
+  }
+}
+
+interface OpenedIndex {
+  readonly index: IndexStore
+  readonly found: IndexPosition | undefined
+  readonly isWhole: boolean
+}
+
+/** An index that is not what it should be is no loss: it is put aside and built again from the journal. */
+async function openIndex(options: DriveOptions, marker: IndexMarker): Promise<OpenedIndex> {
+  const path = `${options.path}/index`
+  const { problem, isWhole } = await examineIndex(options, marker, path)
+  if (problem === undefined) {
+    try {
+      const index = await options.index.open(path)
+      const found = readPosition(index)
+      if (found !== 'damaged') return { index, found, isWhole }
+      await index.close()
+    } catch (error) {
+      options.log.warn({ err: error }, 'the index cannot be opened')
+    }
+  }
+  options.log.warn({ path, problem }, 'the index cannot be used; it is built again from the journal')
+  await options.index.setAside(path)
+  return { index: await options.index.open(path), found: undefined, isWhole: true }
+}
+
+async function examineIndex({ index, log }: DriveOptions, marker: IndexMarker, path: string) {
+  if (marker.isSuspect) {
+    return { problem: 'the server has ended before the first checkpoint several times in a row', isWhole: true }
+  }
+  try {
+    return await index.check(path, marker.wasClean ? 'start' : 'all', 'free')
+  } catch (error) {
+    // Where no process can be started the index is taken as it is.
+    log.warn({ err: error }, 'the index could not be checked')
+    return { problem: undefined, isWhole: false }
+  }
+}

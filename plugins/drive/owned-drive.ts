@@ -1,0 +1,122 @@
+/** A drive as the main thread offers it: opened, closed and opened again, while others hold the same object. */
+import { storageErrors } from 'svc/plugins/storage/api'
+import type { DriveOptions, Drive as OfferedDrive } from './api.ts'
+import { type DriveConfig, inlineBytesMax } from './config.ts'
+import { Drive } from './drive.ts'
+import { type IndexFolder, lmdbIndexFolder } from './index-folder.ts'
+import { lockDrive } from './lock.ts'
+import { createWorkerHost } from './worker-host.ts'
+
+/** A drive while it is open, for the background work. */
+export interface OpenDrive {
+  readonly name: string
+  readonly drive: Drive
+  /** Runs a unit of work that the closing of the drive ends and waits for. */
+  run<T>(signal: AbortSignal, unit: (signal: AbortSignal) => Promise<T>): Promise<T>
+}
+
+/** What a drive stands on beside its ports. */
+export interface DriveEnvironment {
+  readonly index: IndexFolder
+  readonly lock: typeof lockDrive
+  /** Defaults: see `DriveOptions` of drive.ts. */
+  readonly batchBytes?: number
+  readonly readWindowMs?: number
+}
+
+const realEnvironment: DriveEnvironment = { index: lmdbIndexFolder, lock: lockDrive }
+
+interface Opened extends OpenDrive {
+  /** Resolves when the unit of work that is under way has ended, after it was asked to. */
+  endWork(): Promise<void>
+}
+
+/** Registers the main thread's handlers. The drive is one of `open` from the end of `start` to the beginning of `stop`. */
+export function createOwnedDrive(
+  options: DriveOptions,
+  config: DriveConfig,
+  open: Set<OpenDrive>,
+  environment: DriveEnvironment = realEnvironment,
+): OfferedDrive {
+  const { path, name, procedures, derive, threads, ports, log, deploymentId } = options
+  const host = createWorkerHost(threads)
+  let opened: Opened | undefined
+  /** Starts and stops, one at a time. */
+  let changing: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
+    const turn = changing.then(change)
+    changing = turn.catch(() => undefined)
+    return turn
+  }
+  const get = (): Drive => {
+    if (opened === undefined) throw storageErrors.unavailable('The drive is not open.')
+    return opened.drive
+  }
+  const start = async (): Promise<void> => {
+    if (opened !== undefined) throw new Error(`drive ${name} is open`)
+    const memory = host.prepare()
+    const drive = await Drive.open({
+      path,
+      config,
+      procedures,
+      derive,
+      ports,
+      log,
+      deploymentId,
+      observer: memory?.shared,
+      spaceCells: memory?.shared.spaceCells,
+      blobMarks: memory?.marks,
+      isHeldElsewhere: host.isHeld,
+      ...environment,
+    })
+    host.open(drive)
+    opened = createOpened(name, drive)
+    open.add(opened)
+  }
+  const stop = async (): Promise<void> => {
+    const closing = opened
+    if (closing === undefined) return
+    opened = undefined
+    open.delete(closing)
+    host.close()
+    await closing.endWork()
+    await closing.drive.close()
+  }
+  return {
+    inlineBytesMax,
+    start: () => inTurn(start),
+    stop: () => inTurn(stop),
+    execute: <Result>(procedure: string, args: unknown, body?: Uint8Array) =>
+      get().execute(procedure, args, body) as Promise<Result>,
+    get: key => get().get(key),
+    scan: (start, end, visit) => get().scan(start, end, visit),
+    scanDerived: (start, end, visit) => get().scanDerived(start, end, visit),
+    counter: key => get().counter(key),
+    readBody: ref => get().readBody(ref),
+    createBlob: (_sizeHint, id) => get().createBlob(id),
+    holdBlobs: refs => get().holdBlobs(refs),
+    readBlob: (ref, start, length) => get().readBlob(ref, start, length),
+    drives: () => (opened === undefined ? [] : [opened.drive.status()]),
+    get driveId() {
+      return get().driveId
+    },
+  }
+}
+
+function createOpened(name: string, drive: Drive): Opened {
+  const end = new AbortController()
+  const units = new Set<Promise<unknown>>()
+  return {
+    name,
+    drive,
+    run(signal, unit) {
+      const running = unit(AbortSignal.any([signal, end.signal])).finally(() => units.delete(running))
+      units.add(running)
+      return running
+    },
+    async endWork() {
+      end.abort()
+      await Promise.allSettled(units)
+    },
+  }
+}

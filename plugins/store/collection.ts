@@ -1,0 +1,343 @@
+/** A collection as its users have it: reads through what the thread remembers, changes through the procedure `store.commit`. */
+import { isCatalogError, type Logger } from 'svc/kernel'
+import type { Cursor, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type {
+  ChangeOptions,
+  Collection,
+  CompiledDocuments,
+  DocumentChange,
+  DocumentPage,
+  ListDocumentsRequest,
+  Preconditions,
+  QuarantinedDocument,
+  StoredDocument,
+  Written,
+} from './api.ts'
+import { type Decoded, decodeDocument, encodeDocument } from './codec.ts'
+import type { CommitResult, Step } from './commit.ts'
+import type { Declared } from './declaration.ts'
+import { createDocumentCache, type DocumentCache, type Entry } from './document-cache.ts'
+import { storeErrors } from './errors.ts'
+import { type Generations, slotOf } from './generations.ts'
+import { afterBucket, afterDocument, collectionRange, documentKey, isDocumentId, parseDocumentKey } from './keys.ts'
+import { asBuffer, sequenceOf } from './record.ts'
+import type { Sealer } from './sealer.ts'
+import type { Turns } from './turns.ts'
+
+const pageMax = 1000
+const compiledFormsMax = 16
+/** Of an update: only who writes without taking a turn can make one fail. */
+const attemptsMax = 64
+
+/** What all collections of a thread share. Generations and sealer are there from `start` on. */
+export interface CollectionContext {
+  readonly storage: StorageService
+  readonly log: Logger
+  readonly cacheBytes: number
+  readonly turns: Turns
+  generations: Generations
+  sealer: Sealer
+  onUnreadable(document: QuarantinedDocument): void
+}
+
+type Watcher = {
+  readonly listener: (change: DocumentChange<unknown>) => void
+  readonly onResync: (() => void) | undefined
+}
+
+export class DocumentCollection implements Collection<unknown> {
+  readonly declared: Declared
+  readonly #context: CollectionContext
+  readonly #cache: DocumentCache
+  readonly #watchers = new Set<Watcher>()
+  #compiledForms = 0
+
+  constructor(declared: Declared, context: CollectionContext) {
+    this.declared = declared
+    this.#context = context
+    this.#cache = createDocumentCache(context.cacheBytes)
+  }
+
+  get cachedBytes(): number {
+    return this.#cache.sizeBytes
+  }
+
+  get cachedIds(): string[] {
+    return this.#cache.ids()
+  }
+
+  get(id: string): MaybePromise<StoredDocument<unknown> | undefined> {
+    const entry = this.#cache.get(id)
+    if (entry !== undefined && this.#context.generations.touched(entry.slot) === entry.generation) return entry.document
+    return then(this.#read(id), documentOf)
+  }
+
+  problem(id: string): MaybePromise<string | undefined> {
+    return then(this.#entry(id), entry => entry.problem)
+  }
+
+  compiled<C>(compile: (document: StoredDocument<unknown>) => C): CompiledDocuments<C> {
+    if (this.#compiledForms === compiledFormsMax) {
+      throw new RangeError(
+        `store: ${this.declared.name} has ${compiledFormsMax} compiled forms; they are declared once`,
+      )
+    }
+    const form = this.#compiledForms++
+    const compiledOf = (entry: Entry): C | undefined => {
+      const { document } = entry
+      if (document === undefined) return undefined
+      entry.compiled ??= []
+      const forms = entry.compiled
+      // Wrapped, because undefined may be what compiling gave.
+      const known = forms[form] as { readonly value: C } | undefined
+      if (known !== undefined) return known.value
+      const value = compile(document)
+      forms[form] = { value }
+      return value
+    }
+    return {
+      get: id => {
+        const entry = this.#cache.get(id)
+        const isFresh = entry !== undefined && this.#context.generations.touched(entry.slot) === entry.generation
+        return isFresh ? compiledOf(entry) : then(this.#read(id), compiledOf)
+      },
+    }
+  }
+
+  #entry(id: string): MaybePromise<Entry> {
+    const entry = this.#cache.get(id)
+    if (entry !== undefined && this.#context.generations.touched(entry.slot) === entry.generation) return entry
+    return this.#read(id)
+  }
+
+  /** Reads from storage, and remembers what it found if nothing was being changed meanwhile. */
+  #read(id: string): MaybePromise<Entry> {
+    const { name, scope } = this.declared
+    if (!isDocumentId(scope, id)) return nothing
+    const { generations, storage } = this.#context
+    const key = documentKey(scope, name, id)
+    const slot = slotOf(key)
+    const generation = generations.touched(slot)
+    const isSettled = generations.isSettled(slot, generation)
+    return then(storage.get(key), record => {
+      const entry = this.#entryOf(id, slot, record?.value)
+      if (isSettled && generations.touched(slot) === generation) {
+        entry.generation = generation
+        this.#cache.set(id, entry, record?.value.length ?? 0)
+      }
+      return entry
+    })
+  }
+
+  /** The entry that is remembered already when it is of the same record: with all that was compiled from it. */
+  #entryOf(id: string, slot: number, record: Uint8Array | undefined): Entry {
+    if (record === undefined)
+      return { sequence: 0, document: undefined, problem: undefined, slot, generation: 0, compiled: undefined }
+    const known = this.#remembered(id, record)
+    return known ?? { ...this.decode(id, record), slot, generation: 0, compiled: undefined }
+  }
+
+  /** Tells of what cannot be read. */
+  decode(id: string, record: Uint8Array): Decoded {
+    const decoded = decodeDocument(this.declared, id, record, this.#context.sealer)
+    if (decoded.problem !== undefined) {
+      this.#context.onUnreadable({ collection: this.declared.name, id, reason: decoded.problem })
+    }
+    return decoded
+  }
+
+  /** The document in a record; the remembered one where it is the same. Remembers nothing. */
+  peek(id: string, record: Uint8Array): Decoded {
+    return this.#remembered(id, record) ?? this.decode(id, record)
+  }
+
+  /** The document in a record that is no longer stored: whether it can be read is of no interest any more. */
+  former(id: string, record: Uint8Array): StoredDocument<unknown> | undefined {
+    const decoded = this.#remembered(id, record) ?? decodeDocument(this.declared, id, record, this.#context.sealer)
+    return decoded.document
+  }
+
+  #remembered(id: string, record: Uint8Array): Entry | undefined {
+    const known = this.#cache.peek(id)
+    return known?.document !== undefined && known.sequence === sequenceOf(record) ? known : undefined
+  }
+
+  async put(id: string, value: unknown, options: ChangeOptions = {}): Promise<Written> {
+    const step = this.putStep(id, value, options)
+    const { sequence, modifiedMs } = await this.#commit(step.step)
+    return { etag: step.etag, sequence, modifiedMs }
+  }
+
+  async delete(id: string, options: ChangeOptions = {}): Promise<boolean> {
+    const { existed } = await this.#commit(this.deleteStep(id, options))
+    return existed[0]!
+  }
+
+  #commit(step: Step): Promise<CommitResult> {
+    return this.#context.storage.execute<CommitResult>('store.commit', [step])
+  }
+
+  putStep(id: string, value: unknown, options: ChangeOptions): { readonly step: Step; readonly etag: string } {
+    const place = this.#place(id)
+    const { record, etag } = encodeDocument(this.declared, id, value, this.#context.sealer)
+    return { etag, step: { kind: 'put', ...place, ...conditionsOf(options), record } }
+  }
+
+  deleteStep(id: string, options: ChangeOptions): Step {
+    return { kind: 'delete', ...this.#place(id), ...conditionsOf(options) }
+  }
+
+  requireStep(id: string, preconditions: Preconditions): Step {
+    return { kind: 'require', ...this.#place(id), ...conditionsOf(preconditions) }
+  }
+
+  #place(id: string): Pick<Step, 'scope' | 'collection' | 'id'> {
+    const { name: collection, scope } = this.declared
+    if (!isDocumentId(scope, id)) {
+      const rule = scope === 'bucket' ? 'is the name of a bucket' : 'has 1 to 1024 bytes of UTF-8'
+      throw storeErrors.invalid_document(`The id of a document of ${collection} ${rule}.`, {
+        extra: { Collection: collection, Field: 'id' },
+      })
+    }
+    return { scope, collection, id }
+  }
+
+  update(
+    id: string,
+    change: (current: StoredDocument<unknown> | undefined) => unknown,
+  ): Promise<StoredDocument<unknown> | undefined> {
+    return this.#context.turns.run(`${this.declared.name}\0${id}`, () => this.#update(id, change))
+  }
+
+  async #update(
+    id: string,
+    change: (current: StoredDocument<unknown> | undefined) => unknown,
+  ): Promise<StoredDocument<unknown> | undefined> {
+    for (let attempts = 0; attempts < attemptsMax; attempts++) {
+      const current = await this.get(id)
+      const next = change(current)
+      if (next === undefined) return current
+      try {
+        const conditions = current === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: current.etag }
+        const written = await this.put(id, next, conditions)
+        const stored = await this.get(id)
+        // Somebody may have been here since: what we wrote is then no longer what is stored.
+        return stored?.sequence === written.sequence ? stored : { id, value: next, ...written }
+      } catch (error) {
+        if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+      }
+    }
+    throw storeErrors.busy(undefined, { extra: { Collection: this.declared.name, Id: id } })
+  }
+
+  list({
+    prefix = '',
+    startAfter = '',
+    limit = pageMax,
+  }: ListDocumentsRequest = {}): MaybePromise<DocumentPage<unknown>> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > pageMax) {
+      throw new RangeError(`store: a page has 1 to ${pageMax} documents`)
+    }
+    if (!prefix.isWellFormed() || !startAfter.isWellFormed()) return { documents: [], next: undefined }
+    const { name, scope } = this.declared
+    const [first, end] = collectionRange(scope, name, prefix)
+    const after =
+      startAfter === '' ? first : scope === 'bucket' ? afterBucket(startAfter) : afterDocument(name, startAfter)
+    const start = after.compare(first) > 0 ? after : first
+    if (start.compare(end) >= 0) return { documents: [], next: undefined }
+    return this.#context.storage.scan(start, end, cursor => this.#page(cursor, limit))
+  }
+
+  #page(cursor: Cursor, limit: number): DocumentPage<unknown> {
+    const { name, scope } = this.declared
+    const documents: StoredDocument<unknown>[] = []
+    for (let more = cursor.next(); more; ) {
+      const { collection, id } = parseDocumentKey(asBuffer(cursor.key))!
+      if (collection === name) {
+        const { document } = this.peek(id, cursor.value)
+        if (document !== undefined) {
+          if (documents.length === limit) return { documents, next: documents.at(-1)?.id }
+          documents.push(document)
+        }
+      }
+      // The documents of a bucket lie together, by collection.
+      if (scope === 'global') more = cursor.next()
+      else more = cursor.seek(collection < name ? documentKey(scope, name, id) : afterBucket(id))
+    }
+    return { documents, next: undefined }
+  }
+
+  watch(listener: (change: DocumentChange<unknown>) => void, onResync?: () => void): () => void {
+    const watcher = { listener, onResync }
+    this.#watchers.add(watcher)
+    return () => {
+      this.#watchers.delete(watcher)
+    }
+  }
+
+  get isWatched(): boolean {
+    return this.#watchers.size > 0
+  }
+
+  tell(change: DocumentChange<unknown>): void {
+    for (const { listener } of this.#watchers) this.#run(() => listener(change))
+  }
+
+  tellResync(): void {
+    for (const { onResync } of this.#watchers) if (onResync !== undefined) this.#run(onResync)
+  }
+
+  /** What a listener throws is its own failure: the others hear of the change all the same. */
+  #run(listener: () => void): void {
+    try {
+      listener()
+    } catch (error) {
+      this.#context.log.error({ err: error, collection: this.declared.name }, 'a listener to documents failed')
+    }
+  }
+
+  /**
+   * Compares what is remembered with what is stored: the safety net under the generations. What differs is forgotten and told to
+   * the watchers. Resolves with whether it was right.
+   */
+  async verify(id: string): Promise<boolean> {
+    const { name, scope } = this.declared
+    const { generations, storage } = this.#context
+    const known = this.#cache.peek(id)
+    if (known === undefined || generations.touched(known.slot) !== known.generation) return true
+    const record = await storage.get(documentKey(scope, name, id))
+    const isSame =
+      record === undefined
+        ? known.document === undefined && known.problem === undefined
+        : known.problem !== undefined || known.sequence === sequenceOf(record.value)
+    if (isSame || generations.touched(known.slot) !== known.generation) return true
+    const after = record === undefined ? undefined : this.decode(id, record.value).document
+    this.#cache.delete(id)
+    this.tell({ id, before: known.document, after })
+    return false
+  }
+}
+
+/** What an id that nothing can have gives. */
+const nothing: Entry = Object.freeze({
+  sequence: 0,
+  document: undefined,
+  problem: undefined,
+  slot: 0,
+  generation: 0,
+  compiled: undefined,
+})
+
+function documentOf(entry: Entry): StoredDocument<unknown> | undefined {
+  return entry.document
+}
+
+/** Only what a precondition is: the rest of the caller's object does not travel. */
+function conditionsOf({ ifMatch, ifNoneMatch, overwriteUnreadable }: ChangeOptions): ChangeOptions {
+  return { ifMatch, ifNoneMatch, overwriteUnreadable }
+}
+
+/** Goes on at once where there is nothing to wait for. */
+export function then<A, B>(value: MaybePromise<A>, next: (value: A) => B): MaybePromise<B> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}

@@ -1,0 +1,59 @@
+/** A declared collection, checked: what the rest of the store knows of it. */
+import type { Static, TSchema } from 'typebox'
+import { Compile, type Validator } from 'typebox/schema'
+import type { CollectionDeclaration } from './api.ts'
+import type { Scope } from './keys.ts'
+import { findSecretFields, type SecretPattern } from './secret-fields.ts'
+
+const namePattern = /^[a-z][a-z0-9-]{0,63}$/
+const versionMax = 65_535
+
+export interface Declared {
+  readonly name: string
+  readonly scope: Scope
+  readonly version: number
+  readonly secrets: readonly SecretPattern[]
+  readonly migrate: ((value: unknown, fromVersion: number) => unknown) | undefined
+  /** Undefined, or what is wrong: the place (JSON Pointer) and a sentence that never repeats a value. */
+  check(value: unknown): { readonly field: string; readonly message: string } | undefined
+}
+
+/** Throws TypeError or RangeError: a collection that is declared wrongly is a defect of its plugin. */
+export function declareCollection<Schema extends TSchema>(declaration: CollectionDeclaration<Schema>): Declared {
+  const { name, schema, version, scope = 'global' } = declaration
+  if (!namePattern.test(name)) throw new RangeError(`store: ${JSON.stringify(name)} cannot be the name of a collection`)
+  if (!Number.isInteger(version) || version < 1 || version > versionMax) {
+    throw new RangeError(`store: the version of the collection ${name} must be an integer from 1 to ${versionMax}`)
+  }
+  // Compiling takes milliseconds: not every start needs every schema.
+  let validator: Validator<Schema> | undefined
+  return {
+    name,
+    scope,
+    version,
+    secrets: findSecretFields(schema),
+    migrate: declaration.migrate?.bind(declaration),
+    check(value) {
+      validator ??= Compile(schema)
+      if (validator.Check(value)) return undefined
+      return describe(validator.Errors(value)[1])
+    },
+  }
+}
+
+type SchemaErrors = ReturnType<Validator<TSchema>['Errors']>[1]
+
+/** The deepest place is the most precise one; of a field that is not allowed, TypeBox says only that its schema is false. */
+function describe(errors: SchemaErrors): { field: string; message: string } {
+  let [best] = errors
+  for (const error of errors) if (error.instancePath.length > best!.instancePath.length) best = error
+  const field = best?.instancePath || '/'
+  if (best?.keyword === 'required') {
+    const missing = (best.params as { requiredProperties?: readonly string[] }).requiredProperties ?? []
+    return { field, message: `${field} lacks ${missing.join(', ')}.` }
+  }
+  const message = best?.keyword === 'boolean' ? 'is not a known field' : (best?.message ?? 'does not match the schema')
+  return { field, message: `${field} ${message}.` }
+}
+
+export type ValueOf<Schema extends TSchema> = Static<Schema>

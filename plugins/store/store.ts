@@ -1,0 +1,246 @@
+/** The service `store` in one thread: its collections, and what it hears from and says to the other threads. */
+import type { Findings, Logger, Random, Threads } from 'svc/kernel'
+import type { Derive, Procedure, StorageService } from 'svc/plugins/storage/api'
+import type { QuarantinedDocument, StoreService } from './api.ts'
+import { type CollectionContext, DocumentCollection } from './collection.ts'
+import { type CommitResult, createProcedures } from './commit.ts'
+import { declareCollection } from './declaration.ts'
+import { checkDeploymentKey, openDeploymentKey, type SealingCredentials } from './deployment-key.ts'
+import { Generations, generationsBytes } from './generations.ts'
+import { allDocuments, countKey, deploymentKeyKey, parseDocumentKey } from './keys.ts'
+import { createPublisher, type Notice } from './publisher.ts'
+import { createQuarantine } from './quarantine.ts'
+import { asBuffer } from './record.ts'
+import { createSealer, noSealer } from './sealer.ts'
+import { collectSteps } from './transaction.ts'
+import { createTurns } from './turns.ts'
+
+const main = 0
+/** Documents that are read, or compared, before the event loop gets its turn. */
+const sliceMax = 200
+
+const message = {
+  attach: 'store.attach',
+  sync: 'store.sync',
+  notice: 'store.notice',
+  unreadable: 'store.unreadable',
+  quarantined: 'store.quarantined',
+} as const
+
+interface Attachment {
+  readonly memory: SharedArrayBuffer
+  readonly deploymentKey: Uint8Array | undefined
+}
+
+export interface StoreOptions {
+  readonly storage: StorageService
+  readonly threads: Threads
+  readonly random: Random
+  readonly log: Logger
+  readonly cacheBytes: number
+  readonly credentials: SealingCredentials
+}
+
+export interface Store {
+  readonly service: StoreService
+  readonly procedures: Readonly<Record<string, Procedure>>
+  readonly derive: Derive
+  /** For a dry run: whether secrets at rest could be opened with the credentials given. */
+  check(): Promise<Findings>
+  start(): Promise<void>
+  /** Catches up with what happened while this thread was not yet running. */
+  serve(): Promise<void>
+  stop(): void
+  /** One slice of comparing what this thread remembers with what is stored. */
+  resync(signal: AbortSignal): Promise<'more' | 'idle'>
+  /** One slice of looking at every stored document for those that cannot be read. Main thread. */
+  scan(): Promise<'more' | 'done'>
+}
+
+/** Registers handlers: during set-up. */
+export function createStore({ storage, threads, random, log, cacheBytes, credentials }: StoreOptions): Store {
+  const collections = new Map<string, DocumentCollection>()
+  const quarantine = createQuarantine(log)
+  let isOpen = true
+  let deploymentKey: Buffer | undefined
+  let lastNotice = 0
+  let toVerify: { readonly collection: DocumentCollection; readonly id: string }[] = []
+  let isResyncing = false
+  let scanFrom: Buffer | undefined
+
+  const context: CollectionContext = {
+    storage,
+    log,
+    cacheBytes,
+    turns: createTurns(threads),
+    generations: new Generations(new SharedArrayBuffer(generationsBytes)),
+    sealer: noSealer,
+    onUnreadable(document) {
+      if (threads.isMain) quarantine.add(document)
+      else threads.post(main, message.unreadable, document)
+    },
+  }
+
+  const receive = ({ number, changes }: Notice): void => {
+    if (number !== ((lastNotice + 1) | 0)) tellResync()
+    lastNotice = number
+    for (const { key, before, after } of changes) {
+      const place = parseDocumentKey(asBuffer(key))
+      const collection = place && collections.get(place.collection)
+      if (collection === undefined) continue
+      const { id } = place!
+      if (threads.isMain) quarantine.remove(collection.declared.name, id)
+      // In the main thread also for nobody: it finds what cannot be read.
+      if (!collection.isWatched && !threads.isMain) continue
+      const now = after && collection.peek(id, after).document
+      if (collection.isWatched) collection.tell({ id, before: before && collection.former(id, before), after: now })
+    }
+  }
+
+  const tellResync = (): void => {
+    for (const collection of collections.values()) collection.tellResync()
+  }
+
+  const publisher = createPublisher({
+    storage,
+    generations: context.generations,
+    log,
+    deliver(notice) {
+      for (let worker = 1; worker <= threads.workerCount; worker++) threads.post(worker, message.notice, notice)
+      receive(notice)
+    },
+  })
+
+  threads.handle(message.notice, receive)
+  // What the other thread read may have been replaced since: looked at again, it is reported from here.
+  threads.handle(message.unreadable, async ({ collection, id }: QuarantinedDocument) => {
+    await collections.get(collection)?.problem(id)
+  })
+  threads.handle(message.quarantined, () => quarantine.list())
+  threads.handle(message.sync, () => context.generations.published)
+  threads.handle<void, Attachment>(message.attach, () => ({ memory: context.generations.memory, deploymentKey }))
+
+  const hasSecrets = (): boolean => [...collections.values()].some(({ declared }) => declared.secrets.length > 0)
+
+  const openKey = async (): Promise<Buffer> => {
+    const record = await storage.get(deploymentKeyKey)
+    const stored = record && Buffer.from(record.value)
+    return openDeploymentKey({
+      credentials,
+      stored,
+      random,
+      log,
+      async isNeeded() {
+        for (const name of collections.keys()) if (((await storage.counter(countKey(name)))[1] ?? 0) > 0) return true
+        return false
+      },
+      store: after => storage.execute('store.putDeploymentKey', { before: stored, after }),
+    })
+  }
+
+  const catchUp = async (): Promise<void> => {
+    // Messages from one thread arrive in order: every notice up to this number has been received, or was missed.
+    const published = threads.isMain ? lastNotice : await threads.call<number>(main, message.sync)
+    if (((published - lastNotice) | 0) <= 0) return
+    lastNotice = published
+    tellResync()
+  }
+
+  const service: StoreService = {
+    collection(declaration) {
+      if (!isOpen) throw new Error('store: collections are declared during set-up')
+      const declared = declareCollection(declaration)
+      if (collections.has(declared.name)) throw new Error(`store: the collection ${declared.name} is declared twice`)
+      const collection = new DocumentCollection(declared, context)
+      collections.set(declared.name, collection)
+      return collection as never
+    },
+    async transaction(fill) {
+      const { sequence, modifiedMs } = await storage.execute<CommitResult>('store.commit', collectSteps(fill))
+      return { sequence, modifiedMs }
+    },
+    quarantined: () => (threads.isMain ? quarantine.list() : threads.call(main, message.quarantined)),
+  }
+
+  return {
+    service,
+    derive: publisher.derive,
+    procedures: createProcedures((collection, id, record) => collections.get(collection)?.peek(id, record).problem),
+
+    async check() {
+      if (!hasSecrets()) return {}
+      let record: Awaited<ReturnType<StorageService['peek']>>
+      try {
+        record = await storage.peek(deploymentKeyKey)
+      } catch (error) {
+        const why = (error as Error).message
+        return { notLookedAt: [`whether the secrets at rest open with what is configured: ${why}`] }
+      }
+      await checkDeploymentKey(record?.value, credentials)
+      return {}
+    },
+
+    async start() {
+      isOpen = false
+      if (threads.isMain) {
+        if (hasSecrets()) deploymentKey = await openKey()
+        publisher.open()
+      } else {
+        const attachment = await threads.call<Attachment>(main, message.attach)
+        context.generations = new Generations(attachment.memory)
+        deploymentKey = attachment.deploymentKey && asBuffer(attachment.deploymentKey)
+        lastNotice = context.generations.published
+      }
+      if (deploymentKey !== undefined) context.sealer = createSealer(deploymentKey, random)
+    },
+
+    serve: catchUp,
+
+    stop() {
+      publisher.close()
+      context.sealer = noSealer
+      deploymentKey?.fill(0)
+      deploymentKey = undefined
+    },
+
+    async resync(signal) {
+      if (!isResyncing) {
+        isResyncing = true
+        publisher.retry()
+        await catchUp()
+        toVerify = [...collections.values()].flatMap(collection => collection.cachedIds.map(id => ({ collection, id })))
+      }
+      for (let count = 0; count < sliceMax && !signal.aborted; count++) {
+        const next = toVerify.pop()
+        if (next === undefined) break
+        const isRight = await next.collection.verify(next.id)
+        if (isRight) continue
+        log.error(
+          { collection: next.collection.declared.name, id: next.id },
+          'what this thread remembered of a document was not what is stored; it has been read again',
+        )
+      }
+      if (toVerify.length > 0) return 'more'
+      isResyncing = false
+      tellResync()
+      return 'idle'
+    },
+
+    async scan() {
+      const [first, end] = allDocuments()
+      const start = scanFrom ?? first
+      scanFrom = await storage.scan(start, end, cursor => {
+        let count = 0
+        for (let more = cursor.next(); more; more = cursor.next()) {
+          const key = asBuffer(cursor.key)
+          if (++count > sliceMax) return Buffer.from(key)
+          const place = parseDocumentKey(key)
+          const collection = place && collections.get(place.collection)
+          collection?.peek(place!.id, cursor.value)
+        }
+        return undefined
+      })
+      return scanFrom === undefined ? 'done' : 'more'
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/** The store over a real drive in a temporary folder, in one thread, with a plugin that declares its collections. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { definePlugin, type Ports } from 'svc/kernel'
+import standard from 'svc/plugins/standard'
+import type { StorageService } from 'svc/plugins/storage/api'
+import { startKernel, type TestKernel } from 'svc/testing'
+import type { Test } from 'tap'
+import type { StoreService } from '../api.ts'
+
+const needed = ['storage', 'drive', 'checksums', 'objects', 'store']
+
+export interface Started<Collections> {
+  readonly collections: Collections
+  readonly store: StoreService
+  readonly storage: StorageService
+  readonly kernel: TestKernel
+  readonly folder: string
+  stop(): Promise<void>
+}
+
+export interface StartOptions {
+  /** An existing drive; a new folder when left out. */
+  readonly folder?: string
+  readonly config?: Readonly<Record<string, unknown>>
+  readonly ports?: Partial<Ports>
+}
+
+/** Stopped and removed at the end of the test. */
+export async function startStore<Collections>(
+  t: Test,
+  declare: (store: StoreService) => Collections,
+  { folder, config, ports }: StartOptions = {},
+): Promise<Started<Collections>> {
+  const path = folder ?? (await newFolder(t))
+  let collections: Collections | undefined
+  const user = definePlugin({
+    name: 'user',
+    requires: ['store', 'storage'],
+    setup({ services }) {
+      collections = declare(services.store)
+      // What the store would never write.
+      services.storage.define({
+        'user.put': (tx, { key, value }: { key: Buffer; value: Buffer }) => tx.put(key, value),
+      })
+    },
+  })
+  const kernel = await startKernel({
+    plugins: [...standard.filter(plugin => needed.includes(plugin.name)), user],
+    config: { storage: { endpoints: [path] }, store: { rootPassword: 'root password', ...config } },
+    ports,
+  })
+  let isRunning = true
+  const stop = async () => {
+    if (!isRunning) return
+    isRunning = false
+    const failures = await kernel.stop()
+    if (failures.length > 0) throw new AggregateError(failures)
+  }
+  t.teardown(stop)
+  const { store, storage } = kernel.services
+  return { collections: collections!, store, storage, kernel, folder: path, stop }
+}
+
+export async function newFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-store-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+/** Waits for what comes soon after. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if (await condition()) return
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  throw new Error('it did not come to that within five seconds')
+}

@@ -1,0 +1,75 @@
+/**
+ * Turns of who updates a document (read, change, compare and swap), first come, first served, over all threads. Without them a
+ * thread that is nearer to the storage is always faster, and the others may lose for ever. The main thread keeps the queues; a
+ * turn protects nothing, the precondition of the commit does.
+ */
+import type { Threads } from 'svc/kernel'
+import { storeErrors } from './errors.ts'
+
+const main = 0
+const waitingMax = 4096
+const message = { take: 'store.takeTurn', end: 'store.endTurn' } as const
+
+export interface Turns {
+  /** Runs `work` when its turn has come. Rejects with `busy` when too many wait. */
+  run<T>(place: string, work: () => Promise<T>): Promise<T>
+}
+
+interface Waiter {
+  readonly thread: number
+  readonly go: () => void
+}
+
+/** Registers handlers: during set-up. */
+export function createTurns(threads: Threads): Turns {
+  /** By place: whose turn it is, and who waits. */
+  const queues = new Map<string, { holder: number; readonly waiters: Waiter[] }>()
+  let waiting = 0
+
+  const take = (place: string, thread: number): Promise<void> | undefined => {
+    const queue = queues.get(place)
+    if (queue === undefined) {
+      queues.set(place, { holder: thread, waiters: [] })
+      return undefined
+    }
+    if (waiting === waitingMax) throw storeErrors.busy()
+    waiting++
+    return new Promise(go => queue.waiters.push({ thread, go }))
+  }
+
+  const end = (place: string): void => {
+    const queue = queues.get(place)
+    if (queue === undefined) return
+    const next = queue.waiters.shift()
+    if (next === undefined) {
+      queues.delete(place)
+      return
+    }
+    waiting--
+    queue.holder = next.thread
+    next.go()
+  }
+
+  threads.handle(message.take, take)
+  threads.handle(message.end, (place: string) => end(place))
+  threads.onExit(thread => {
+    for (const [place, queue] of queues) {
+      const left = queue.waiters.filter(waiter => waiter.thread !== thread)
+      waiting -= queue.waiters.length - left.length
+      queue.waiters.splice(0, queue.waiters.length, ...left)
+      if (queue.holder === thread) end(place)
+    }
+  })
+
+  return {
+    async run(place, work) {
+      await (threads.isMain ? take(place, main) : threads.call(main, message.take, place))
+      try {
+        return await work()
+      } finally {
+        if (threads.isMain) end(place)
+        else threads.post(main, message.end, place)
+      }
+    },
+  }
+}
