@@ -1,0 +1,240 @@
+/** The storage backend `erasure`: a set of several drives. */
+import type { Threads } from 'svc/kernel'
+import type { BlobRef, StorageBackend } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { AnswerWatch } from './answer-watch.ts'
+import { ErasureCode } from './codec/erasure-code.ts'
+import { ErasureSet, FreshBlobs, inlineBytesMax } from './erasure-set.ts'
+import { Healing } from './healing.ts'
+import { Keeper } from './keeper.ts'
+import { Lateness } from './lateness.ts'
+import { defaultUnitBytes } from './layout.ts'
+import { Ledger } from './ledger.ts'
+import { openSet } from './opening.ts'
+import { Presence } from './presence.ts'
+import { deriveInSet } from './set-derive.ts'
+import { createDrive, createSetBlobWriter, createStripeMemory, type SetMakings, threadsOf } from './set-drives.ts'
+import { stagedEnd, stagedKey, stagedStart } from './set-keys.ts'
+import { createSetProcedures, procedure } from './set-procedures.ts'
+import { SetReading } from './set-reading.ts'
+import { StripePool } from './stripe-pool.ts'
+import {
+  type DamagedMessage,
+  type ExecuteMessage,
+  type FaultyMessage,
+  type FreshMessage,
+  message,
+  type SetAttachment,
+  SharedMembers,
+  type SuspectMessage,
+} from './thread-messages.ts'
+import type { WatchedDrive } from './watched-drive.ts'
+import { createWorkerSet } from './worker-set.ts'
+
+export interface OpenSet {
+  readonly set: ErasureSet
+  readonly healing: Healing
+  readonly keeper: Keeper
+  readonly ledger: Ledger
+  readonly presence: Presence
+}
+
+export interface BackendOptions extends SetMakings {
+  readonly parityCount: number
+  /** How often is looked for drives that do not answer, in milliseconds. Default: see `AnswerWatch`. */
+  readonly tickMs?: number
+  /** In the thread that commits: hears of the open set, and of its end. */
+  onOpen(open: OpenSet | undefined): void
+}
+
+export interface SetBackend extends StorageBackend {
+  /** `deploymentId`: what drives without a format will belong to. Default: a new deployment, or that of the other drives. */
+  start(deploymentId?: string): Promise<void>
+}
+
+export function createBackend(options: BackendOptions): SetBackend {
+  const own = { ...options, threads: threadsOf(options) }
+  return own.threads.isMain ? createMainSet(own) : createWorkerSet(own)
+}
+
+interface Running extends OpenSet {
+  readonly reading: SetReading
+  readonly stripes: StripePool
+  readonly lateness: Lateness
+}
+
+function createMainSet(options: BackendOptions): SetBackend {
+  const { threads, ports, log, drives, endpoints, parityCount, procedures, derive } = options
+  const slotCount = endpoints.length
+  const freshBlobs = new FreshBlobs()
+  const newId = () => drives.newBlobId(ports)
+  const watch = new AnswerWatch(ports.clock, options.tickMs)
+  const shared = SharedMembers.create(slotCount)
+  shared.leader = -1
+  let running: Running | undefined
+  const open = (): Running => {
+    if (running === undefined) throw storageErrors.unavailable('The set is not open.')
+    return running
+  }
+  serveWorkers({ threads, shared, freshBlobs, open })
+  const setProcedures = createSetProcedures({
+    procedures,
+    dataCount: slotCount - parityCount,
+    parityCount,
+    freshBlob: id => freshBlobs.get(id),
+  })
+  const driveOptions = { ...options, procedures: setProcedures, derive: deriveInSet(derive) }
+  // Once for each path: messages between threads are registered with it.
+  const made: WatchedDrive[] = []
+  const create = (index: number, deploymentId: string) => {
+    made[index] ??= createDrive(driveOptions, index, watch, deploymentId)
+    return made[index]
+  }
+  return {
+    inlineBytesMax,
+    async start(ofDeployment) {
+      const opened = await openSet({
+        drives,
+        ports,
+        log,
+        paths: endpoints,
+        parityCount,
+        unitBytes: defaultUnitBytes,
+        deploymentId: ofDeployment,
+        watch,
+        create,
+      })
+      const { document } = opened
+      const memory = createStripeMemory(options)
+      const code = new ErasureCode(memory, slotCount - document.parityCount, document.parityCount)
+      const set: ErasureSet = new ErasureSet({
+        opened,
+        code,
+        ports,
+        log,
+        freshBlobs,
+        watch,
+        newId,
+        onMembersChanged: () => publish(set, shared),
+      })
+      const lateness = new Lateness(set, watch)
+      try {
+        const ledger = new Ledger(set)
+        const healing = new Healing(set, newId)
+        const folders = {
+          look: (path: string) => drives.look(ports, path),
+          isThere: (path: string) => ports.disk.exists(path),
+        }
+        const keeper = new Keeper({ set, healing, ledger, clock: ports.clock, watch, log, ...folders })
+        keeper.expect(opened.late)
+        await keeper.bringBack(new AbortController().signal)
+        if (set.epoch !== 0) await dropStaged(set)
+        publish(set, shared)
+        running = {
+          set,
+          healing,
+          keeper,
+          ledger,
+          presence: new Presence({ set, watch, ...folders }),
+          lateness,
+          reading: new SetReading(set),
+          stripes: new StripePool(code, document.unitBytes),
+        }
+        options.onOpen(running)
+      } catch (error) {
+        await set.stop()
+        throw error
+      }
+    },
+    async stop() {
+      const closing = running
+      running = undefined
+      shared.leader = -1
+      options.onOpen(undefined)
+      await closing?.set.stop()
+    },
+    execute: <Result>(name: string, args: unknown, body?: Uint8Array) =>
+      open().set.execute(name, args, body) as Promise<Result>,
+    get: key => open().reading.get(key),
+    scan: (start, end, visit) => open().reading.scan(start, end, visit),
+    scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),
+    counter: key => open().reading.counter(key),
+    readBody: ref => open().reading.readBody(ref),
+    createBlob(sizeHint) {
+      const { set, stripes } = open()
+      return createSetBlobWriter(set, stripes, {
+        id: newId(),
+        quorum: set.writeQuorum,
+        sizeHint,
+        ready: () => undefined,
+        onFinished: (id, size, generations) => freshBlobs.add(id, { size, generations }),
+      })
+    },
+    holdBlobs: (refs: readonly BlobRef[]) => open().reading.holdBlobs(refs),
+    readBlob: (ref, start, length) => open().reading.readBlob(ref, start, length),
+    drives: () => (running === undefined ? [] : running.set.status()),
+  }
+}
+
+/** Shards of bodies whose commit was cut short; once no other leader can come that has made it. */
+async function dropStaged(set: ErasureSet): Promise<void> {
+  const prefix = stagedKey('').length
+  for (const { state, drive, slot } of set.members) {
+    if (state !== 'current') continue
+    const ids = await drive.scan(stagedStart, stagedEnd, cursor => {
+      const found: string[] = []
+      while (cursor.next()) found.push(cursor.key.latin1Slice(prefix))
+      return found
+    })
+    if (ids.length === 0) continue
+    try {
+      await drive.execute(procedure.unstage, ids)
+    } catch (error) {
+      set.onDriveError(slot, error)
+    }
+  }
+}
+
+function publish(set: ErasureSet, shared: SharedMembers): void {
+  for (const { slot, takesWrites, openings } of set.members) shared.setOpening(slot, takesWrites ? openings : 0)
+  let leader = -1
+  if (set.currentCount > 0) leader = set.leader().slot
+  shared.leader = leader
+}
+
+interface WorkerServing {
+  readonly threads: Threads
+  readonly shared: SharedMembers
+  readonly freshBlobs: FreshBlobs
+  open(): Running
+}
+
+function serveWorkers({ threads, shared, freshBlobs, open }: WorkerServing): void {
+  if (threads.workerCount === 0) return
+  threads.handle<void, SetAttachment>(message.attach, () => {
+    const { set } = open()
+    return {
+      indexes: set.members.map(({ index }) => index),
+      generations: set.members.map(({ generation }) => generation),
+      parityCount: set.parityCount,
+      unitBytes: set.unitBytes,
+      writeQuorum: set.writeQuorum,
+      members: shared.cells.buffer as SharedArrayBuffer,
+    }
+  })
+  threads.handle<ExecuteMessage, unknown>(message.execute, ({ name, args, body }) =>
+    open().set.execute(name, args, body),
+  )
+  threads.handle<FreshMessage, void>(message.fresh, ({ id, size, generations }) => {
+    freshBlobs.add(id, { size, generations })
+  })
+  threads.handle<DamagedMessage, void>(message.damaged, damage => {
+    const key = damage.key === undefined ? undefined : Buffer.from(damage.key)
+    open().set.onDamaged({ ...damage, key })
+  })
+  threads.handle<FaultyMessage, void>(message.faulty, ({ slot, message: text }) => {
+    open().set.onDriveError(slot, storageErrors.faulty(text))
+  })
+  threads.handle<SuspectMessage, void>(message.suspect, ({ slot }) => open().lateness.suspect(slot))
+  threads.handle(message.status, () => open().set.status())
+}

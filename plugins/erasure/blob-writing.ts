@@ -1,0 +1,174 @@
+/** Writes a blob as shards, a stripe at a time, to all drives at once. Drives that fail on the way are left out while enough are left. */
+import type { Drive } from 'svc/plugins/drive/api'
+import type { BlobRef, BlobWriter, MaybePromise } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import type { StripeBuffer } from './codec/stripe-buffer.ts'
+import { idInSlot, rotationOfBlob, type SetView, slotOfShard } from './set-view.ts'
+
+export interface SetBlobWriterOptions {
+  readonly view: SetView
+  readonly id: string
+  /** How many drives must have their shard. */
+  readonly quorum: number
+  readonly sizeHint: number | undefined
+  /** Memory for a stripe; waits where there is none just now. */
+  lendStripe(): MaybePromise<StripeBuffer>
+  takeBackStripe(stripe: StripeBuffer): void
+  /** Waits for drives that this thread is about to have. */
+  ready(): MaybePromise<void>
+  /** Told before `finish` resolves, so that a record that references the blob says which drives have it. */
+  onFinished(id: string, size: number, generations: Uint8Array): MaybePromise<void>
+}
+
+interface ShardWriter {
+  readonly slot: number
+  readonly shard: number
+  readonly writer: BlobWriter
+}
+
+export class SetBlobWriter implements BlobWriter {
+  readonly id: string
+  readonly #options: SetBlobWriterOptions
+  /** Opened with the first stripe. */
+  #writers: ShardWriter[] = []
+  #hasWriters = false
+  #error: unknown
+  #stripe: StripeBuffer | undefined
+  /** A stripe that is being written: its memory is not given back before. */
+  #flushing: Promise<void> | undefined
+  #size = 0
+  #state: 'open' | 'finished' | 'aborted' = 'open'
+
+  constructor(options: SetBlobWriterOptions) {
+    this.#options = options
+    this.id = options.id
+  }
+
+  async #openWriters(): Promise<void> {
+    if (this.#hasWriters) return
+    await this.#options.ready()
+    this.#requireOpen()
+    this.#writers = openWriters(this.#options)
+    this.#hasWriters = true
+  }
+
+  write(chunk: Uint8Array): MaybePromise<void> {
+    this.#requireOpen()
+    const stripe = this.#stripe
+    if (stripe === undefined) return this.#writeSlowly(chunk, 0)
+    const taken = stripe.append(chunk)
+    this.#size += taken
+    // Most chunks only fill the stripe.
+    if (taken === chunk.length) return stripe.isFull ? this.#flush() : undefined
+    return this.#writeSlowly(chunk, taken)
+  }
+
+  async #writeSlowly(chunk: Uint8Array, from: number): Promise<void> {
+    if (this.#stripe?.isFull) await this.#flush()
+    for (let at = from; at < chunk.length; ) {
+      if (this.#stripe === undefined) {
+        this.#stripe = await this.#options.lendStripe()
+        if (this.#state !== 'open') this.#giveBack()
+        this.#requireOpen()
+      }
+      const taken = this.#stripe!.append(chunk, at)
+      at += taken
+      this.#size += taken
+      if (this.#stripe!.isFull) await this.#flush()
+    }
+  }
+
+  #flush(): Promise<void> {
+    this.#flushing = this.#writeStripe()
+    return this.#flushing
+  }
+
+  async #writeStripe(): Promise<void> {
+    await this.#openWriters()
+    const shards = this.#stripe!.finish()
+    await Promise.all(this.#writers.map(target => this.#give(target, shards[target.shard]!)))
+    this.#stripe?.clear()
+    this.#requireQuorum()
+    this.#requireOpen()
+  }
+
+  async #give(target: ShardWriter, shard: Uint8Array): Promise<void> {
+    if (shard.length === 0) return
+    try {
+      await target.writer.write(shard)
+    } catch (error) {
+      this.#drop(target, error)
+    }
+  }
+
+  #drop(target: ShardWriter, error: unknown): void {
+    this.#error ??= error
+    this.#writers = this.#writers.filter(other => other !== target)
+    // Not waited for: it may hang. From now on it takes nothing more from the memory of the stripe.
+    target.writer.abort().catch(() => undefined)
+    this.#options.view.onDriveError(target.slot, error)
+  }
+
+  #requireQuorum(): void {
+    if (this.#writers.length >= this.#options.quorum) return
+    throw (
+      this.#error ??
+      storageErrors.unavailable(`${this.#writers.length} drives can be written to; ${this.#options.quorum} are needed.`)
+    )
+  }
+
+  async finish(): Promise<BlobRef> {
+    this.#requireOpen()
+    await this.#openWriters()
+    this.#requireQuorum()
+    if (this.#stripe !== undefined && this.#stripe.filledBytes > 0) await this.#flush()
+    this.#giveBack()
+    const { view, onFinished } = this.#options
+    const generations = new Uint8Array(view.slotCount)
+    await Promise.all(
+      [...this.#writers].map(async target => {
+        try {
+          await target.writer.finish()
+          generations[target.slot] = view.generationAt(target.slot)
+        } catch (error) {
+          this.#drop(target, error)
+        }
+      }),
+    )
+    this.#requireQuorum()
+    this.#requireOpen()
+    this.#state = 'finished'
+    await onFinished(this.id, this.#size, generations)
+    return { id: this.id, size: this.#size, check: 0 }
+  }
+
+  async abort(): Promise<void> {
+    if (this.#state === 'aborted') return
+    this.#state = 'aborted'
+    await this.#flushing?.catch(() => undefined)
+    this.#giveBack()
+    await Promise.all(this.#writers.map(({ writer }) => writer.abort().catch(() => undefined)))
+  }
+
+  #giveBack(): void {
+    const stripe = this.#stripe
+    this.#stripe = undefined
+    if (stripe !== undefined) this.#options.takeBackStripe(stripe)
+  }
+
+  #requireOpen(): void {
+    if (this.#state !== 'open') throw new Error(`the blob is ${this.#state}`)
+  }
+}
+
+function openWriters({ view, id, sizeHint }: SetBlobWriterOptions): ShardWriter[] {
+  const rotation = rotationOfBlob(id, view.slotCount)
+  const hint = sizeHint === undefined ? undefined : Math.ceil(sizeHint / view.dataCount)
+  const writers: ShardWriter[] = []
+  for (let shard = 0; shard < view.slotCount; shard++) {
+    const slot = slotOfShard(view, shard, rotation)
+    const drive: Drive | undefined = view.driveAt(slot)
+    if (drive !== undefined) writers.push({ slot, shard, writer: drive.createBlob(hint, idInSlot(id, slot)) })
+  }
+  return writers
+}

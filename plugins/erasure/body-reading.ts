@@ -1,0 +1,165 @@
+/**
+ * Reads bodies that are kept beside records: from the drives with the data shards where those answer, from any others that are
+ * enough where not. What was put together is verified once more as a whole.
+ */
+import { crc32 } from 'node:zlib'
+import type { BodyRef, MaybePromise, StoredRecord } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { shardUnitOf } from './layout.ts'
+import { headOf, identityOf, type RecordHead, wholeOf } from './set-record.ts'
+import { isAboutShard, type SetView, slotOfShard } from './set-view.ts'
+
+/** What `BodyRef` is here: enough to read the body for a while, also when the record is replaced meanwhile. */
+export interface SetBodyRef extends BodyRef {
+  readonly whole: Buffer | undefined
+  readonly key: Buffer
+  readonly head: RecordHead
+  /** Of the drives with data shards, as they were when the record was got; by slot. */
+  readonly found: readonly (MaybePromise<StoredRecord | undefined> | undefined)[]
+}
+
+const nobody: SetBodyRef['found'] = []
+
+/** `record` is what the leader has. Undefined for a record without a body. */
+export function bodyRefOf(view: SetView, key: Uint8Array, record: StoredRecord): SetBodyRef | undefined {
+  const head = headOf(record.value)
+  if (head.body === 'none') return undefined
+  const base = { segment: 0, offset: 0, size: head.bodyBytes, check: head.bodyCheck, key: Buffer.from(key), head }
+  // A copy: the record is valid for this turn only.
+  if (head.body === 'whole') return { ...base, whole: Buffer.from(wholeOf(record.value)!), found: nobody }
+  const leader = view.leader().slot
+  const found: (MaybePromise<StoredRecord | undefined> | undefined)[] = new Array(view.slotCount).fill(undefined)
+  for (let shard = 0; shard < head.dataCount; shard++) {
+    const slot = slotOfShard(view, shard, head.rotation)
+    if (!isComplete(view, head, slot)) continue
+    found[slot] =
+      slot === leader ? { value: record.value, body: record.body } : look(view, slot, base.key, head.identity)
+  }
+  return { ...base, whole: undefined, found }
+}
+
+function isComplete(view: SetView, head: RecordHead, slot: number): boolean {
+  return head.generations[slot] !== 0 && head.generations[slot] === view.generationAt(slot)
+}
+
+/** The drive's own record, where it is of the same data; only its body counts afterwards. */
+function look(view: SetView, slot: number, key: Buffer, identity: number): MaybePromise<StoredRecord | undefined> {
+  const drive = view.driveAt(slot)
+  if (drive === undefined) return undefined
+  const same = (record: StoredRecord | undefined) =>
+    record !== undefined && identityOf(record.value) === identity ? record : undefined
+  try {
+    const record = drive.get(key)
+    return record instanceof Promise ? record.then(same).catch(() => undefined) : same(record)
+  } catch (error) {
+    view.onDriveError(slot, error)
+    return undefined
+  }
+}
+
+export function readBody(view: SetView, ref: SetBodyRef): MaybePromise<Buffer> {
+  if (ref.whole !== undefined) return ref.whole
+  const { head } = ref
+  const shards: Buffer[] = []
+  for (let shard = 0; shard < head.dataCount; shard++) {
+    const slot = slotOfShard(view, shard, head.rotation)
+    const bytes = tryToRead(view, slot, ref.found[slot])
+    // A drive that has to be asked, or cannot be: then in the way that waits and looks for others.
+    if (bytes === undefined || bytes instanceof Promise) return readFromAny(view, ref)
+    shards.push(bytes)
+  }
+  const body = join(shards, head)
+  return crc32(body) === head.bodyCheck ? body : readFromAny(view, ref)
+}
+
+function tryToRead(
+  view: SetView,
+  slot: number,
+  record: MaybePromise<StoredRecord | undefined> | undefined,
+): MaybePromise<Buffer> | undefined {
+  if (record === undefined || record instanceof Promise || record.body === undefined) return undefined
+  const drive = view.driveAt(slot)
+  if (drive === undefined) return undefined
+  try {
+    const bytes = drive.readBody(record.body)
+    if (!(bytes instanceof Promise)) return bytes
+    // It is asked for again, and comes from the cache then or fails in the same way.
+    bytes.catch(() => undefined)
+    return bytes
+  } catch {
+    return undefined
+  }
+}
+
+function join(shards: readonly Buffer[], { bodyBytes }: RecordHead): Buffer {
+  const body = shards.length === 1 ? shards[0]! : Buffer.concat(shards)
+  return body.length === bodyBytes ? body : body.subarray(0, bodyBytes)
+}
+
+async function readFromAny(view: SetView, ref: SetBodyRef): Promise<Buffer> {
+  const { head } = ref
+  const { shards, present } = await readShards(view, ref.key, head, ref.found)
+  const missing = dataMask(head) & ~present
+  for (let shard = 0; shard < head.dataCount; shard++) {
+    if ((missing & (1 << shard)) !== 0) shards[shard] = Buffer.allocUnsafe(shardUnitOf(head.bodyBytes, head.dataCount))
+  }
+  view.code.reconstruct(shards, present, missing)
+  const body = join(shards.slice(0, head.dataCount) as Buffer[], head)
+  if (crc32(body) !== head.bodyCheck) {
+    throw storageErrors.corrupt('A body does not match its checksum although each of its shards does.')
+  }
+  return body
+}
+
+function dataMask({ dataCount }: RecordHead): number {
+  return (1 << dataCount) - 1
+}
+
+export interface ShardsRead {
+  /** By shard; as many as are needed, or more. */
+  readonly shards: (Buffer | undefined)[]
+  /** Mask of those that are there. */
+  readonly present: number
+}
+
+/**
+ * As many shards of a body as are needed, whichever they are. Rejects with `gone` where the record is another one by now, and with
+ * `unavailable` or `corrupt` where there are too few.
+ */
+export async function readShards(
+  view: SetView,
+  key: Buffer,
+  head: RecordHead,
+  found: SetBodyRef['found'] = nobody,
+): Promise<ShardsRead> {
+  const shards: (Buffer | undefined)[] = new Array(view.slotCount).fill(undefined)
+  let present = 0
+  let count = 0
+  let isDamaged = false
+  const read = async (shard: number, isExpected: boolean): Promise<void> => {
+    const slot = slotOfShard(view, shard, head.rotation)
+    const drive = view.driveAt(slot)
+    if (drive === undefined || isComplete(view, head, slot) !== isExpected) return
+    try {
+      const record = (await found[slot]) ?? (await look(view, slot, key, head.identity))
+      if (record === undefined || (!isExpected && record.body === undefined)) return
+      if (record.body === undefined) throw storageErrors.corrupt('The shard is not there.')
+      shards[shard] = Buffer.from(await drive.readBody(record.body))
+      present |= 1 << shard
+      count++
+    } catch (error) {
+      if (isAboutShard(error)) {
+        isDamaged = true
+        if (isExpected) view.onDamaged({ slot, key, identity: head.identity })
+      } else view.onDriveError(slot, error)
+    }
+  }
+  for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) await read(shard, true)
+  // At last those of which the record says that they are not there: a mark may be older than a shard.
+  for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) await read(shard, false)
+  if (count >= head.dataCount) return { shards, present }
+  const now = await view.leader().drive.get(key)
+  if (now === undefined || identityOf(now.value) !== head.identity) throw storageErrors.gone()
+  const detail = `${count} of the ${head.dataCount} shards that are needed can be read.`
+  throw isDamaged ? storageErrors.corrupt(detail) : storageErrors.unavailable(detail)
+}

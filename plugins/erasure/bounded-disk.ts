@@ -1,0 +1,103 @@
+/**
+ * A disk that is asked only so many things at a time; what comes beyond that waits for its turn. Each thing that is asked of a disk keeps
+ * one thread of the process's pool until it is answered: without a bound a drive that hangs would soon have all of them, and with them
+ * every other drive.
+ */
+import type { Disk, DiskFile, Threads } from 'svc/kernel'
+
+/** Threads of libuv's pool where the environment says nothing else. */
+const poolThreadsDefault = 4
+
+/** Of one drive at a time, in each thread of ours: all of them together leave a thread of the pool to the others, where that is possible. */
+function operationsMax({ workerCount }: Pick<Threads, 'workerCount'>): number {
+  const poolThreads = Number(process.env.UV_THREADPOOL_SIZE) || poolThreadsDefault
+  return Math.max(1, Math.floor((poolThreads - 1) / (1 + workerCount)))
+}
+
+class Turns {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  run<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) {
+      return new Promise<void>(resolve => {
+        this.#waiting.push(resolve)
+      }).then(() => this.#begin(operation))
+    }
+    this.#free--
+    return this.#begin(operation)
+  }
+
+  #begin<T>(operation: () => Promise<T>): Promise<T> {
+    const running = operation()
+    running.then(this.#end, this.#end)
+    return running
+  }
+
+  readonly #end = (): void => {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#free++
+    else next()
+  }
+}
+
+/** For one drive. */
+export function boundedDisk(disk: Disk, threads: Pick<Threads, 'workerCount'>): Disk {
+  const turns = new Turns(operationsMax(threads))
+  return {
+    open: async (path, options) => new BoundedFile(await turns.run(() => disk.open(path, options)), turns),
+    makeDirectory: path => turns.run(() => disk.makeDirectory(path)),
+    list: path => turns.run(() => disk.list(path)),
+    exists: path => turns.run(() => disk.exists(path)),
+    rename: (from, to) => turns.run(() => disk.rename(from, to)),
+    remove: path => turns.run(() => disk.remove(path)),
+    syncDirectory: path => turns.run(() => disk.syncDirectory(path)),
+    space: path => turns.run(() => disk.space(path)),
+  }
+}
+
+class BoundedFile implements DiskFile {
+  readonly #file: DiskFile
+  readonly #turns: Turns
+
+  constructor(file: DiskFile, turns: Turns) {
+    this.#file = file
+    this.#turns = turns
+  }
+
+  get direct(): boolean {
+    return this.#file.direct
+  }
+
+  get synchronous(): boolean {
+    return this.#file.synchronous
+  }
+
+  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<number> {
+    return this.#turns.run(() => this.#file.read(buffer, offset, length, position))
+  }
+
+  write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<void> {
+    return this.#turns.run(() => this.#file.write(buffer, offset, length, position))
+  }
+
+  datasync(): Promise<void> {
+    return this.#turns.run(() => this.#file.datasync())
+  }
+
+  truncate(size: number): Promise<void> {
+    return this.#turns.run(() => this.#file.truncate(size))
+  }
+
+  size(): Promise<number> {
+    return this.#turns.run(() => this.#file.size())
+  }
+
+  close(): Promise<void> {
+    return this.#turns.run(() => this.#file.close())
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * Gives a drive that lacks changes what it lacks. Where the leader still knows which keys the missed changes wrote, those; else all
+ * records, compared one with the other. From the beginning it is given each new change, too, and every record that it is given is
+ * shown by the leader between two changes: so nothing old overwrites anything new.
+ *
+ * Shards are not its business: what the drive lacks of those the records say, and healing makes.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Logger } from 'svc/kernel'
+import type { Cursor } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import type { ErasureSet } from './erasure-set.ts'
+import type { Member } from './member.ts'
+import {
+  decodeEpoch,
+  decodeProgress,
+  decodeRingEntry,
+  noProgress,
+  type Progress,
+  type RingEntry,
+} from './set-document.ts'
+import {
+  progressKey,
+  ringKey,
+  ringSize,
+  setKey,
+  stagedEnd,
+  stagedKey,
+  stagedStart,
+  tableByte,
+  unfinishedKey,
+} from './set-keys.ts'
+import { type AdoptArgs, type Lacking, procedure, type ShowResult } from './set-procedures.ts'
+
+const keysPerStep = 256
+const pageRecords = 1000
+
+export interface CatchUpOptions {
+  readonly set: ErasureSet
+  readonly member: Member
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** Told how many records have been looked at. */
+  onProgress?(records: number): void
+}
+
+/** How far a drive has come. */
+export async function progressOf({ drive }: Member): Promise<Progress> {
+  const record = await drive.get(progressKey)
+  return record === undefined ? noProgress : decodeProgress(record.value)
+}
+
+/** Resolves when the member is current. Rejects when it fails, or another drive leads meanwhile: then it can be tried again. */
+export async function catchUp(options: CatchUpOptions): Promise<void> {
+  const { set, member, log } = options
+  const { leadership } = set
+  const giving: Giving = { ...options, leadership, staged: new Map(), lacking: new Map() }
+  const leftStaged = await stagedIds(member)
+  if (leftStaged.length > 0) giving.staged = await identitiesOf(set, new Set(leftStaged))
+  const missed = await missedChanges(set, member)
+  let last: readonly Buffer[] = [setKey]
+  let count = 0
+  if (missed !== undefined) {
+    const keys = new Map<string, Buffer>()
+    for (const entry of missed) for (const key of entry.keys) keys.set(key.latin1Slice(), key)
+    count = keys.size
+    // What fits goes with the progress, so that a drive has all of that or nothing.
+    const all = [...keys.values()]
+    const rest = count % keysPerStep || Math.min(count, keysPerStep)
+    await adoptAll(giving, all.slice(0, count - rest))
+    last = [...all.slice(count - rest), setKey]
+  } else count = await compareAll(giving)
+  // By now their shards may have been found where other records were.
+  await adoptAll(
+    giving,
+    [...giving.lacking.values()].map(({ key }) => key),
+  )
+  await adopt(giving, last, true)
+  for (const { key, identity } of giving.lacking.values()) set.onDamaged({ slot: member.slot, key, identity })
+  const left = await stagedIds(member)
+  const isLeft = new Set(leftStaged)
+  // Those of commits that are under way are not ours.
+  // Before this leader has an epoch another one may come, with changes that need them.
+  const ours = set.epoch === 0 ? [] : left.filter(id => id.startsWith('=') || isLeft.has(id))
+  if (ours.length > 0) await member.drive.execute(procedure.unstage, ours)
+  log.info(
+    { path: member.path, slot: member.slot, records: count, isWhole: missed === undefined },
+    'a drive has caught up',
+  )
+}
+
+interface Giving extends CatchUpOptions {
+  readonly leadership: number
+  /** Under which ids shards of bodies may lie staged on the drive, by the identity of the data. */
+  staged: ReadonlyMap<number, string>
+  /** By key, as latin1. */
+  readonly lacking: Map<string, Lacking>
+}
+
+/** Which data it was that was staged under these ids, as far as the leader remembers. */
+async function identitiesOf(set: ErasureSet, ids: ReadonlySet<string>): Promise<ReadonlyMap<number, string>> {
+  const found = new Map<number, string>()
+  const { drive } = set.leader()
+  const { index: last } = await progressOf(set.leader() as Member)
+  for (let index = last; index > Math.max(0, last - ringSize) && found.size < ids.size; index--) {
+    const record = await drive.get(ringKey(index))
+    if (record === undefined) continue
+    const { staged, sequence } = decodeRingEntry(record.value)
+    if (ids.has(staged)) found.set(sequence, staged)
+  }
+  return found
+}
+
+export async function unfinishedEpoch({ drive }: Pick<Member, 'drive'>): Promise<number | undefined> {
+  const record = await drive.get(unfinishedKey)
+  return record === undefined ? undefined : decodeEpoch(record.value)
+}
+
+async function stagedIds({ drive }: Member): Promise<string[]> {
+  const prefix = stagedKey('').length
+  return drive.scan(stagedStart, stagedEnd, cursor => {
+    const ids: string[] = []
+    while (cursor.next()) ids.push(cursor.key.latin1Slice(prefix))
+    return ids
+  })
+}
+
+/** The changes that a drive lacks; undefined where the leader no longer knows, or the drive has some that the leader never had. */
+async function missedChanges(set: ErasureSet, member: Member): Promise<readonly RingEntry[] | undefined> {
+  const { drive } = set.leader()
+  // What a drive got beyond its progress stands in no ring, unless it came from this very leader.
+  if ((await unfinishedEpoch({ drive })) !== undefined) return undefined
+  const unfinished = await unfinishedEpoch(member)
+  if (unfinished !== undefined && (unfinished === 0 || unfinished !== set.epoch)) return undefined
+  const own = await progressOf(member)
+  const last = await progressOf(set.leader() as Member)
+  if (own.index === 0 || own.index > last.index || last.index - own.index >= ringSize - 1) return undefined
+  const entryAt = async (index: number): Promise<RingEntry | undefined> => {
+    const record = await drive.get(ringKey(index))
+    if (record === undefined) return undefined
+    const entry = decodeRingEntry(record.value)
+    return entry.index === index ? entry : undefined
+  }
+  const common = await entryAt(own.index)
+  if (common === undefined || common.epoch !== own.epoch || common.sequence !== own.sequence) return undefined
+  const missed: RingEntry[] = []
+  for (let index = own.index + 1; index <= last.index; index++) {
+    const entry = await entryAt(index)
+    if (entry === undefined) return undefined
+    missed.push(entry)
+  }
+  return missed
+}
+
+async function adoptAll(giving: Giving, keys: readonly Buffer[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += keysPerStep) {
+    if (giving.signal.aborted) throw storageErrors.unavailable('Catching up was ended.')
+    await adopt(giving, keys.slice(at, at + keysPerStep), false)
+  }
+}
+
+/** Between two changes: what comes after the last step finds the drive current. */
+function adopt(giving: Giving, keys: readonly Buffer[], isLast: boolean): Promise<void> {
+  const { set, member, staged, lacking, leadership } = giving
+  return new Promise((resolve, reject) => {
+    const give = ({ shown, progress }: ShowResult) => {
+      if (member.state !== 'behind' || set.leadership !== leadership) {
+        reject(storageErrors.unavailable('A drive has failed while another one caught up.'))
+        return
+      }
+      const args: AdoptArgs = {
+        slot: member.slot,
+        generation: member.generation,
+        shown,
+        staged,
+        progress: isLast ? progress : undefined,
+        unfinished: isLast ? undefined : set.epoch,
+      }
+      const adopted = member.drive.execute<Lacking[]>(procedure.adopt, args)
+      if (isLast) set.onCaughtUp(member)
+      adopted.then(
+        found => {
+          for (const key of keys) lacking.delete(key.latin1Slice())
+          for (const each of found) lacking.set(each.key.latin1Slice(), each)
+          resolve()
+        },
+        error => {
+          // Whatever the reason: it counts on having these.
+          if (isLast) set.onLost(member, error)
+          else set.onDriveError(member.slot, error)
+          reject(error)
+        },
+      )
+    }
+    set.show(keys, give).catch(reject)
+  })
+}
+
+interface Entry {
+  readonly key: Buffer
+  readonly record: Buffer
+}
+
+/** Both sides are in key order: a page of the leader is compared with the same range of the drive. */
+async function compareAll(giving: Giving): Promise<number> {
+  const { set, member, signal, onProgress } = giving
+  const end = Buffer.from([0xff, 0xff])
+  let from: Buffer = Buffer.from([0])
+  let count = 0
+  for (;;) {
+    if (signal.aborted) throw storageErrors.unavailable('Catching up was ended.')
+    if (from[0] === tableByte) from = Buffer.from([tableByte + 1])
+    const limit = from[0]! < tableByte ? Buffer.from([tableByte]) : end
+    const page = await set.leader().drive.scan(from, limit, takePage)
+    // The whole rest of the table, where the leader has no more: what else the drive has there is gone.
+    const isLast = page.length < pageRecords
+    const to = isLast ? limit : after(page.at(-1)!.key)
+    const own = new Map<string, Buffer>()
+    for (let position = from; ; ) {
+      const some = await member.drive.scan(position, to, takePage)
+      for (const { key, record } of some) own.set(key.latin1Slice(), record)
+      if (some.length < pageRecords) break
+      position = after(some.at(-1)!.key)
+    }
+    const different: Buffer[] = []
+    for (const { key, record } of page) {
+      const text = key.latin1Slice()
+      if (own.get(text)?.equals(record) !== true) different.push(key)
+      own.delete(text)
+    }
+    for (const text of own.keys()) different.push(Buffer.from(text, 'latin1'))
+    await adoptAll(giving, different)
+    count += page.length
+    onProgress?.(count)
+    if (isLast && limit === end) return count
+    from = to
+    await setImmediate()
+  }
+}
+
+function takePage(cursor: Cursor): Entry[] {
+  const entries: Entry[] = []
+  while (entries.length < pageRecords && cursor.next()) {
+    entries.push({ key: Buffer.from(cursor.key), record: Buffer.from(cursor.value) })
+  }
+  return entries
+}
+
+function after(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.from([0])])
+}

@@ -1,0 +1,77 @@
+/**
+ * The shards of one stripe while it is filled, in memory that the codec works in and drives can write from: the copy of a body
+ * into it is the only one. The data shards lie one behind the other, so a body is copied in as it comes, and the last, shorter
+ * stripe of a body is cut into shards where it lies (see layout.ts).
+ */
+import { shardUnitOf } from '../layout.ts'
+import type { ErasureCode } from './erasure-code.ts'
+
+export class StripeBuffer {
+  readonly #code: ErasureCode
+  readonly #unitBytes: number
+  readonly #bytes: Buffer
+  readonly #capacity: number
+  /** Views of a full stripe; made once. */
+  readonly #fullShards: readonly Buffer[]
+  #filledBytes = 0
+
+  private constructor(code: ErasureCode, unitBytes: number, bytes: Buffer) {
+    this.#code = code
+    this.#unitBytes = unitBytes
+    this.#bytes = bytes
+    this.#capacity = code.dataCount * unitBytes
+    this.#fullShards = this.#shardsOf(unitBytes)
+  }
+
+  /** Undefined when the codec's memory has no room just now. Shards of full stripes begin on pages where the unit is a multiple of 4 KiB. */
+  static create(code: ErasureCode, unitBytes: number): StripeBuffer | undefined {
+    const bytes = code.memory.allocate(code.shardCount * unitBytes)
+    return bytes && new StripeBuffer(code, unitBytes, bytes)
+  }
+
+  get filledBytes(): number {
+    return this.#filledBytes
+  }
+
+  get isFull(): boolean {
+    return this.#filledBytes === this.#capacity
+  }
+
+  /** Copies from `chunk`, beginning at `from`, what there is room for; says how much that was. */
+  append(chunk: Uint8Array, from = 0): number {
+    const count = Math.min(chunk.length - from, this.#capacity - this.#filledBytes)
+    this.#bytes.set(
+      from === 0 && count === chunk.length ? chunk : chunk.subarray(from, from + count),
+      this.#filledBytes,
+    )
+    this.#filledBytes += count
+    return count
+  }
+
+  /** Ends the stripe: its shards, parity included, valid until `clear`. A stripe that is not full is the last one of its body. */
+  finish(): readonly Buffer[] {
+    const { dataCount } = this.#code
+    const unit = this.isFull ? this.#unitBytes : shardUnitOf(this.#filledBytes, dataCount)
+    const shards = unit === this.#unitBytes ? this.#fullShards : this.#shardsOf(unit)
+    this.#bytes.fill(0, this.#filledBytes, dataCount * unit)
+    this.#code.encode(shards)
+    return shards
+  }
+
+  clear(): void {
+    this.#filledBytes = 0
+  }
+
+  /** Gives the memory back. */
+  release(): void {
+    this.#code.memory.release(this.#bytes)
+  }
+
+  #shardsOf(unit: number): Buffer[] {
+    const { dataCount, shardCount } = this.#code
+    return Array.from({ length: shardCount }, (_, shard) => {
+      const start = shard < dataCount ? shard * unit : this.#capacity + (shard - dataCount) * this.#unitBytes
+      return this.#bytes.subarray(start, start + unit)
+    })
+  }
+}

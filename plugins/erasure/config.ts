@@ -1,0 +1,15 @@
+import { type Static, Type } from 'typebox'
+import { parseParity } from './parity.ts'
+
+export const ErasureConfig = Type.Object({
+  standard: Type.String({
+    variable: 'SVC_STORAGE_CLASS_STANDARD',
+    default: '',
+    description:
+      'Parity of a new set, such as EC:2: so many drives may be lost. Empty: by the number of drives. A set keeps the parity that it was made with.',
+    check: (text: string) =>
+      text === '' || parseParity(text) !== undefined ? undefined : 'must be EC:0 to EC:8, or empty',
+  }),
+})
+
+export type ErasureConfig = Static<typeof ErasureConfig>

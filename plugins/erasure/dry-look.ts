@@ -1,0 +1,111 @@
+/**
+ * What `server --dry-run` sees of a set: whether it could be put together. Reads only. A drive that was not stopped cleanly keeps what
+ * it knows of its set in its journal, which only a start reads: then the other drives are asked.
+ */
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Ports } from 'svc/kernel'
+import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
+import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { compareProgress, decodeProgress, decodeSetDocument, noProgress, type SetDocument } from './set-document.ts'
+import { progressKey, setKey } from './set-keys.ts'
+import { userValueOf } from './set-record.ts'
+
+export interface DryLookOptions {
+  readonly drives: DrivesService
+  readonly ports: Ports
+  readonly paths: readonly string[]
+  readonly parityCount: number
+}
+
+/** One sentence for each reason why the start would be refused, and for what looks like a mount that is missing. */
+export async function checkSet(options: DryLookOptions): Promise<string[]> {
+  const { drives, ports, paths } = options
+  const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
+  const formatted = looks.filter(({ state }) => state === 'formatted')
+  if (formatted.length === 0) return (await Promise.all(paths.map(path => drives.check(ports, path)))).flat()
+  const deployments = new Set(formatted.map(({ deploymentId }) => deploymentId))
+  if (deployments.size > 1) {
+    return [`The drives ${formatted.map(({ path }) => path).join(', ')} belong to ${deployments.size} deployments.`]
+  }
+  const openable: DriveLook[] = []
+  const problems: string[] = []
+  for (const look of looks) {
+    const found = look.state === 'formatted' ? await drives.check(ports, look.path) : []
+    if (look.state === 'formatted' && found.length === 0) openable.push(look)
+    problems.push(...found)
+  }
+  const documents = (await Promise.all(openable.map(look => peekDocument(options, look)))).filter(
+    found => found !== undefined,
+  )
+  const setIds = new Set(documents.map(({ setId }) => setId))
+  if (setIds.size > 1) return ['The drives belong to different sets.']
+  const document = documents[0]
+  const needed = document === undefined ? paths.length - options.parityCount : dataCountOf(document)
+  if (document !== undefined && document.slots.length !== paths.length) {
+    return [`The set has ${document.slots.length} drives, but ${paths.length} are named. Name all of them.`]
+  }
+  const missing = await missingMounts(looks)
+  if (openable.length >= needed) return missing
+  const away = looks.filter(look => !openable.includes(look)).map(({ path }) => path)
+  const count = `${openable.length} of ${paths.length} drives can be opened; ${needed} are needed to read.`
+  return [`${count} These cannot: ${away.join(', ')}.`, ...problems, ...missing]
+}
+
+function dataCountOf({ slots, parityCount }: SetDocument): number {
+  return slots.length - parityCount
+}
+
+async function peekDocument({ drives, ports }: DryLookOptions, { path }: DriveLook): Promise<SetDocument | undefined> {
+  try {
+    const record = await drives.peek(ports, path, setKey)
+    return record && decodeSetDocument(record.value)
+  } catch {
+    // Only a start can tell: others are asked, and where none can tell this is not looked at.
+    return undefined
+  }
+}
+
+/** Empty folders on the file system of their parent, where the drives of the set are file systems of their own. */
+async function missingMounts(looks: readonly DriveLook[]): Promise<string[]> {
+  const isMount = async (path: string) => (await stat(path)).dev !== (await stat(dirname(path))).dev
+  const empty: string[] = []
+  let mounts = 0
+  for (const { state, path } of looks) {
+    try {
+      if (state === 'formatted' && (await isMount(path))) mounts++
+      if (state === 'empty' && !(await isMount(path))) empty.push(path)
+    } catch {
+      // It is not there: the start goes on without it, and creates nothing.
+    }
+  }
+  if (mounts === 0) return []
+  return empty.map(
+    path =>
+      `${path} is empty and no mount, as the other drives are: the start would take it for a new drive and fill it.`,
+  )
+}
+
+/** A record of the drive that has come furthest. Rejects where none can be looked at. */
+export async function peekSet(options: DryLookOptions, key: RecordKey): Promise<StoredRecord | undefined> {
+  const { drives, ports, paths } = options
+  let best: { readonly path: string; readonly progress: typeof noProgress } | undefined
+  let reason: unknown
+  let formatted = 0
+  for (const path of paths) {
+    if ((await drives.look(ports, path)).state !== 'formatted') continue
+    formatted++
+    try {
+      const record = await drives.peek(ports, path, progressKey)
+      const progress = record === undefined ? noProgress : decodeProgress(record.value)
+      if (best === undefined || compareProgress(progress, best.progress) > 0) best = { path, progress }
+    } catch (error) {
+      reason = error
+    }
+  }
+  if (formatted === 0) return undefined
+  if (best === undefined) throw reason ?? storageErrors.unavailable('none of the drives')
+  const record = await drives.peek(ports, best.path, key)
+  return record && { value: userValueOf(record.value), body: undefined }
+}

@@ -1,0 +1,287 @@
+/**
+ * Makes shards anew that drives lack: from others, record by record. A record counts as healed when the drives have said that they
+ * have their shards, and its record says so on the write quorum; nothing is believed before.
+ */
+import { anyBlobCheck } from 'svc/plugins/drive/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import type { RecordHealth, ShardState } from './api.ts'
+import { SetBlobReader } from './blob-reading.ts'
+import { readShards } from './body-reading.ts'
+import type { ErasureSet } from './erasure-set.ts'
+import { shardBytesOf } from './layout.ts'
+import type { Member } from './member.ts'
+import { keyOfOwner, ownerRange } from './set-keys.ts'
+import { type Mark, procedure } from './set-procedures.ts'
+import { type BlobEntry, hasShards, headOf, type RecordHead } from './set-record.ts'
+import { type Damage, idInSlot, isAboutShard, rotationOfBlob } from './set-view.ts'
+import type { StripeWindow } from './stripe-window.ts'
+
+export interface HealOptions {
+  /** Also reads every shard that is said to be there. */
+  readonly deep: boolean
+  readonly dryRun: boolean
+}
+
+/** Whether the shard has to be made anew. */
+export function isLacking(state: ShardState | undefined): boolean {
+  return state === 'missing' || state === 'corrupt'
+}
+
+export class Healing {
+  readonly #set: ErasureSet
+  readonly #newId: () => string
+
+  constructor(set: ErasureSet, newId: () => string) {
+    this.#set = set
+    this.#newId = newId
+  }
+
+  /** Undefined where there is no such record, or nothing of it is in shards. */
+  async heal(key: Buffer, { deep, dryRun }: HealOptions): Promise<RecordHealth | undefined> {
+    const found = await this.#set.leader().drive.get(key)
+    if (found === undefined) return undefined
+    const head = headOf(found.value)
+    if (!hasShards(head)) return undefined
+    const before = this.#statesOf(head)
+    if (deep) await this.#verify(key, head, before, dryRun)
+    const targets = this.#set.members.filter(({ slot }) => isLacking(before[slot]))
+    const { dataBytes } = head
+    if (targets.length === 0 || dryRun) return { before, after: before, error: undefined, dataBytes }
+    let error: string | undefined
+    try {
+      if (head.body === 'sharded') await this.#healBody(key, head, targets)
+      else await this.#healBlobs(key, head, targets)
+    } catch (cause) {
+      error = String((cause as Error).message ?? cause)
+    }
+    // What counts is what the record says now.
+    const now = await this.#set.leader().drive.get(key)
+    if (now === undefined) return undefined
+    const changed = headOf(now.value)
+    return { before, after: hasShards(changed) ? this.#statesOf(changed) : [], error, dataBytes }
+  }
+
+  #statesOf({ generations }: RecordHead): ShardState[] {
+    return this.#set.members.map(({ slot, generation, takesWrites }) =>
+      !takesWrites ? 'offline' : generations[slot] === generation ? 'ok' : 'missing',
+    )
+  }
+
+  /** Reads every shard that should be there. What is not what it should be is marked, so that the ledger has it; not by a dry run. */
+  async #verify(key: Buffer, head: RecordHead, states: ShardState[], dryRun: boolean): Promise<void> {
+    const lost = new Map<number, number>()
+    for (const member of this.#set.members) {
+      const { slot } = member
+      if (states[slot] !== 'ok') continue
+      const state = await this.lookAtShards(member, key, head)
+      if (state === 'ok') continue
+      states[slot] = state
+      lost.set(slot, 0)
+    }
+    if (lost.size === 0 || dryRun) return
+    if (this.#set.currentCount >= this.#set.writeQuorum) {
+      await this.#set.mark([{ key, identity: head.identity, changes: lost }])
+    } else for (const slot of lost.keys()) this.#set.onDamaged({ slot, key, identity: head.identity })
+  }
+
+  /** Reads the drive's own shards of a record, whatever the record says of them. Nothing of a drive that fails is said to be missing. */
+  async lookAtShards(member: Member, key: Buffer, head: RecordHead): Promise<'ok' | 'missing' | 'corrupt'> {
+    try {
+      if (head.body === 'sharded') {
+        const record = await member.drive.get(key)
+        // A drive that is current is about to have it, or something newer: not to be judged by now.
+        if (record === undefined || headOf(record.value).identity !== head.identity) return 'ok'
+        if (record.body === undefined) return 'missing'
+        await member.drive.readBody(record.body)
+        return 'ok'
+      }
+      for (const blob of head.blobs) await readWhole(member, blob, this.#shardBytesOf(blob))
+      return 'ok'
+    } catch (error) {
+      if (isAboutShard(error)) return (error as { code?: unknown }).code === 'corrupt' ? 'corrupt' : 'missing'
+      this.#set.onDriveError(member.slot, error)
+      return 'ok'
+    }
+  }
+
+  #shardBytesOf({ size }: BlobEntry): number {
+    const { dataCount, unitBytes } = this.#set
+    return shardBytesOf({ bodyBytes: size, dataCount, unitBytes })
+  }
+
+  async #healBody(key: Buffer, head: RecordHead, targets: readonly Member[]): Promise<void> {
+    const set = this.#set
+    const { shards, present } = await readShards(set, key, head)
+    const length = shards.find(shard => shard !== undefined)!.length
+    let wanted = 0
+    for (const { slot } of targets) wanted |= 1 << this.#shardOf(slot, head.rotation)
+    for (let shard = 0; shard < set.slotCount; shard++) {
+      if ((wanted & (1 << shard)) !== 0 && shards[shard] === undefined) shards[shard] = Buffer.allocUnsafe(length)
+    }
+    set.code.reconstruct(shards, present, wanted)
+    const id = this.#newId()
+    const staged: Member[] = []
+    await Promise.all(
+      targets.map(async member => {
+        try {
+          await member.drive.execute(procedure.stage, { id }, shards[this.#shardOf(member.slot, head.rotation)]!)
+          staged.push(member)
+        } catch (error) {
+          set.onDriveError(member.slot, error)
+        }
+      }),
+    )
+    if (staged.length === 0) throw storageErrors.unavailable('No drive took its shard.')
+    await this.#mark(key, head, staged, { id, slots: staged.map(({ slot }) => slot) })
+  }
+
+  #shardOf(slot: number, rotation: number): number {
+    const { slotCount } = this.#set
+    return (slot - rotation + slotCount) % slotCount
+  }
+
+  async #mark(key: Buffer, head: RecordHead, targets: readonly Member[], staged?: Mark['staged']): Promise<void> {
+    const changes = new Map(targets.map(({ slot, generation }) => [slot, generation]))
+    const count = await this.#set.mark([{ key, identity: head.identity, changes, staged }])
+    if (count > 0 || staged === undefined) return
+    // The record was replaced meanwhile: nobody will come for them.
+    await Promise.all(targets.map(({ drive }) => drive.execute(procedure.unstage, [staged.id]).catch(() => undefined)))
+  }
+
+  /** A drive has a record's blobs when it has all of them. */
+  async #healBlobs(key: Buffer, head: RecordHead, targets: readonly Member[]): Promise<void> {
+    const done = new Set(targets)
+    let error: unknown
+    for (const blob of head.blobs) {
+      const lacking: Member[] = []
+      for (const member of done) {
+        try {
+          await readWhole(member, blob, this.#shardBytesOf(blob))
+        } catch {
+          lacking.push(member)
+        }
+      }
+      if (lacking.length === 0) continue
+      try {
+        for (const [member, cause] of await this.#writeShards(blob, lacking)) {
+          done.delete(member)
+          error ??= cause
+        }
+      } catch (cause) {
+        error ??= cause
+        for (const member of lacking) done.delete(member)
+      }
+      if (done.size === 0) break
+    }
+    if (done.size > 0) await this.#mark(key, head, [...done])
+    if (error !== undefined) throw error
+  }
+
+  /** Resolves with those that failed. */
+  async #writeShards(blob: BlobEntry, targets: readonly Member[]): Promise<Map<Member, unknown>> {
+    const set = this.#set
+    const rotation = rotationOfBlob(blob.id, set.slotCount)
+    const shardBytes = this.#shardBytesOf(blob)
+    const reader = new SetBlobReader(set, { ...blob, check: 0 }, 0, blob.size)
+    const writers = targets.map(member => ({
+      member,
+      shard: this.#shardOf(member.slot, rotation),
+      writer: member.drive.createBlob(shardBytes, idInSlot(blob.id, member.slot)),
+      error: undefined as unknown,
+    }))
+    const dataMask = (1 << set.dataCount) - 1
+    let wanted = 0
+    for (const { shard } of writers) wanted |= 1 << shard
+    const write = async (each: (typeof writers)[number], window: StripeWindow, stripe: number): Promise<void> => {
+      if (each.error !== undefined) return
+      try {
+        await each.writer.write(window.unitAt(each.shard, stripe))
+      } catch (error) {
+        each.error = error
+        // Not waited for: it may hang. From now on it takes nothing more from the memory of the window.
+        each.writer.abort().catch(() => undefined)
+      }
+    }
+    try {
+      for (let window = await reader.readStripes(); window !== undefined; window = await reader.readStripes()) {
+        window.reconstruct(dataMask, wanted)
+        for (let stripe = 0; stripe < window.stripeCount; stripe++) {
+          await Promise.all(writers.map(each => write(each, window!, stripe)))
+        }
+        window.letGo()
+      }
+      await Promise.all(
+        writers.map(async each => {
+          try {
+            if (each.error === undefined) await each.writer.finish()
+          } catch (error) {
+            each.error = error
+          }
+        }),
+      )
+    } catch (error) {
+      await Promise.all(writers.map(({ writer }) => writer.abort().catch(() => undefined)))
+      throw error
+    } finally {
+      reader.close()
+    }
+    const failed = new Map<Member, unknown>()
+    for (const { member, writer, error } of writers) {
+      if (error === undefined) continue
+      await writer.abort().catch(() => undefined)
+      set.onDriveError(member.slot, error)
+      failed.set(member, error)
+    }
+    return failed
+  }
+
+  /** Writes down what readers and drives found missing. Resolves with how many records were marked. */
+  async markDamages(damages: readonly Damage[]): Promise<number> {
+    const marks = new Map<string, { key: Buffer; identity: number; changes: Map<number, number> }>()
+    for (const { slot, key, identity, blobId } of damages) {
+      if (key !== undefined && identity !== undefined) addMark(marks, key, identity, slot)
+      else if (blobId !== undefined) {
+        for (const owner of await this.#ownersOf(blobId)) addMark(marks, owner.key, owner.identity, slot)
+      }
+    }
+    return marks.size === 0 ? 0 : this.#set.mark([...marks.values()])
+  }
+
+  async #ownersOf(blobId: string): Promise<{ readonly key: Buffer; readonly identity: number }[]> {
+    const { drive } = this.#set.leader()
+    const keys = await drive.scanDerived(...ownerRange(blobId), cursor => {
+      const found: Buffer[] = []
+      while (cursor.next()) found.push(keyOfOwner(Buffer.from(cursor.key)))
+      return found
+    })
+    const owners: { key: Buffer; identity: number }[] = []
+    for (const key of keys) {
+      const record = await drive.get(key)
+      if (record !== undefined) owners.push({ key, identity: headOf(record.value).identity })
+    }
+    return owners
+  }
+}
+
+function addMark(
+  marks: Map<string, { key: Buffer; identity: number; changes: Map<number, number> }>,
+  key: Buffer,
+  identity: number,
+  slot: number,
+): void {
+  const text = `${identity} ${key.latin1Slice()}`
+  const mark = marks.get(text) ?? { key, identity, changes: new Map() }
+  mark.changes.set(slot, 0)
+  marks.set(text, mark)
+}
+
+async function readWhole({ drive, slot }: Member, { id }: BlobEntry, shardBytes: number): Promise<void> {
+  const ref = { id: idInSlot(id, slot), size: shardBytes, check: anyBlobCheck }
+  const reader = drive.readBlob(ref, 0, shardBytes)
+  try {
+    if (shardBytes === 0) return
+    for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) chunk.release()
+  } finally {
+    reader.close()
+  }
+}

@@ -1,0 +1,97 @@
+import { definePlugin } from 'svc/kernel'
+import type { MaybePromise, StorageLookOptions } from 'svc/plugins/storage/api'
+import type { RedundancyService, RedundantStorage } from './api.ts'
+import type { OpenSet } from './backend.ts'
+import { ErasureConfig } from './config.ts'
+import { checkSet, peekSet } from './dry-look.ts'
+import { parityOf, validateEndpoints } from './endpoints.ts'
+import { checkSoleSet, createSets, createSoleSet } from './sets.ts'
+
+export default definePlugin({
+  name: 'erasure',
+  requires: ['drives'],
+  provides: ['redundancy', 'sets'],
+  config: ErasureConfig,
+  setup({ config, services, contribute, background, threads }) {
+    const { drives } = services
+    const open = new Set<OpenSet>()
+    let shown: RedundantStorage | undefined
+    const redundancy: RedundancyService = { storage: () => shown }
+    const dryLook = ({ endpoints, ports }: StorageLookOptions) => ({
+      drives,
+      ports,
+      paths: endpoints,
+      parityCount: parityOf(endpoints.length, config.standard),
+    })
+    const sets = createSets({
+      drives,
+      open,
+      parityOf: driveCount => parityOf(driveCount, config.standard),
+      validate: endpoints => validateEndpoints(endpoints, config.standard),
+      check: options => checkSet(dryLook(options)),
+      peek: (options, key) => peekSet(dryLook(options), key),
+      show(storage) {
+        shown = storage
+      },
+    })
+    contribute('storage.backend', 'erasure', {
+      validate: sets.validate,
+      check: options => checkSoleSet(sets, options),
+      peek: sets.peek,
+      create: options => createSoleSet(sets, options),
+    })
+    if (!threads.isMain) return { services: { redundancy, sets } }
+    background({
+      name: 'drives',
+      pauseMs: 5000,
+      async work(signal) {
+        const isAnything = await inEach(open, ({ set, keeper }) =>
+          set.isWhole || signal.aborted ? false : keeper.bringBack(signal),
+        )
+        return isAnything ? 'more' : 'idle'
+      },
+    })
+    background({
+      name: 'presence',
+      pauseMs: 5000,
+      async work(signal) {
+        await inEach(open, async ({ presence }) => {
+          if (!signal.aborted) await presence.check()
+        })
+        return 'idle'
+      },
+    })
+    background({
+      name: 'damage',
+      pauseMs: 200,
+      async work() {
+        await inEach(open, ({ keeper }) => keeper.markDamages())
+        return 'idle'
+      },
+    })
+    background({
+      name: 'heal',
+      pauseMs: 1000,
+      async work(signal) {
+        const isAnything = await inEach(open, ({ keeper }) => !signal.aborted && keeper.healSome(signal))
+        return isAnything ? 'more' : 'idle'
+      },
+    })
+    return { services: { redundancy, sets } }
+  },
+})
+
+/** Whether any of them says that it did something. One that fails keeps no other one back; its error comes afterwards. */
+async function inEach(open: ReadonlySet<OpenSet>, work: (open: OpenSet) => MaybePromise<boolean | void>) {
+  let isAnything = false
+  let failure: unknown
+  for (const each of [...open]) {
+    try {
+      if ((await work(each)) === true) isAnything = true
+    } catch (error) {
+      failure ??= error
+    }
+  }
+  if (failure !== undefined) throw failure
+  return isAnything
+}

@@ -1,0 +1,323 @@
+/**
+ * What a set does in the background, a step at a time: brings back drives that were away, writes down what was found missing, makes
+ * it anew, and reads everything once in a while. Nothing here is needed for an answer to a client.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Clock, Logger } from 'svc/kernel'
+import type { DriveLook } from 'svc/plugins/drive/api'
+import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
+import { catchUp, progressOf, unfinishedEpoch } from './catching-up.ts'
+import type { ErasureSet } from './erasure-set.ts'
+import { erasureErrors } from './errors.ts'
+import { type Healing, isLacking } from './healing.ts'
+import type { Ledger } from './ledger.ts'
+import type { Member } from './member.ts'
+import type { LateOpening } from './opening.ts'
+import { incompleteEnd, incompleteStart, keyOfIncomplete, tableByte } from './set-keys.ts'
+import { generationsOf } from './set-record.ts'
+
+/** How long drives that are away are waited for, in ticks of the watch: two seconds. What takes longer goes on. */
+const reopenTicks = 8
+/** Records that are healed before others get their turn. */
+const recordsPerStep = 64
+/** Records that are looked at in one turn. */
+const recordsPerPage = 10_000
+/** Damages that are written down in one change: for longer than that nobody waits for them. */
+const damagesPerChange = 256
+/** After that long, reading everything lets others have their turn; a large body may take longer. */
+const scrubMsMax = 250
+/** After that long, what could not be healed is tried again. */
+const retryMs = 60_000
+/** Records that are remembered as not to be healed for now. */
+const skippedMax = 100_000
+
+export interface KeeperOptions {
+  readonly set: ErasureSet
+  readonly healing: Healing
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly watch: AnswerWatch
+  readonly log: Logger
+  /** What a folder says of itself. */
+  look(path: string): Promise<DriveLook>
+  /** Whether there is a folder. */
+  isThere(path: string): Promise<boolean>
+}
+
+export interface HealCounts {
+  healed: number
+  failed: number
+  /** Records whose shards were all read. */
+  scrubbed: number
+  /** Of them, those that lacked one, or had a damaged one. */
+  damaged: number
+}
+
+function isFaulty({ drive }: Member): boolean {
+  const statuses = drive.drives()
+  return statuses instanceof Promise || statuses.some(({ state }) => state === 'faulty')
+}
+
+function requireOwn({ path, slot }: Member, driveId: string, { document }: ErasureSet): void {
+  if (driveId === document.slots[slot]!.driveId) return
+  throw erasureErrors.drive_missing(`The drive at ${path} is another one. Restart to take it into the set.`)
+}
+
+export class Keeper {
+  readonly #options: KeeperOptions
+  /** Records that could not be healed, as latin1, with the time of the last try. */
+  readonly #skipped = new Map<string, number>()
+  /** Where the walk goes on that looks for records of drives that were replaced. */
+  #walkFrom: Buffer | undefined
+  /** Where reading everything goes on: at the first record with this key or a later one. */
+  scrubFrom = Buffer.from([0])
+  /** Since the start. */
+  readonly counts: HealCounts = { healed: 0, failed: 0, scrubbed: 0, damaged: 0 }
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+  }
+
+  /** Opens drives that are away, and has those that are back catch up. Resolves with whether something was done. */
+  async bringBack(signal: AbortSignal): Promise<boolean> {
+    const { set, log } = this.#options
+    let isAnything = signal.aborted ? false : await this.#reopenAll()
+    if (set.currentCount === 0) await this.#reelect()
+    if (set.currentCount === 0) return isAnything
+    for (const member of set.members) {
+      if (signal.aborted) return isAnything
+      if (member.state !== 'behind') continue
+      try {
+        await catchUp({ set, member, log, signal })
+        this.#skipped.clear()
+        isAnything = true
+      } catch (error) {
+        log.warn({ err: error, path: member.path }, 'a drive could not catch up; it is tried again')
+      }
+    }
+    if (set.epoch === 0 && set.currentCount >= set.writeQuorum) await this.#claim()
+    return isAnything
+  }
+
+  async #claim(): Promise<void> {
+    const { set, log } = this.#options
+    try {
+      await set.claim()
+    } catch (error) {
+      log.warn({ err: error }, 'the drives could not be told who leads; the next write tries it again')
+    }
+  }
+
+  /** One that does not answer holds up neither the others nor what is to be done after them: it goes on by itself. */
+  async #reopenAll(): Promise<boolean> {
+    const { set, watch } = this.#options
+    const away = set.members.filter(({ state }) => state === 'offline')
+    for (const member of away) this.#follow(member, () => this.#reopen(member))
+    await isDoneIn(Promise.all(away.map(({ returning }) => returning)), watch, reopenTicks)
+    return away.some(({ state }) => state !== 'offline')
+  }
+
+  #follow(member: Member, open: () => Promise<void>): void {
+    member.returning ??= open()
+      .catch(error => {
+        member.error = error
+      })
+      .finally(() => {
+        member.returning = undefined
+      })
+  }
+
+  /** Drives that the start has not waited for. */
+  expect(late: readonly LateOpening[]): void {
+    const { set, log } = this.#options
+    for (const { member, opening } of late) {
+      this.#follow(member, async () => {
+        await opening
+        member.isOpen = true
+        if (!set.isStopping) requireOwn(member, member.drive.driveId, set)
+        await this.#take(member)
+        log.info({ path: member.path, slot: member.slot }, 'a drive has answered at last')
+      })
+    }
+  }
+
+  /** What has just been opened becomes a drive of the set, or is closed with it. */
+  async #take(member: Member): Promise<void> {
+    if (!this.#options.set.isStopping) this.#options.set.onReturned(member, true)
+    else await member.drive.stop()
+  }
+
+  async #reopen(member: Member): Promise<void> {
+    const { set, log, look } = this.#options
+    // Nothing can be done with it before it answers.
+    if (member.isOpen && member.drive.answers.owed > 0) return
+    if (member.isOpen && member.isLate && !isFaulty(member)) {
+      // It has everything that it was given in that order, and needs no new opening. One that cannot write is opened again next time.
+      member.isLate = false
+      await member.drive.probe()
+      if (set.isStopping) return
+      set.onReturned(member, false)
+    } else {
+      if (member.isOpen) {
+        await member.drive.stop()
+        member.isOpen = false
+      }
+      // Nothing is created or formatted while the set runs: a folder that is empty now may only not be mounted.
+      const { driveId, problem, state } = await look(member.path)
+      if (state === 'empty' && (await this.#options.isThere(member.path))) {
+        throw erasureErrors.drive_missing(
+          `${member.path} is empty. If a new drive was put there, restart the server to take it into the set; if its file system is not mounted, mount it.`,
+        )
+      }
+      if (driveId === undefined) throw erasureErrors.drive_missing(problem ?? `There is no drive at ${member.path}.`)
+      requireOwn(member, driveId, set)
+      await member.drive.start()
+      await this.#take(member)
+    }
+    log.info({ path: member.path, slot: member.slot }, 'a drive is back')
+  }
+
+  async #reelect(): Promise<void> {
+    const { set } = this.#options
+    const open = set.members.filter(({ state }) => state === 'behind')
+    const candidates = await Promise.all(
+      open.map(async member => ({
+        member,
+        progress: await progressOf(member),
+        isUnfinished: (await unfinishedEpoch(member)) !== undefined,
+      })),
+    )
+    set.reelect(candidates)
+  }
+
+  /** Writes down what readers found missing, as soon as anything can be written. */
+  async markDamages(): Promise<void> {
+    const { set, healing, log } = this.#options
+    if (set.currentCount < set.writeQuorum) return
+    const damages = set.takeDamages()
+    if (damages.length === 0) return
+    let count = 0
+    let done = 0
+    try {
+      while (done < damages.length) {
+        count += await healing.markDamages(damages.slice(done, done + damagesPerChange))
+        done += damagesPerChange
+        // Requests come between two changes.
+        await turn()
+      }
+    } catch (error) {
+      for (const damage of damages.slice(done)) set.onDamaged(damage)
+      throw error
+    } finally {
+      if (count > 0) log.warn({ records: count }, 'shards are missing or damaged: they are made anew')
+    }
+  }
+
+  /** Heals some records, those with the fewest shards first. Resolves with whether there may be more to do. */
+  async healSome(signal: AbortSignal): Promise<boolean> {
+    const { set } = this.#options
+    if (set.currentCount < set.writeQuorum) return false
+    const queued = await this.#queued()
+    for (const key of queued) {
+      if (signal.aborted) return true
+      await this.#healOne(key)
+    }
+    if (queued.length > 0) return true
+    return this.#healReplaced(signal)
+  }
+
+  /** Records that lack a shard on a drive that is there, as far as it may be tried now. */
+  async #queued(): Promise<readonly Buffer[]> {
+    const { set, clock } = this.#options
+    const now = clock.now()
+    for (const [key, triedMs] of this.#skipped) if (now - triedMs > retryMs) this.#skipped.delete(key)
+    const { drive } = set.leader()
+    return drive.scanDerived(incompleteStart, incompleteEnd, cursor => {
+      const keys: Buffer[] = []
+      while (keys.length < recordsPerStep && cursor.next()) {
+        const key = keyOfIncomplete(Buffer.from(cursor.key))
+        if (!this.#skipped.has(key.latin1Slice())) keys.push(key)
+      }
+      return keys
+    })
+  }
+
+  async #healOne(key: Buffer): Promise<void> {
+    const { healing, clock, log } = this.#options
+    const outcome = await healing.heal(key, { deep: false, dryRun: false })
+    if (outcome === undefined) return
+    const { before, after, error } = outcome
+    for (const member of this.#options.set.members) if (isLacking(before[member.slot])) member.isFilling = true
+    const isBetter = after.filter(state => state === 'ok').length > before.filter(state => state === 'ok').length
+    if (isBetter) this.counts.healed++
+    if (!after.some(isLacking)) {
+      // What is left is on drives that are away: nothing to be done before they are back.
+      if (after.some(state => state === 'offline')) this.#skip(key, clock.now())
+      return
+    }
+    this.counts.failed++
+    this.#skip(key, clock.now())
+    log.warn({ reason: error }, 'a record could not be healed; it is tried again')
+  }
+
+  #skip(key: Buffer, nowMs: number): void {
+    if (this.#skipped.size >= skippedMax) this.#skipped.delete(this.#skipped.keys().next().value!)
+    this.#skipped.set(key.latin1Slice(), nowMs)
+  }
+
+  /** Records of a drive that was replaced say nothing of that themselves: all are looked at. */
+  async #healReplaced(signal: AbortSignal): Promise<boolean> {
+    const { set, ledger } = this.#options
+    if (this.#walkFrom === undefined) {
+      const { below } = await ledger.read()
+      if (below.records === 0) for (const member of set.members) member.isFilling = false
+      if (below.records === 0 || this.#skipped.size >= below.records) return false
+      this.#walkFrom = Buffer.from([0])
+    }
+    const generations = Buffer.from(set.members.map(({ generation }) => generation))
+    const page = await this.#page(this.#walkFrom, own => !own.equals(generations))
+    this.#walkFrom = page.next
+    let isAnything = false
+    for (const key of page.keys) {
+      if (signal.aborted) return true
+      if (this.#skipped.has(key.latin1Slice())) continue
+      await this.#healOne(key)
+      isAnything = true
+    }
+    return this.#walkFrom !== undefined || isAnything
+  }
+
+  /** Some records whose generations are wanted, and where to go on. */
+  #page(from: Buffer, isWanted: (generations: Buffer) => boolean) {
+    const { drive } = this.#options.set.leader()
+    return drive.scan(from, Buffer.from([0xff, 0xff]), cursor => {
+      const keys: Buffer[] = []
+      let more = cursor.next()
+      for (let looked = 0; more && keys.length < recordsPerStep && looked < recordsPerPage; looked++) {
+        if (cursor.key[0] === tableByte) more = cursor.seek(Buffer.from([tableByte + 1]))
+        else {
+          const generations = generationsOf(cursor.value)
+          if (generations.length > 0 && isWanted(generations)) keys.push(Buffer.from(cursor.key))
+          more = cursor.next()
+        }
+      }
+      return { keys, next: more ? Buffer.from(cursor.key) : undefined }
+    })
+  }
+
+  /** Reads every shard of some records, and makes anew what is damaged. Resolves with false once all have been read. */
+  async scrubSome(signal: AbortSignal): Promise<boolean> {
+    const page = await this.#page(this.scrubFrom, () => true)
+    const startMs = this.#options.clock.now()
+    for (const key of page.keys) {
+      if (signal.aborted || this.#options.clock.now() - startMs >= scrubMsMax) return true
+      const outcome = await this.#options.healing.heal(key, { deep: true, dryRun: false })
+      this.counts.scrubbed++
+      if (outcome?.before.some(isLacking)) this.counts.damaged++
+      // The key right after it.
+      this.scrubFrom = Buffer.concat([key, Buffer.from([0])])
+    }
+    this.scrubFrom = page.next ?? Buffer.from([0])
+    return page.next !== undefined
+  }
+}

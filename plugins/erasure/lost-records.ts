@@ -1,0 +1,60 @@
+/**
+ * Whether the bytes of a record are lost for good. It is said only with every drive of the set there and asked: each blob, and the body
+ * beside the record, must have fewer intact shards than are needed, whatever the record says of them. A drive that fails meanwhile, or
+ * a record that changes, makes the answer no.
+ */
+import { anyBlobCheck } from 'svc/plugins/drive/api'
+import type { ErasureSet } from './erasure-set.ts'
+import type { Healing } from './healing.ts'
+import { shardBytesOf } from './layout.ts'
+import type { Member } from './member.ts'
+import { type BlobEntry, hasShards, headOf, type RecordHead } from './set-record.ts'
+import { idInSlot, isAboutShard } from './set-view.ts'
+
+export async function isLost(set: ErasureSet, healing: Healing, key: Buffer): Promise<boolean> {
+  if (!set.isWhole) return false
+  const head = await headNow(set, key)
+  if (head === undefined || !hasShards(head)) return false
+  const isOneLost = head.body === 'sharded' ? await isBodyLost(set, healing, key, head) : await isABlobLost(set, head)
+  if (!isOneLost || !set.isWhole) return false
+  return (await headNow(set, key))?.identity === head.identity
+}
+
+async function headNow(set: ErasureSet, key: Buffer): Promise<RecordHead | undefined> {
+  const record = await set.leader().drive.get(key)
+  return record === undefined ? undefined : headOf(record.value)
+}
+
+async function isBodyLost(set: ErasureSet, healing: Healing, key: Buffer, head: RecordHead): Promise<boolean> {
+  let count = 0
+  for (const member of set.members) if ((await healing.lookAtShards(member, key, head)) === 'ok') count++
+  return count < head.dataCount
+}
+
+async function isABlobLost(set: ErasureSet, { blobs }: RecordHead): Promise<boolean> {
+  for (const blob of blobs) {
+    let count = 0
+    for (const member of set.members) if (await hasShard(set, member, blob)) count++
+    if (count < set.dataCount) return true
+  }
+  return false
+}
+
+/** True where it cannot be known. */
+async function hasShard(
+  { dataCount, unitBytes }: ErasureSet,
+  { drive, slot }: Member,
+  blob: BlobEntry,
+): Promise<boolean> {
+  const size = shardBytesOf({ bodyBytes: blob.size, dataCount, unitBytes })
+  const reader = drive.readBlob({ id: idInSlot(blob.id, slot), size, check: anyBlobCheck }, 0, size)
+  try {
+    if (size === 0) return true
+    for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) chunk.release()
+    return true
+  } catch (error) {
+    return !isAboutShard(error)
+  } finally {
+    reader.close()
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * From folders to a set: which drive has which slot, who leads, who has to catch up. A drive is known by what its format says,
+ * never by its path: drives may be moved and swapped between folders. Nothing is formatted unless everything fits together.
+ */
+import type { Logger, Ports } from 'svc/kernel'
+import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
+import { type AnswerWatch, inTime } from './answer-watch.ts'
+import { erasureErrors } from './errors.ts'
+import { Member } from './member.ts'
+import { writeQuorumOf } from './parity.ts'
+import {
+  compareCandidates,
+  compareProgress,
+  decodeProgress,
+  decodeSetDocument,
+  noProgress,
+  type Progress,
+  type SetDocument,
+} from './set-document.ts'
+import { progressKey, setKey, unfinishedKey } from './set-keys.ts'
+import type { WatchedDrive } from './watched-drive.ts'
+
+export interface OpeningOptions {
+  readonly drives: DrivesService
+  readonly ports: Ports
+  readonly log: Logger
+  readonly paths: readonly string[]
+  readonly parityCount: number
+  readonly unitBytes: number
+  readonly watch: AnswerWatch
+  /** Of drives without a format, where none has one. Default: a new one. */
+  readonly deploymentId?: string
+  /** In the order of the paths. `deploymentId`: of those that have no format yet. */
+  create(index: number, deploymentId: string): WatchedDrive
+}
+
+export interface OpenedSet {
+  readonly document: SetDocument
+  /** The description is new, or has a drive that took a slot: it has to be written. */
+  readonly isDescriptionNew: boolean
+  /** By slot. */
+  readonly members: readonly Member[]
+  readonly leader: Member
+  /** Of the drive that leads: the others are compared with it. */
+  readonly progress: Progress
+  /** Drives that are still being opened: they come later. */
+  readonly late: readonly LateOpening[]
+}
+
+export interface LateOpening {
+  readonly member: Member
+  /** Rejects where it cannot be opened. */
+  readonly opening: Promise<void>
+}
+
+interface Found {
+  readonly index: number
+  readonly drive: WatchedDrive
+  readonly look: DriveLook
+  isOpen: boolean
+  error: unknown
+  document: SetDocument | undefined
+  progress: Progress
+  isUnfinished: boolean
+  /** Of one that was not waited for any longer. */
+  opening: Promise<void> | undefined
+}
+
+/**
+ * How long the start waits for the others, in ticks of the watch: when so many say what they are that the set may be known, when so many
+ * are open that it can be written, and when they are enough to read.
+ */
+const lookTicks = 20
+const openTicks = { toWrite: 40, toRead: 120 }
+/** In any case, for what a folder says of itself. */
+const lookTicksMax = 240
+
+export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
+  const { paths, drives, ports, watch, parityCount } = options
+  const dataCount = paths.length - parityCount
+  const answers = paths.map(path => drives.look(ports, path))
+  const seen = await inTime(answers, watch, done =>
+    done.filter(look => look?.state === 'formatted').length >= dataCount ? lookTicks : lookTicksMax,
+  )
+  const looks = seen.map((look, index) => look ?? noAnswer(paths[index]!))
+  const deploymentId = oneDeployment(looks)
+  const isNew = deploymentId === undefined
+  if (isNew) requireAllEmpty(looks)
+  const id = deploymentId ?? options.deploymentId ?? uuid(ports)
+  const found = looks.map((look, index) => unopened(options, look, index, id))
+  const opening = found.map(each => openIfUsable(options, each, isNew))
+  const opened = await inTime(opening, watch, () => {
+    const count = isNew ? 0 : found.filter(({ isOpen }) => isOpen).length
+    if (count >= writeQuorumOf(dataCount, parityCount)) return openTicks.toWrite
+    return count >= dataCount ? openTicks.toRead : undefined
+  })
+  const all = opened.map((each, index) => each ?? stillOpening(options, found[index]!, opening[index]!, id))
+  for (const { look, isOpen, error } of all) {
+    if (!isOpen && !isNew) options.log.warn({ err: error, path: look.path }, 'a drive of the set cannot be opened')
+  }
+  try {
+    return isNew ? await createSet(options, all) : await assemble(options, all)
+  } catch (error) {
+    for (const { drive, opening } of all) opening?.then(() => drive.stop()).catch(() => undefined)
+    await Promise.all(all.filter(({ isOpen }) => isOpen).map(({ drive }) => drive.stop()))
+    throw error
+  }
+}
+
+function unopened({ create }: OpeningOptions, look: DriveLook, index: number, deploymentId: string): Found {
+  const drive = create(index, deploymentId)
+  const unknown = { document: undefined, progress: noProgress, isUnfinished: false }
+  return { index, drive, look, ...unknown, isOpen: false, error: undefined, opening: undefined }
+}
+
+async function openIfUsable({ ports }: OpeningOptions, found: Found, isNew: boolean): Promise<Found> {
+  const { look } = found
+  // An empty folder of a set that exists: a drive that was replaced. One that is not there at all is not created.
+  const isUsable =
+    isNew || look.state === 'formatted' || (look.state === 'empty' && (await ports.disk.exists(look.path)))
+  if (isUsable) return openOne(found)
+  found.error = notThere(look)
+  return found
+}
+
+/** What the start goes on with in place of a drive that is not open yet; what becomes of that one is told to nobody else. */
+function stillOpening(options: OpeningOptions, found: Found, opened: Promise<Found>, deploymentId: string): Found {
+  const opening = opened.then(({ isOpen, error }) => {
+    if (!isOpen) throw error
+  })
+  opening.catch(() => undefined)
+  const error = erasureErrors.drive_missing(`The drive ${found.look.path} does not answer; it is still being opened.`)
+  return { ...unopened(options, found.look, found.index, deploymentId), error, opening }
+}
+
+function noAnswer(path: string): DriveLook {
+  const problem = `The drive ${path} does not answer.`
+  return { path, state: 'unusable', driveId: undefined, deploymentId: undefined, problem }
+}
+
+function notThere({ path, problem }: DriveLook) {
+  return erasureErrors.drive_missing(problem ?? `There is no drive at ${path}.`)
+}
+
+/** Throws where drives of several deployments came together. */
+function oneDeployment(looks: readonly DriveLook[]): string | undefined {
+  const byId = new Map<string, string>()
+  for (const { deploymentId, path } of looks) if (deploymentId !== undefined) byId.set(deploymentId, path)
+  if (byId.size <= 1) return byId.keys().next().value
+  throw erasureErrors.drive_foreign(
+    `The drives ${[...byId.values()].join(' and ')} belong to different deployments. Name drives of one.`,
+  )
+}
+
+function requireAllEmpty(looks: readonly DriveLook[]): void {
+  const problems = looks.filter(({ state }) => state !== 'empty').map(({ path, problem }) => problem ?? path)
+  if (problems.length > 0) {
+    throw erasureErrors.drive_missing(`A new set needs all of its drives: ${problems.join(' ')}`)
+  }
+}
+
+async function openOne(found: Found): Promise<Found> {
+  try {
+    await found.drive.start()
+    found.isOpen = true
+    const document = await found.drive.get(setKey)
+    if (document !== undefined) found.document = decodeSetDocument(document.value)
+    const progress = await found.drive.get(progressKey)
+    if (progress !== undefined) found.progress = decodeProgress(progress.value)
+    found.isUnfinished = (await found.drive.get(unfinishedKey)) !== undefined
+  } catch (error) {
+    found.error = error
+    if (found.isOpen) await found.drive.stop()
+    found.isOpen = false
+  }
+  return found
+}
+
+async function createSet(options: OpeningOptions, found: readonly Found[]): Promise<OpenedSet> {
+  const { ports, parityCount, unitBytes } = options
+  const failed = found.find(({ isOpen }) => !isOpen)
+  if (failed !== undefined) throw failed.error
+  const document: SetDocument = {
+    version: 1,
+    setId: ports.random.bytes(16).toString('hex'),
+    parityCount,
+    unitBytes,
+    slots: found.map(({ drive }) => ({ driveId: drive.driveId, generation: 1 })),
+  }
+  const members = found.map(each => member(each, each.index, 1))
+  for (const each of members) each.state = 'current'
+  return { document, isDescriptionNew: true, members, leader: members[0]!, progress: noProgress, late: [] }
+}
+
+async function assemble(options: OpeningOptions, found: readonly Found[]): Promise<OpenedSet> {
+  const { log, paths } = options
+  const described = found.filter(each => each.document !== undefined)
+  const leading = described.reduce<Found | undefined>(
+    (best, each) => (best === undefined || compareCandidates(each, best) > 0 ? each : best),
+    undefined,
+  )
+  if (leading === undefined) {
+    // A first start that was cut short: formats, but no description anywhere.
+    if (found.every(({ isOpen }) => isOpen)) return createSet(options, found)
+    throw erasureErrors.set_incomplete(
+      `None of the drives that can be opened knows its set: ${reasons(found)} Make the other drives available.`,
+    )
+  }
+  const document = leading.document!
+  const foreign = described.find(each => each.document!.setId !== document.setId)
+  if (foreign !== undefined) {
+    throw erasureErrors.drive_foreign(
+      `The drive ${foreign.look.path} belongs to another set than ${leading.look.path}.`,
+    )
+  }
+  if (document.slots.length !== paths.length) {
+    throw erasureErrors.drive_count(
+      `The set has ${document.slots.length} drives, but ${paths.length} are named. Name all of them, also those that are missing.`,
+    )
+  }
+  const bySlot = assignSlots(document, found)
+  const dataCount = document.slots.length - document.parityCount
+  const known = described.filter(each => document.slots.some(slot => slot.driveId === each.drive.driveId))
+  if (known.length < dataCount) {
+    throw erasureErrors.set_incomplete(
+      `${known.length} of ${paths.length} drives can be opened; ${dataCount} are needed to read. ${reasons(found)}`,
+    )
+  }
+  let isDescriptionNew = false
+  const slots = document.slots.map((slot, number) => {
+    const each = bySlot[number]!
+    if (!each.isOpen || each.drive.driveId === slot.driveId) return slot
+    isDescriptionNew = true
+    log.warn({ path: each.look.path, slot: number }, 'a drive was replaced: its shards are made anew')
+    return { driveId: each.drive.driveId, generation: nextGeneration(slot.generation) }
+  })
+  const members = bySlot.map((each, slot) => member(each, slot, slots[slot]!.generation))
+  const leader = members.find(each => each.drive === leading.drive)!
+  for (const [slot, each] of members.entries()) {
+    const { isOpen, progress, isUnfinished, document: own } = bySlot[slot]!
+    if (!isOpen) continue
+    const isLike = !isUnfinished && !leading.isUnfinished && compareProgress(progress, leading.progress) === 0
+    each.state = each === leader || (own !== undefined && isLike) ? 'current' : 'behind'
+  }
+  const late = bySlot.flatMap(({ opening }, slot) => (opening ? [{ member: members[slot]!, opening }] : []))
+  return { document: { ...document, slots }, isDescriptionNew, members, leader, progress: leading.progress, late }
+}
+
+/** 255 replacements of one slot are enough to begin again: nothing of the first drive is left by then. */
+function nextGeneration(generation: number): number {
+  return generation === 255 ? 1 : generation + 1
+}
+
+/** Drives that have a slot keep it; the others get those that are left, the one of their place first. */
+function assignSlots(document: SetDocument, found: readonly Found[]): Found[] {
+  const bySlot: (Found | undefined)[] = document.slots.map(({ driveId }) => found.find(each => idOf(each) === driveId))
+  const free = found.filter(each => !bySlot.includes(each))
+  for (const each of [...free]) {
+    if (bySlot[each.index] !== undefined) continue
+    bySlot[each.index] = each
+    free.splice(free.indexOf(each), 1)
+  }
+  return bySlot.map(each => each ?? free.shift()!)
+}
+
+function idOf({ look, isOpen, drive }: Found): string | undefined {
+  return isOpen ? drive.driveId : look.driveId
+}
+
+function reasons(found: readonly Found[]): string {
+  return found
+    .filter(({ isOpen }) => !isOpen)
+    .map(({ look, error }) => `${look.path}: ${String((error as Error | undefined)?.message ?? 'it cannot be opened')}`)
+    .join(' ')
+}
+
+function member({ index, look, drive, isOpen, error }: Found, slot: number, generation: number): Member {
+  const made = new Member(slot, index, look.path, drive)
+  made.generation = generation
+  made.isOpen = isOpen
+  made.openings = isOpen ? 1 : 0
+  made.error = error
+  return made
+}
+
+function uuid({ random }: Ports): string {
+  return random
+    .bytes(16)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

@@ -1,0 +1,59 @@
+/** The open set as `redundancy` shows it. */
+import type { PlacedSet, RedundantSet } from './api.ts'
+import type { OpenSet } from './backend.ts'
+import { isLost } from './lost-records.ts'
+import { groupOf, tableByte } from './set-keys.ts'
+
+const keysPerPage = 256
+const firstKey = Buffer.from([0])
+
+export function createRedundantSet({ set, healing, keeper, ledger, presence }: OpenSet): RedundantSet {
+  const sets: PlacedSet[] = []
+  const redundant: RedundantSet = {
+    sets,
+    id: set.document.setId,
+    driveCount: set.slotCount,
+    dataCount: set.dataCount,
+    get isWhole() {
+      return set.isWhole
+    },
+    get canWrite() {
+      return set.currentCount >= set.writeQuorum
+    },
+    counts: keeper.counts,
+    async drives() {
+      await presence.check()
+      return set.status()
+    },
+    amounts: record => ledger.read(record === undefined ? undefined : groupOf(record)),
+    async page(start, end) {
+      return set.leader().drive.scan(start, end, cursor => {
+        const keys: Buffer[] = []
+        let more = cursor.next()
+        while (more && keys.length < keysPerPage) {
+          if (cursor.key[0] === tableByte) more = cursor.seek(Buffer.from([tableByte + 1]))
+          else {
+            keys.push(Buffer.from(cursor.key))
+            more = cursor.next()
+          }
+        }
+        return { keys, next: more ? Buffer.from(cursor.key) : undefined }
+      })
+    },
+    async heal(key, options) {
+      const health = await healing.heal(key, options)
+      if (health === undefined) return undefined
+      const isReadable = health.after.filter(state => state === 'ok').length >= set.dataCount
+      return { ...health, isReadable }
+    },
+    // Before, so that nothing is looked for in vain; and afterwards, because a drive may have gone meanwhile.
+    isLost: async key =>
+      (await presence.check()) && (await isLost(set, healing, key)) && (await presence.check()) && set.isWhole,
+    async scrubSome(from, signal) {
+      keeper.scrubFrom = Buffer.from(from ?? firstKey)
+      return (await keeper.scrubSome(signal)) ? keeper.scrubFrom : undefined
+    },
+  }
+  sets.push({ pool: 0, set: 0, redundant })
+  return redundant
+}

@@ -1,0 +1,431 @@
+/**
+ * What each drive of a set does under its own commit lock.
+ *
+ * | Procedure | Where | What |
+ * |---|---|---|
+ * | stage | every drive | keeps a shard of a body that has no record yet |
+ * | unstage | every drive | drops shards whose record never came |
+ * | promise | every drive | remembers an epoch, so that no two leaders ever have the same
+ * | run | the leader | runs a procedure of the storage's user, and numbers its change |
+ * | describe | the leader | says what the set is made of |
+ * | mark | the leader | says of records which drives have their shards, by what is known now |
+ * | show | the leader | changes nothing: what records are at this point of the order of changes |
+ * | apply | the others | repeats the operations of a change |
+ * | adopt | a drive that catches up | puts records as the leader showed them |
+ | probe | any drive | writes something again that it has: whoever can do that does not hang |
+ */
+import type { Procedure, Transaction } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import {
+  compareProgress,
+  decodeProgress,
+  encodeEpoch,
+  encodeProgress,
+  encodeRingEntry,
+  noProgress,
+  type Progress,
+} from './set-document.ts'
+import { progressKey, promiseKey, ringKey, ringSize, setKey, stagedKey, tableByte, unfinishedKey } from './set-keys.ts'
+import { generationsOf, hasShards, headOf, identityOf, isSameBody, withGenerations } from './set-record.ts'
+import {
+  type BodySource,
+  blobIdsOf,
+  isStagedFor,
+  type KnownBlob,
+  type Operation,
+  SetTransaction,
+  type StagedBody,
+} from './set-transaction.ts'
+import { idsInSlot } from './set-view.ts'
+
+export const procedure = {
+  stage: 'erasure.stage',
+  unstage: 'erasure.unstage',
+  run: 'erasure.run',
+  mark: 'erasure.mark',
+  show: 'erasure.show',
+  apply: 'erasure.apply',
+  adopt: 'erasure.adopt',
+  describe: 'erasure.describe',
+  promise: 'erasure.promise',
+  probe: 'erasure.probe',
+} as const
+
+export interface RunArgs {
+  readonly name: string
+  readonly args: unknown
+  readonly body: Uint8Array | undefined
+  readonly staged: StagedBody | undefined
+  readonly epoch: number
+  /** Of the drive that runs it. */
+  readonly slot: number
+}
+
+/** A change that the leader has made. */
+export interface Change {
+  /** How far the set had come before. */
+  readonly before: Progress
+  readonly progress: Progress
+  readonly operations: readonly Operation[]
+}
+
+export interface RunResult {
+  readonly result: unknown
+  /** Undefined where nothing was changed. */
+  readonly change: Change | undefined
+}
+
+/** What is known of shards of one record. */
+export interface Mark {
+  readonly key: Buffer
+  /** The record must still have this data; otherwise nothing is done. */
+  readonly identity: number
+  /** By slot: the generation that has its shards now, or 0 for a slot that lacks them. */
+  readonly changes: ReadonlyMap<number, number>
+  /** A shard of its body that lies staged on drives of these slots. */
+  readonly staged?: { readonly id: string; readonly slots: readonly number[] }
+}
+
+export interface MarkArgs {
+  readonly marks: readonly Mark[]
+  readonly epoch: number
+  /** Of the drive that runs it. */
+  readonly slot: number
+}
+
+export interface MarkResult extends RunResult {
+  /** How many records were still as they had been. */
+  readonly result: number
+}
+
+/** A record as it is on the leader; undefined where there is none. */
+export interface Shown {
+  readonly key: Buffer
+  readonly record: Buffer | undefined
+}
+
+export interface ShowResult {
+  readonly shown: readonly Shown[]
+  readonly progress: Progress
+}
+
+export interface DescribeArgs {
+  readonly document: Buffer
+  readonly epoch: number
+}
+
+export interface ApplyArgs extends Change {
+  readonly slot: number
+  /** Of the drive that has the slot. */
+  readonly generation: number
+  /** It lacks earlier changes: that it has this one does not mean that it has come so far. */
+  readonly isCatchingUp: boolean
+}
+
+/** A record that says of a drive that it has a shard, which it has not: the record has to be corrected. */
+export interface Lacking {
+  readonly key: Buffer
+  readonly identity: number
+}
+
+export interface AdoptArgs {
+  readonly slot: number
+  /** Of the drive that has the slot: what a record says of a drive that had it before needs no correction. */
+  readonly generation: number
+  readonly shown: readonly Shown[]
+  /** Ids under which shards of these records may lie staged; by the identity of the data. */
+  readonly staged?: ReadonlyMap<number, string>
+  /** With the last of them: how far the drive has come then. */
+  readonly progress: Progress | undefined
+  /** With all but the last: the epoch whose records these are. */
+  readonly unfinished?: number
+}
+
+const nothing = Buffer.alloc(0)
+
+/** The transaction of a drive, which knows blobs by the ids that they have in its slot. */
+function inSlot(tx: Transaction, slot: number): Transaction {
+  return {
+    sequence: tx.sequence,
+    nowMs: tx.nowMs,
+    get: key => tx.get(key),
+    first: (start, end) => tx.first(start, end),
+    put: (key, value, options) =>
+      tx.put(
+        key,
+        value,
+        options?.blobs === undefined ? options : { ...options, blobs: idsInSlot(options.blobs, slot) },
+      ),
+    delete: key => tx.delete(key),
+    counter: key => tx.counter(key),
+  }
+}
+
+/** What a procedure of the storage's user threw: nothing is wrong with the drive. */
+export class Refusal extends Error {
+  constructor(cause: unknown) {
+    super('a procedure refused', { cause })
+  }
+}
+
+function runOne(
+  run: Procedure | undefined,
+  name: string,
+  tx: Transaction,
+  args: unknown,
+  body: Uint8Array | undefined,
+): unknown {
+  try {
+    if (run === undefined) throw new Error(`No procedure ${JSON.stringify(name)} is defined.`)
+    return run(tx, args, body)
+  } catch (error) {
+    throw new Refusal(error)
+  }
+}
+
+function progressOf(tx: Transaction): Progress {
+  const record = tx.get(progressKey)
+  return record === undefined ? noProgress : decodeProgress(record.value)
+}
+
+/** As those of a drive: milliseconds since 1970 × 2048 + counter. */
+const sequencesPerMs = 2048
+
+/** Remembers how far the set has come, and which keys the change wrote. */
+function number(tx: Transaction, progress: Progress, operations: readonly Operation[]): Change | undefined {
+  if (operations.length === 0) return undefined
+  const before = progressOf(tx)
+  remember(tx, progress, operations)
+  return { before, progress, operations }
+}
+
+function remember(tx: Transaction, progress: Progress, operations: readonly Operation[]): void {
+  tx.put(progressKey, encodeProgress(progress))
+  tx.put(
+    ringKey(progress.index),
+    encodeRingEntry(
+      progress,
+      operations.map(({ key }) => key),
+      stagedIdOf(operations),
+    ),
+  )
+}
+
+/** From now on the drive has more than its progress says, until it has caught up. */
+function begin(tx: Transaction, epoch: number): void {
+  if (tx.get(unfinishedKey) === undefined) tx.put(unfinishedKey, encodeEpoch(epoch))
+}
+
+function stagedIdOf(operations: readonly Operation[]): string {
+  for (const operation of operations) {
+    if (operation.kind === 'put' && operation.bodySource?.staged !== undefined) return operation.bodySource.staged
+  }
+  return ''
+}
+
+export interface SetProceduresOptions {
+  readonly procedures: Readonly<Record<string, Procedure>>
+  readonly dataCount: number
+  readonly parityCount: number
+  freshBlob(id: string): KnownBlob | undefined
+}
+
+export function createSetProcedures(options: SetProceduresOptions): Readonly<Record<string, Procedure>> {
+  const { procedures, dataCount, parityCount, freshBlob } = options
+  // Of all drives that have led in this process: what one of them has given out may be on no other.
+  let lastSequence = 0
+  const nextProgress = (tx: Transaction, epoch: number): Progress => {
+    const { index, sequence } = progressOf(tx)
+    lastSequence = Math.max(sequence + 1, lastSequence + 1, tx.nowMs * sequencesPerMs)
+    return { epoch, index: index + 1, sequence: lastSequence }
+  }
+  return {
+    [procedure.stage]: (tx: Transaction, { id }: { id: string }, shard: Uint8Array | undefined) => {
+      tx.put(stagedKey(id), nothing, { body: shard })
+    },
+    [procedure.unstage]: (tx: Transaction, ids: readonly string[]) => {
+      for (const id of ids) if (tx.get(stagedKey(id)) !== undefined) tx.delete(stagedKey(id))
+    },
+    [procedure.run]: (tx: Transaction, { name, args, body, staged, epoch, slot }: RunArgs): RunResult => {
+      const progress = nextProgress(tx, epoch)
+      const { sequence } = progress
+      const inSet = new SetTransaction({
+        tx: inSlot(tx, slot),
+        sequence,
+        body,
+        staged,
+        dataCount,
+        parityCount,
+        freshBlob,
+      })
+      const result = runOne(procedures[name], name, inSet, args, body)
+      return { result, change: number(tx, progress, inSet.operations) }
+    },
+    [procedure.mark]: (drive: Transaction, { marks, epoch, slot }: MarkArgs): MarkResult => {
+      const tx = inSlot(drive, slot)
+      const operations: Operation[] = []
+      let count = 0
+      for (const mark of marks) if (markRecord(tx, mark, slot, operations)) count++
+      return { result: count, change: number(tx, nextProgress(tx, epoch), operations) }
+    },
+    [procedure.show]: (tx: Transaction, keys: readonly Buffer[]): ShowResult => ({
+      shown: keys.map(key => {
+        const found = tx.get(key)
+        return { key, record: found === undefined ? undefined : Buffer.from(found.value) }
+      }),
+      progress: progressOf(tx),
+    }),
+    [procedure.apply]: (drive: Transaction, args: ApplyArgs): Lacking[] => {
+      const { operations, before, progress, isCatchingUp } = args
+      const tx = inSlot(drive, args.slot)
+      // One that follows a change that failed here, and was on its way already.
+      if (!isCatchingUp && compareProgress(progressOf(tx), before) !== 0) {
+        throw storageErrors.unavailable('The drive lacks an earlier change.')
+      }
+      const lacking: Lacking[] = []
+      for (const operation of operations) applyOperation(tx, operation, args, lacking)
+      if (isCatchingUp) begin(tx, progress.epoch)
+      else remember(tx, progress, operations)
+      return lacking
+    },
+    [procedure.adopt]: (drive: Transaction, args: AdoptArgs): Lacking[] => {
+      const { progress, unfinished, slot } = args
+      const tx = inSlot(drive, slot)
+      const lacking = adopt(tx, args)
+      if (unfinished !== undefined) begin(tx, unfinished)
+      if (progress !== undefined) {
+        tx.put(progressKey, encodeProgress(progress))
+        if (tx.get(unfinishedKey) !== undefined) tx.delete(unfinishedKey)
+      }
+      return lacking
+    },
+    [procedure.promise]: (tx: Transaction, epoch: number) => {
+      tx.put(promiseKey, encodeEpoch(epoch))
+    },
+    [procedure.probe]: (tx: Transaction) => {
+      const key = tx.get(promiseKey) === undefined ? setKey : promiseKey
+      const found = tx.get(key)
+      if (found !== undefined) tx.put(key, Buffer.from(found.value))
+    },
+    [procedure.describe]: (tx: Transaction, { document, epoch }: DescribeArgs): RunResult => {
+      tx.put(setKey, document)
+      const operation = { kind: 'put', key: setKey, record: document, bodySource: undefined, blobs: [] } as const
+      const next = nextProgress(tx, epoch)
+      if (tx.get(unfinishedKey) === undefined) return { result: undefined, change: number(tx, next, [operation]) }
+      // No ring says what this drive has got beyond its progress: with a gap, whoever lacks it compares all records.
+      tx.delete(unfinishedKey)
+      const progress = { ...next, index: next.index + ringSize }
+      return { result: undefined, change: number(tx, progress, [operation]) }
+    },
+  }
+}
+
+/** A drive of the set, as records name it. */
+interface Place {
+  readonly slot: number
+  readonly generation: number
+}
+
+function applyOperation(tx: Transaction, operation: Operation, place: Place, lacking: Lacking[]): void {
+  const { key } = operation
+  if (operation.kind === 'delete') {
+    if (tx.get(key) !== undefined) tx.delete(key)
+    return
+  }
+  const { record, bodySource, blobs } = operation
+  if (bodySource === undefined) tx.put(key, record, { blobs })
+  else putShard(tx, operation, bodySource, place, lacking)
+}
+
+/** A drive that was away, or had no room, may have nothing where the others have their shards, or the shard of other data. */
+function putShard(
+  tx: Transaction,
+  { key, record, blobs }: { readonly key: Buffer; readonly record: Buffer; readonly blobs: readonly string[] },
+  source: BodySource,
+  { slot, generation }: Place,
+  lacking: Lacking[],
+): void {
+  const isStaged = isStagedFor(source, slot)
+  const from = isStaged ? stagedKey(source.staged!) : source.key
+  const found = from === undefined ? undefined : tx.get(from)
+  const isExpected = generationsOf(record)[slot] === generation
+  // Also where the record says that it is not there: what was said may be older than the shard.
+  const hasShard = found?.body !== undefined && (isStaged || isSameBody(found.value, record))
+  tx.put(key, record, hasShard ? { bodyOf: from, blobs } : { blobs })
+  if (isStaged && found !== undefined) tx.delete(from!)
+  if (isExpected && !hasShard) lacking.push({ key, identity: identityOf(record) })
+}
+
+/** Shards that records no longer have where they were, but others may have by now: a body moves with its record. */
+function parkedId(record: Uint8Array): string {
+  const { identity, bodyCheck, bodyBytes } = headOf(record)
+  return `=${identity} ${bodyCheck} ${bodyBytes}`
+}
+
+/** Keeps the shard that the drive has where a record is of the same data. */
+function adopt(tx: Transaction, args: AdoptArgs): Lacking[] {
+  const { shown, staged } = args
+  const lacking: Lacking[] = []
+  for (const { key, record } of shown) {
+    // The set's own records have no head.
+    if (key[0] === tableByte) continue
+    const own = tx.get(key)
+    if (own?.body === undefined || (record !== undefined && isSameBody(own.value, record))) continue
+    const parked = stagedKey(parkedId(own.value))
+    tx.put(parked, nothing, { bodyOf: key })
+    tx.delete(key)
+  }
+  for (const { key, record } of shown) adoptOne(tx, key, record, staged, args, lacking)
+  return lacking
+}
+
+function adoptOne(
+  tx: Transaction,
+  key: Buffer,
+  record: Buffer | undefined,
+  stagedIds: AdoptArgs['staged'],
+  place: Place,
+  lacking: Lacking[],
+): void {
+  const own = tx.get(key)
+  if (record === undefined) {
+    if (own !== undefined) tx.delete(key)
+    return
+  }
+  if (key[0] === tableByte) {
+    tx.put(key, record)
+    return
+  }
+  const head = headOf(record)
+  const blobs = blobIdsOf(head)
+  if (head.body !== 'sharded') {
+    tx.put(key, record, { blobs })
+    // Shards of blobs that no record here referenced may have been collected as garbage, or may be at any moment.
+    const isNew = own === undefined || identityOf(own.value) !== head.identity
+    if (isNew && blobs.length > 0 && head.generations[place.slot] === place.generation)
+      lacking.push({ key, identity: head.identity })
+    return
+  }
+  const isOwn = own?.body !== undefined && isSameBody(own.value, record)
+  const parked = parkedId(record)
+  const isParked = !isOwn && tx.get(stagedKey(parked)) !== undefined
+  const staged = isOwn ? undefined : isParked ? parked : stagedIds?.get(head.identity)
+  putShard(tx, { key, record, blobs }, { key: isOwn ? key : undefined, staged, stagedSlots: undefined }, place, lacking)
+}
+
+function markRecord(tx: Transaction, mark: Mark, slot: number, operations: Operation[]): boolean {
+  const { key, identity, changes, staged } = mark
+  const found = tx.get(key)
+  if (found === undefined || identityOf(found.value) !== identity) return false
+  const head = headOf(found.value)
+  if (!hasShards(head)) return false
+  const generations = Uint8Array.from(head.generations, (generation, at) => changes.get(at) ?? generation)
+  const record = withGenerations(found.value, generations)
+  const blobs = blobIdsOf(head)
+  const bodySource = head.body === 'sharded' ? { key, staged: staged?.id, stagedSlots: staged?.slots ?? [] } : undefined
+  const operation = { kind: 'put', key, record, bodySource, blobs } as const
+  // What this drive turns out to lack it has lacked before: whoever reads it will find out.
+  applyOperation(tx, operation, { slot, generation: generations[slot]! }, [])
+  operations.push(operation)
+  return true
+}

@@ -1,0 +1,92 @@
+/** The reading side of a set, the same in each thread: records from the leader, bytes from whoever has shards of them. */
+import type {
+  BlobReader,
+  BlobRef,
+  BodyRef,
+  Cursor,
+  MaybePromise,
+  RecordKey,
+  StoredRecord,
+} from 'svc/plugins/storage/api'
+import { SetBlobReader } from './blob-reading.ts'
+import { bodyRefOf, readBody, type SetBodyRef } from './body-reading.ts'
+import { userValueOf } from './set-record.ts'
+import { idInSlot, type SetView } from './set-view.ts'
+
+export class SetReading {
+  readonly #view: SetView
+
+  constructor(view: SetView) {
+    this.#view = view
+  }
+
+  get(key: RecordKey): MaybePromise<StoredRecord | undefined> {
+    const found = this.#view.leader().drive.get(key)
+    return found instanceof Promise ? found.then(record => this.#show(key, record)) : this.#show(key, found)
+  }
+
+  #show(key: RecordKey, record: StoredRecord | undefined): StoredRecord | undefined {
+    return record && { value: userValueOf(record.value), body: bodyRefOf(this.#view, key, record) }
+  }
+
+  scan<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T> {
+    return this.#view.leader().drive.scan(start, end, cursor => visit(new SetCursor(this.#view, cursor)))
+  }
+
+  scanDerived<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T> {
+    return this.#view.leader().drive.scanDerived(start, end, visit)
+  }
+
+  counter(key: RecordKey): MaybePromise<readonly number[]> {
+    return this.#view.leader().drive.counter(key)
+  }
+
+  readBody(ref: BodyRef): MaybePromise<Buffer> {
+    return readBody(this.#view, ref as SetBodyRef)
+  }
+
+  holdBlobs(refs: readonly BlobRef[]): () => void {
+    const letGo: (() => void)[] = []
+    for (let slot = 0; slot < this.#view.slotCount; slot++) {
+      const drive = this.#view.driveAt(slot)
+      if (drive !== undefined) letGo.push(drive.holdBlobs(refs.map(ref => ({ ...ref, id: idInSlot(ref.id, slot) }))))
+    }
+    return () => {
+      for (const release of letGo.splice(0)) release()
+    }
+  }
+
+  readBlob(ref: BlobRef, start: number, length: number): BlobReader {
+    return new SetBlobReader(this.#view, ref, start, length)
+  }
+}
+
+class SetCursor implements Cursor {
+  readonly #view: SetView
+  readonly #cursor: Cursor
+
+  constructor(view: SetView, cursor: Cursor) {
+    this.#view = view
+    this.#cursor = cursor
+  }
+
+  seek(key: RecordKey): boolean {
+    return this.#cursor.seek(key)
+  }
+
+  next(): boolean {
+    return this.#cursor.next()
+  }
+
+  get key(): Buffer {
+    return this.#cursor.key
+  }
+
+  get value(): Uint8Array {
+    return userValueOf(this.#cursor.value)
+  }
+
+  get body(): BodyRef | undefined {
+    return bodyRefOf(this.#view, this.#cursor.key, this.#cursor)
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * What a procedure works with in a set: it runs on the drive that leads, once. Its changes go into that drive's transaction and
+ * are written down as *operations*, which the other drives then repeat without running anything: so all drives make the same
+ * changes, in the same order, and a procedure need not give the same result twice.
+ */
+import { crc32 } from 'node:zlib'
+import type { BodyRef, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
+import { stagedKey } from './set-keys.ts'
+import {
+  type BlobEntry,
+  encodeRecord,
+  hasBody,
+  headOf,
+  plainHead,
+  type RecordHead,
+  userValueOf,
+  wholeOf,
+} from './set-record.ts'
+
+/** Where a drive finds its shard of the body of a record that is put: staged, or beside another record, which may be the same. */
+export interface BodySource {
+  readonly key: Buffer | undefined
+  readonly staged: string | undefined
+  /** Slots for which it lies staged; all of them where undefined. */
+  readonly stagedSlots: readonly number[] | undefined
+}
+
+export function isStagedFor({ staged, stagedSlots }: BodySource, slot: number): boolean {
+  return staged !== undefined && (stagedSlots === undefined || stagedSlots.includes(slot))
+}
+
+export type Operation =
+  | {
+      readonly kind: 'put'
+      readonly key: Buffer
+      /** The record as each drive stores it. */
+      readonly record: Buffer
+      readonly bodySource: BodySource | undefined
+      readonly blobs: readonly string[]
+    }
+  | { readonly kind: 'delete'; readonly key: Buffer }
+
+/** A body whose shards lie on the drives already, without a record. */
+export interface StagedBody {
+  readonly id: string
+  readonly head: Omit<RecordHead, 'identity' | 'blobs'>
+}
+
+/** What is known of a blob: how large it is, and which drives have their shard of it. */
+export interface KnownBlob {
+  readonly size: number
+  readonly generations: Uint8Array
+}
+
+export interface SetTransactionOptions {
+  readonly tx: Transaction
+  /** Of the set: drives that led one after the other must not give out the same. */
+  readonly sequence: number
+  readonly body: Uint8Array | undefined
+  readonly staged: StagedBody | undefined
+  readonly dataCount: number
+  readonly parityCount: number
+  /** Of blobs that were written and not yet referenced. */
+  freshBlob(id: string): KnownBlob | undefined
+}
+
+/** Stands where a procedure looks whether a record has a body. */
+const someBody: BodyRef = { segment: 0, offset: 0, size: 0, check: 0 }
+const noBlobIds: readonly string[] = []
+
+export class SetTransaction implements Transaction {
+  readonly #options: SetTransactionOptions
+  readonly #tx: Transaction
+  readonly sequence: number
+  readonly operations: Operation[] = []
+  /** Where this drive's shard of the staged body is by now. */
+  #stagedAt: Buffer | undefined
+  /** Of blobs in records that were looked at: who puts a blob again has read the record that has it. */
+  readonly #seenBlobs = new Map<string, KnownBlob>()
+
+  constructor(options: SetTransactionOptions) {
+    this.#options = options
+    this.#tx = options.tx
+    this.sequence = options.sequence
+  }
+
+  get nowMs(): number {
+    return this.#tx.nowMs
+  }
+
+  counter(key: RecordKey): readonly number[] {
+    return this.#tx.counter(key)
+  }
+
+  get(key: RecordKey): StoredRecord | undefined {
+    const found = this.#tx.get(key)
+    return found === undefined ? undefined : this.#show(found.value)
+  }
+
+  first(start: RecordKey, end: RecordKey) {
+    const found = this.#tx.first(start, end)
+    return found === undefined ? undefined : { key: found.key, record: this.#show(found.record.value) }
+  }
+
+  #show(record: Uint8Array): StoredRecord {
+    const head = headOf(record)
+    for (const { id, size } of head.blobs) this.#seenBlobs.set(id, { size, generations: head.generations })
+    return { value: userValueOf(record), body: hasBody(record) ? someBody : undefined }
+  }
+
+  put(key: RecordKey, value: Uint8Array, options: PutOptions = {}): void {
+    const { body, bodyOf, blobs = noBlobIds } = options
+    if (bodyOf !== undefined) this.#putWithBodyOf(key, value, bodyOf, blobs)
+    else if (body === undefined) this.#write(key, encodeRecord(this.#headOfBlobs(blobs), value), undefined, blobs)
+    else if (body === this.#options.body && this.#options.staged !== undefined) this.#putStaged(key, value)
+    else this.#putWhole(key, value, body)
+  }
+
+  #putStaged(key: RecordKey, value: Uint8Array): void {
+    const { head, id } = this.#options.staged!
+    const record = encodeRecord({ ...head, identity: this.sequence, blobs: [] }, value)
+    if (this.#stagedAt === undefined) {
+      const from = stagedKey(id)
+      // It leads although it did not take its shard: it was full, or led only afterwards.
+      const isHere = this.#tx.get(from) !== undefined
+      const source = { key: undefined, staged: id, stagedSlots: undefined }
+      this.#write(key, record, source, noBlobIds, isHere ? from : undefined)
+      if (isHere) this.#tx.delete(from)
+    } else this.#write(key, record, besides(this.#stagedAt), noBlobIds, this.#stagedAt)
+    this.#stagedAt = Buffer.from(key)
+  }
+
+  /** Small ones, and those that a procedure made itself, which no drive could be given beforehand. */
+  #putWhole(key: RecordKey, value: Uint8Array, body: Uint8Array): void {
+    const head: RecordHead = {
+      ...plainHead,
+      body: 'whole',
+      identity: this.sequence,
+      bodyBytes: body.length,
+      bodyCheck: crc32(body),
+    }
+    this.#write(key, encodeRecord(head, value, body), undefined, noBlobIds)
+  }
+
+  #putWithBodyOf(key: RecordKey, value: Uint8Array, from: RecordKey, blobs: readonly string[]): void {
+    const source = this.#tx.get(from)
+    const head = source === undefined ? plainHead : headOf(source.value)
+    if (head.body === 'none') throw new Error('the record that a body is taken from has none')
+    const whole = wholeOf(source!.value)
+    const record = encodeRecord(head, value, whole === undefined ? undefined : Buffer.from(whole))
+    if (head.body === 'whole') this.#write(key, record, undefined, blobs)
+    // This drive may be the one that lacks its shard.
+    else this.#write(key, record, besides(from), blobs, source!.body === undefined ? undefined : from)
+  }
+
+  #write(
+    key: RecordKey,
+    record: Buffer,
+    bodySource: BodySource | undefined,
+    blobs: readonly string[],
+    bodyOf?: Buffer,
+  ): void {
+    this.#tx.put(key, record, { bodyOf, blobs })
+    this.operations.push({ kind: 'put', key: Buffer.from(key), record, bodySource, blobs })
+  }
+
+  /** A drive has a record's blobs when it has each of them. */
+  #headOfBlobs(ids: readonly string[]): RecordHead {
+    if (ids.length === 0) return plainHead
+    const { dataCount, parityCount, freshBlob } = this.#options
+    const generations = new Uint8Array(dataCount + parityCount)
+    const blobs: BlobEntry[] = []
+    let dataBytes = 0
+    for (const [i, id] of ids.entries()) {
+      const known = this.#seenBlobs.get(id) ?? freshBlob(id)
+      const size = known?.size ?? 0
+      blobs.push({ id, size })
+      dataBytes += size
+      for (let slot = 0; slot < generations.length; slot++) {
+        const generation = known?.generations[slot] ?? 0
+        // Of two drives that took the slot one after the other neither has all.
+        generations[slot] = i === 0 || generations[slot] === generation ? generation : 0
+      }
+    }
+    return { ...plainHead, dataCount, parityCount, identity: this.sequence, dataBytes, generations, blobs }
+  }
+
+  delete(key: RecordKey): void {
+    this.#tx.delete(key)
+    this.operations.push({ kind: 'delete', key: Buffer.from(key) })
+  }
+}
+
+function besides(key: RecordKey): BodySource {
+  return { key: Buffer.from(key), staged: undefined, stagedSlots: undefined }
+}
+
+export function blobIdsOf(head: RecordHead): readonly string[] {
+  return head.blobs.map(blob => blob.id)
+}

@@ -1,0 +1,68 @@
+/**
+ * A set as readers see it, in any thread: its drives by slot, who leads, and the codec. Which drives can be read changes while the
+ * server runs; whoever holds a view asks again each time.
+ */
+import type { Drive } from 'svc/plugins/drive/api'
+import type { ErasureCode } from './codec/erasure-code.ts'
+
+export interface SetView {
+  readonly dataCount: number
+  readonly parityCount: number
+  /** Data and parity: a shard for each. */
+  readonly slotCount: number
+  readonly unitBytes: number
+  readonly code: ErasureCode
+  /** Of the slot, when it can be read and written. */
+  driveAt(slot: number): Drive | undefined
+  /** The drive that answers for all records; throws `unavailable` when none can. */
+  leader(): { readonly slot: number; readonly drive: Drive }
+  /** Of the drive that has the slot now. */
+  generationAt(slot: number): number
+  /** Told of a shard that could not be read although its drive answers; it will be made anew. */
+  onDamaged(damage: Damage): void
+  /** Told of a drive's error that is not about one shard. */
+  onDriveError(slot: number, error: unknown): void
+}
+
+/** A shard that is not what it should be: beside a record, or of a blob. */
+export interface Damage {
+  readonly slot: number
+  readonly key?: Buffer
+  readonly identity?: number
+  readonly blobId?: string
+}
+
+export function slotOfShard({ slotCount }: Pick<SetView, 'slotCount'>, shard: number, rotation: number): number {
+  return (shard + rotation) % slotCount
+}
+
+/** A blob's shards are rotated by its id, so that each drive gets as many data shards as the others. */
+export function rotationOfBlob(id: string, slotCount: number): number {
+  let sum = 0
+  for (let i = 0; i < id.length; i++) sum = (sum * 31 + id.charCodeAt(i)) >>> 0
+  return sum % slotCount
+}
+
+/** Of the ids that drives make. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+/** The first of the characters that are random and do not name a folder. */
+const slotCharacter = 10
+
+/**
+ * The id that a blob's shard has on the drive of a slot. Different on each: a file that has come to another drive, because folders were
+ * exchanged while the server ran, is not found there and made anew, instead of being taken for that drive's shard.
+ */
+export function idInSlot(id: string, slot: number): string {
+  const shifted = alphabet[(alphabet.indexOf(id[slotCharacter]!) + slot) % alphabet.length]!
+  return id.slice(0, slotCharacter) + shifted + id.slice(slotCharacter + 1)
+}
+
+export function idsInSlot(ids: readonly string[], slot: number): readonly string[] {
+  return ids.length === 0 ? ids : ids.map(id => idInSlot(id, slot))
+}
+
+/** Whether an error says that the bytes are not there or are wrong, rather than that the drive cannot be asked. */
+export function isAboutShard(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return code === 'corrupt' || code === 'gone'
+}

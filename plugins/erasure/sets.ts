@@ -1,0 +1,83 @@
+/** The service `sets`, and the set that is a storage alone. */
+import type { DrivesService } from 'svc/plugins/drive/api'
+import type { StorageBackend, StorageBackendOptions, StorageLookOptions } from 'svc/plugins/storage/api'
+import { type DriveSet, type RedundantSet, type SetOptions, type SetsService, sharedSetKey } from './api.ts'
+import { createBackend, type OpenSet } from './backend.ts'
+import { erasureErrors } from './errors.ts'
+import { createRedundantSet } from './redundancy.ts'
+
+export interface SetsOptions extends Omit<SetsService, 'create'> {
+  readonly drives: DrivesService
+  /** Sets that are open in this thread: the background work goes over them. */
+  readonly open: Set<OpenSet>
+  parityOf(driveCount: number): number
+}
+
+/** `name` is left out for a set that is alone. */
+export interface Sets extends Omit<SetsService, 'create'> {
+  create(options: Omit<SetOptions, 'name'> & { readonly name?: string }): DriveSet
+}
+
+export function createSets({ drives, open, parityOf, ...service }: SetsOptions): Sets {
+  return {
+    ...service,
+    create(options) {
+      let opened: OpenSet | undefined
+      let redundant: RedundantSet | undefined
+      const backend = createBackend({
+        ...options,
+        drives,
+        parityCount: parityOf(options.endpoints.length),
+        onOpen(next) {
+          if (opened !== undefined) open.delete(opened)
+          opened = next
+          redundant = next && createRedundantSet(next)
+          if (next !== undefined) open.add(next)
+        },
+      })
+      return Object.defineProperty(backend, 'redundant', { get: () => redundant }) as DriveSet
+    },
+  }
+}
+
+function sharedSetProblem(paths: readonly string[]): string {
+  return `The drives ${paths.join(', ')} are one of several sets of a storage. Name the drives of all of its pools.`
+}
+
+/** For `server --dry-run`: `check` of a set that is to be alone. */
+export async function checkSoleSet(sets: Sets, options: StorageLookOptions): Promise<readonly string[]> {
+  const problems = await sets.check(options)
+  if (problems.length > 0) return problems
+  try {
+    const isShared = (await sets.peek(options, sharedSetKey)) !== undefined
+    return isShared ? [sharedSetProblem(options.endpoints)] : []
+  } catch {
+    // Only a start can tell.
+    return []
+  }
+}
+
+/** Refuses to start where the set is one of several: most of what its records refer to would be missing. */
+export function createSoleSet(sets: Sets, options: StorageBackendOptions): StorageBackend {
+  const set = sets.create({ ...options, shareOf: options.endpoints.length, setCount: 1 })
+  const { start, stop } = set
+  return Object.assign(set, {
+    async start() {
+      await start()
+      if (!options.threads.isMain) return
+      try {
+        if ((await set.get(sharedSetKey)) !== undefined) {
+          throw erasureErrors.pool_missing(sharedSetProblem(options.endpoints))
+        }
+      } catch (error) {
+        await stop()
+        throw error
+      }
+      sets.show(set.redundant)
+    },
+    async stop() {
+      sets.show(undefined)
+      await stop()
+    },
+  })
+}

@@ -1,0 +1,90 @@
+/**
+ * Some stripes of a blob in memory, one behind the other as in the blob: data units are copied to their place as they come, and those
+ * that are missing are computed where they belong. Units of parity lie beside them.
+ */
+import type { ErasureCode } from './codec/erasure-code.ts'
+import { type BodyLayout, shardUnitOf } from './layout.ts'
+import { windowPool } from './window-pool.ts'
+
+export class StripeWindow {
+  readonly firstStripe: number
+  readonly stripeCount: number
+  readonly #layout: BodyLayout
+  readonly #code: ErasureCode
+  readonly #stripeBytes: number
+  readonly #bytes: Buffer
+  /** By shard; lent when the first unit comes. */
+  readonly #parity: (Buffer | undefined)[]
+  /** Who still looks at it: its maker is the first one. */
+  #holders = 1
+
+  constructor(layout: BodyLayout, code: ErasureCode, firstStripe: number, stripeCount: number) {
+    this.firstStripe = firstStripe
+    this.stripeCount = stripeCount
+    this.#layout = layout
+    this.#code = code
+    this.#stripeBytes = layout.dataCount * layout.unitBytes
+    this.#bytes = windowPool.lend(stripeCount * this.#stripeBytes)
+    this.#parity = new Array(code.shardCount).fill(undefined)
+  }
+
+  /** `stripe` counts from the first one of the window. */
+  #unitOf(stripe: number): number {
+    const start = (this.firstStripe + stripe) * this.#stripeBytes
+    return shardUnitOf(Math.min(this.#stripeBytes, this.#layout.bodyBytes - start), this.#layout.dataCount)
+  }
+
+  /** Copies what a shard has from `at` on, which counts from the window's start; up to the end of a unit. Says how much that was. */
+  copyIn(shard: number, at: number, source: Buffer, start: number, countMax: number): number {
+    const { unitBytes } = this.#layout
+    const stripe = Math.floor(at / unitBytes)
+    const within = at - stripe * unitBytes
+    const unit = this.unitAt(shard, stripe)
+    const count = Math.min(countMax, unit.length - within)
+    source.copy(unit, within, start, start + count)
+    return count
+  }
+
+  /** A view of a shard's unit, valid as long as the window is held. Of parity that has not been read it has any bytes. */
+  unitAt(shard: number, stripe: number): Buffer {
+    const { dataCount, unitBytes } = this.#layout
+    const unit = this.#unitOf(stripe)
+    if (shard < dataCount) {
+      const start = stripe * this.#stripeBytes + shard * unit
+      return this.#bytes.subarray(start, start + unit)
+    }
+    this.#parity[shard] ??= windowPool.lend(this.stripeCount * unitBytes)
+    return this.#parity[shard].subarray(stripe * unitBytes, stripe * unitBytes + unit)
+  }
+
+  /** Computes the shards of the mask `wanted` that are not in `present`. */
+  reconstruct(present: number, wanted: number): void {
+    const code = this.#code
+    if ((wanted & ~present) === 0) return
+    const shards: (Buffer | undefined)[] = new Array(code.shardCount).fill(undefined)
+    for (let stripe = 0; stripe < this.stripeCount; stripe++) {
+      for (let shard = 0; shard < code.shardCount; shard++) {
+        if (((present | wanted) & (1 << shard)) !== 0) shards[shard] = this.unitAt(shard, stripe)
+      }
+      code.reconstruct(shards, present, wanted)
+    }
+  }
+
+  /** A view of bytes start…end of the blob, which lie in these stripes. */
+  bytesOf(start: number, end: number): Buffer {
+    const from = this.firstStripe * this.#stripeBytes
+    return this.#bytes.subarray(start - from, end - from)
+  }
+
+  hold(): void {
+    this.#holders++
+  }
+
+  /** The last one gives the memory back: no view of it may be used afterwards. */
+  letGo(): void {
+    if (this.#holders === 0) throw new Error('a window was let go that nobody holds')
+    if (--this.#holders > 0) return
+    windowPool.takeBack(this.#bytes)
+    for (const buffer of this.#parity) if (buffer !== undefined) windowPool.takeBack(buffer)
+  }
+}

@@ -1,0 +1,73 @@
+/** What shards are missing is written down in changes that hold nobody up, and only where records would say otherwise. */
+import { mkdir, rm } from 'node:fs/promises'
+import type { Derive, Procedure, Transaction } from 'svc/plugins/storage/api'
+import t from 'tap'
+import { headOf } from '../set-record.ts'
+import { newFolders, openTestSet } from './fixtures/open-set.ts'
+
+const keepAlive = setInterval(() => undefined, 1000)
+t.teardown(() => clearInterval(keepAlive))
+
+const derive: Derive = () => undefined
+const keyOf = (name: string) => Buffer.from(`o${name}`)
+const procedures: Record<string, Procedure> = {
+  put: (tx: Transaction, { name, blobs }: { name: string; blobs: readonly string[] }, body) => {
+    tx.put(keyOf(name), Buffer.from('value'), { body, blobs })
+  },
+}
+const options = { procedures, derive, parityCount: 1 }
+const recordCount = 600
+
+t.test('many damages are written down in bounded changes', async t => {
+  const open = await openTestSet(await newFolders(t, 3), options)
+  t.teardown(() => open.stop())
+  const { set, keeper, ledger, backend } = open
+  const names = Array.from({ length: recordCount }, (_, i) => `n${i}`)
+  await Promise.all(names.map(name => backend.execute('put', { name, blobs: [] }, Buffer.alloc(600, name))))
+  for (const name of names) {
+    const key = keyOf(name)
+    const { identity } = headOf((await set.leader().drive.get(key))!.value)
+    set.onDamaged({ slot: 1, key, identity })
+  }
+  const sizes: number[] = []
+  const mark = set.mark.bind(set)
+  set.mark = marks => {
+    // In the midst of it nothing can be written any more: what is left then is not forgotten.
+    if (sizes.length === 1) {
+      set.mark = mark
+      return Promise.reject(new Error('it cannot be written for this test'))
+    }
+    sizes.push(marks.length)
+    return mark(marks)
+  }
+  await t.rejects(keeper.markDamages(), /cannot be written/)
+  t.ok(sizes[0]! > 0 && sizes[0]! <= 256, 'a change is bounded')
+  t.equal((await ledger.read()).below.records, sizes[0], 'what was written down stays')
+  await keeper.markDamages()
+  t.equal((await ledger.read()).below.records, recordCount, 'and the rest follows')
+})
+
+t.test('of a drive that was replaced no record needs a correction, and all are healed', async t => {
+  const paths = await newFolders(t, 3)
+  let open = await openTestSet(paths, options)
+  t.teardown(() => open.stop())
+  for (let i = 0; i < 20; i++) await open.backend.execute('put', { name: `n${i}`, blobs: [] }, Buffer.alloc(600, 1))
+  const bytes = Buffer.alloc(200_000, 2)
+  const writer = open.backend.createBlob(bytes.length)
+  await writer.write(bytes)
+  const { id } = await writer.finish()
+  await open.backend.execute('put', { name: 'blob', blobs: [id] })
+  await open.stop()
+  await rm(paths[1]!, { recursive: true })
+  const [empty] = await newFolders(t, 1)
+  await mkdir(empty!)
+  open = await openTestSet([paths[0]!, empty!, paths[2]!], options)
+  const { set, keeper, ledger } = open
+  const { signal } = new AbortController()
+  t.ok(set.isWhole, 'the empty drive has all records')
+  t.equal((await ledger.read()).below.records, 21, 'the ledger has all records')
+  t.strictSame(set.takeDamages(), [], 'without any of them being written again')
+  while (await keeper.healSome(signal));
+  t.equal((await ledger.read()).below.records, 0, 'all are healed')
+  t.equal(keeper.counts.healed, 21)
+})

@@ -1,0 +1,28 @@
+/** For simulations of storages of several sets: the service over drives that are simulated themselves. */
+import type { DrivesService } from 'svc/plugins/drive/api'
+import type { SetsService } from './api.ts'
+import type { OpenSet } from './backend.ts'
+import { createSets } from './sets.ts'
+
+export type { OpenSet } from './backend.ts'
+
+export interface SimulatedSets {
+  readonly service: SetsService
+  /** Sets that are open, for their background work. */
+  readonly open: ReadonlySet<OpenSet>
+}
+
+/** In one thread, for one life of a process. */
+export function createSimulatedSets(drives: DrivesService, parityOf: (driveCount: number) => number): SimulatedSets {
+  const open = new Set<OpenSet>()
+  const service = createSets({
+    drives,
+    open,
+    parityOf,
+    validate: () => [],
+    check: async () => [],
+    peek: async () => undefined,
+    show: () => undefined,
+  })
+  return { service, open }
+}

@@ -1,0 +1,75 @@
+/** What travels between the thread that commits and the workers. */
+import type { Damage } from './set-view.ts'
+
+export const message = {
+  attach: 'erasure.attach',
+  execute: 'erasure.execute',
+  fresh: 'erasure.fresh',
+  damaged: 'erasure.damaged',
+  faulty: 'erasure.faulty',
+  suspect: 'erasure.suspect',
+  status: 'erasure.status',
+} as const
+
+/** Shared memory: who leads (-1: nobody), then for each slot how often its drive was opened (0: it cannot be used now). */
+export class SharedMembers {
+  readonly cells: Int32Array
+
+  constructor(memory: SharedArrayBuffer) {
+    this.cells = new Int32Array(memory)
+  }
+
+  static create(slotCount: number): SharedMembers {
+    return new SharedMembers(new SharedArrayBuffer((slotCount + 1) * 4))
+  }
+
+  get leader(): number {
+    return Atomics.load(this.cells, 0)
+  }
+
+  set leader(slot: number) {
+    Atomics.store(this.cells, 0, slot)
+  }
+
+  openingOf(slot: number): number {
+    return Atomics.load(this.cells, slot + 1)
+  }
+
+  setOpening(slot: number, opening: number): void {
+    Atomics.store(this.cells, slot + 1, opening)
+  }
+}
+
+export interface SetAttachment {
+  /** By slot: the place of its drive in what the operator named. */
+  readonly indexes: readonly number[]
+  readonly generations: readonly number[]
+  readonly parityCount: number
+  readonly unitBytes: number
+  readonly writeQuorum: number
+  readonly members: SharedArrayBuffer
+}
+
+export interface ExecuteMessage {
+  readonly name: string
+  readonly args: unknown
+  readonly body: Uint8Array | undefined
+}
+
+export interface FreshMessage {
+  readonly id: string
+  readonly size: number
+  readonly generations: Uint8Array
+}
+
+export interface FaultyMessage {
+  readonly slot: number
+  readonly message: string
+}
+
+/** A worker waits for the drive. */
+export interface SuspectMessage {
+  readonly slot: number
+}
+
+export type DamagedMessage = Damage

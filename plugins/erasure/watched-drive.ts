@@ -1,0 +1,139 @@
+/** A drive of a set whose answers are watched: see `AnswerWatch`. What it answers at once is passed on as it is. */
+import type { Drive } from 'svc/plugins/drive/api'
+import type {
+  BlobChunk,
+  BlobReader,
+  BlobRef,
+  BlobWriter,
+  BodyRef,
+  Cursor,
+  MaybePromise,
+  RecordKey,
+} from 'svc/plugins/storage/api'
+import type { AnswerWatch, DriveAnswers } from './answer-watch.ts'
+import { procedure } from './set-procedures.ts'
+
+export class WatchedDrive implements Drive {
+  readonly #drive: Drive
+  readonly answers: DriveAnswers
+
+  constructor(drive: Drive, watch: AnswerWatch) {
+    this.#drive = drive
+    this.answers = watch.answers()
+  }
+
+  /** Not watched: an index that is built again takes its time. */
+  async start(): Promise<void> {
+    await this.#drive.start()
+    this.answers.resume()
+  }
+
+  /** Not watched either. */
+  stop(): Promise<void> {
+    return this.#drive.stop()
+  }
+
+  get driveId(): string {
+    return this.#drive.driveId
+  }
+
+  get inlineBytesMax(): number {
+    return this.#drive.inlineBytesMax
+  }
+
+  execute<Result>(name: string, args: unknown, body?: Uint8Array): Promise<Result> {
+    const { answers } = this
+    if (answers.isGivenUp) return Promise.reject(answers.error)
+    return answers.watch(this.#drive.execute<Result>(name, args, body))
+  }
+
+  /** Makes it write, so that it shows whether it still does. Also where it was given up; not watched then. */
+  async probe(): Promise<void> {
+    await (this.answers.isGivenUp ? this.#drive : this).execute(procedure.probe, undefined)
+  }
+
+  #watched<T>(answer: MaybePromise<T>): MaybePromise<T> {
+    return answer instanceof Promise ? this.answers.watch(answer) : answer
+  }
+
+  get(key: RecordKey) {
+    return this.#watched(this.#drive.get(key))
+  }
+
+  scan<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T> {
+    return this.#watched(this.#drive.scan(start, end, visit))
+  }
+
+  scanDerived<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T> {
+    return this.#watched(this.#drive.scanDerived(start, end, visit))
+  }
+
+  counter(key: RecordKey) {
+    return this.#watched(this.#drive.counter(key))
+  }
+
+  readBody(ref: BodyRef) {
+    return this.#watched(this.#drive.readBody(ref))
+  }
+
+  drives() {
+    return this.#watched(this.#drive.drives())
+  }
+
+  holdBlobs(refs: readonly BlobRef[]): () => void {
+    return this.#drive.holdBlobs(refs)
+  }
+
+  createBlob(sizeHint?: number, id?: string): BlobWriter {
+    return new WatchedWriter(this.#drive.createBlob(sizeHint, id), this.answers)
+  }
+
+  readBlob(ref: BlobRef, start: number, length: number): BlobReader {
+    return new WatchedReader(this.#drive.readBlob(ref, start, length), this.answers)
+  }
+}
+
+class WatchedWriter implements BlobWriter {
+  readonly #writer: BlobWriter
+  readonly #answers: DriveAnswers
+
+  constructor(writer: BlobWriter, answers: DriveAnswers) {
+    this.#writer = writer
+    this.#answers = answers
+  }
+
+  get id(): string {
+    return this.#writer.id
+  }
+
+  write(chunk: Uint8Array): MaybePromise<void> {
+    const written = this.#writer.write(chunk)
+    return written instanceof Promise ? this.#answers.watch(written) : written
+  }
+
+  finish(): Promise<BlobRef> {
+    return this.#answers.watch(this.#writer.finish())
+  }
+
+  abort(): Promise<void> {
+    return this.#answers.watch(this.#writer.abort())
+  }
+}
+
+class WatchedReader implements BlobReader {
+  readonly #reader: BlobReader
+  readonly #answers: DriveAnswers
+
+  constructor(reader: BlobReader, answers: DriveAnswers) {
+    this.#reader = reader
+    this.#answers = answers
+  }
+
+  next(): Promise<BlobChunk | undefined> {
+    return this.#answers.watch(this.#reader.next(), chunk => chunk?.release())
+  }
+
+  close(): void {
+    this.#reader.close()
+  }
+}

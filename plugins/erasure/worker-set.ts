@@ -1,0 +1,196 @@
+/** The set as a worker thread has it: reads drives itself, writes blobs itself, and hands changes to the thread that commits. */
+import type { BlobRef, DriveStatus, MaybePromise, StorageBackend } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { AnswerWatch } from './answer-watch.ts'
+import { ErasureCode } from './codec/erasure-code.ts'
+import { inlineBytesMax } from './erasure-set.ts'
+import { createDrive, createSetBlobWriter, createStripeMemory, type SetMakings } from './set-drives.ts'
+import { SetReading } from './set-reading.ts'
+import type { Damage, SetView } from './set-view.ts'
+import { StripePool } from './stripe-pool.ts'
+import { message, type SetAttachment, SharedMembers } from './thread-messages.ts'
+import type { WatchedDrive } from './watched-drive.ts'
+
+const main = 0
+/** In ticks of the watch: a second, and half a minute. */
+const suspectTicks = 4
+const lateTicks = 120
+
+/** Registers this worker's handlers; `start` attaches. */
+export function createWorkerSet(options: SetMakings): StorageBackend {
+  const { threads, ports, drives } = options
+  const watch = new AnswerWatch(ports.clock)
+  const attached = options.endpoints.map((_, index) => createDrive({ ...options, procedures: {} }, index, watch))
+  let running: { view: WorkerSet; reading: SetReading; stripes: StripePool } | undefined
+  const open = () => {
+    if (running === undefined) throw storageErrors.unavailable('The set is not open.')
+    return running
+  }
+  return {
+    inlineBytesMax,
+    async start() {
+      const attachment = await threads.call<SetAttachment>(main, message.attach)
+      const view = new WorkerSet(options, attachment, attached, watch)
+      await view.attachAll()
+      running = { view, reading: new SetReading(view), stripes: new StripePool(view.code, view.unitBytes) }
+    },
+    async stop() {
+      const closing = running
+      running = undefined
+      await closing?.view.close()
+    },
+    execute: <Result>(name: string, args: unknown, body?: Uint8Array) =>
+      threads.call<Result>(main, message.execute, { name, args, body }),
+    get: key => open().reading.get(key),
+    scan: (start, end, visit) => open().reading.scan(start, end, visit),
+    scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),
+    counter: key => open().reading.counter(key),
+    readBody: ref => open().reading.readBody(ref),
+    createBlob(sizeHint) {
+      const { view, stripes } = open()
+      return createSetBlobWriter(view, stripes, {
+        id: drives.newBlobId(ports),
+        quorum: view.writeQuorum,
+        sizeHint,
+        ready: () => view.ready(),
+        onFinished: (id, size, generations) => threads.call<void>(main, message.fresh, { id, size, generations }),
+      })
+    },
+    holdBlobs: (refs: readonly BlobRef[]) => open().reading.holdBlobs(refs),
+    readBlob: (ref, start, length) => open().reading.readBlob(ref, start, length),
+    drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
+  }
+}
+
+/** What is said of it in this thread alone says nothing of the drive: see `onDriveError`. */
+function noAnswer() {
+  return storageErrors.unavailable('The drive has not answered for half a minute.')
+}
+
+class WorkerSet implements SetView {
+  readonly dataCount: number
+  readonly parityCount: number
+  readonly slotCount: number
+  readonly unitBytes: number
+  readonly writeQuorum: number
+  readonly code: ErasureCode
+  readonly #options: SetMakings
+  readonly #shared: SharedMembers
+  readonly #generations: readonly number[]
+  /** By slot. */
+  readonly #drives: readonly WatchedDrive[]
+  /** By slot: the opening that this thread has attached to; 0 for none. */
+  readonly #openings: number[]
+  readonly #attaching = new Map<number, Promise<void>>()
+  readonly #watch: AnswerWatch
+
+  constructor(options: SetMakings, attachment: SetAttachment, drives: readonly WatchedDrive[], watch: AnswerWatch) {
+    const { indexes, generations, parityCount, unitBytes, writeQuorum, members } = attachment
+    this.#options = options
+    this.slotCount = indexes.length
+    this.parityCount = parityCount
+    this.dataCount = indexes.length - parityCount
+    this.unitBytes = unitBytes
+    this.writeQuorum = writeQuorum
+    this.code = new ErasureCode(createStripeMemory(options), this.dataCount, parityCount)
+    this.#shared = new SharedMembers(members)
+    this.#generations = generations
+    this.#drives = indexes.map(index => drives[index]!)
+    this.#openings = indexes.map(() => 0)
+    this.#watch = watch
+    watch.onTick = () => this.#look()
+  }
+
+  /**
+   * The thread that commits judges drives. Here what is owed by one that is away is given up; of one that only lets wait it is told, and
+   * what it does not answer for long, although it goes on there, is given up alone.
+   */
+  #look(): void {
+    const { tick } = this.#watch
+    for (const [slot, { answers }] of this.#drives.entries()) {
+      const { oldest } = answers
+      if (oldest === undefined) continue
+      const ticks = tick - oldest.sinceTick
+      if (this.#shared.openingOf(slot) !== this.#openings[slot]) {
+        answers.giveUp(storageErrors.unavailable('The drive is away.'))
+      } else if (ticks >= lateTicks) answers.giveUpOlder(lateTicks, noAnswer())
+      else if (ticks >= suspectTicks && ticks % suspectTicks === 0) {
+        this.#options.threads.post(main, message.suspect, { slot })
+      }
+    }
+  }
+
+  async attachAll(): Promise<void> {
+    await Promise.all(this.#drives.map((_, slot) => this.#attach(slot)))
+  }
+
+  /** Resolves when this thread has every drive that can be used. */
+  ready(): MaybePromise<void> {
+    if (this.#drives.every((_, slot) => this.#isAttached(slot))) return undefined
+    return this.attachAll()
+  }
+
+  #isAttached(slot: number): boolean {
+    const opening = this.#shared.openingOf(slot)
+    return opening === 0 || opening === this.#openings[slot]
+  }
+
+  #attach(slot: number): Promise<void> {
+    const attaching = this.#attaching.get(slot)
+    if (attaching !== undefined || this.#isAttached(slot)) return attaching ?? Promise.resolve()
+    const begun = this.#attachNow(slot)
+    this.#attaching.set(slot, begun)
+    return begun
+  }
+
+  async #attachNow(slot: number): Promise<void> {
+    const opening = this.#shared.openingOf(slot)
+    try {
+      if (this.#openings[slot] !== 0) await this.#drives[slot]!.stop()
+      this.#openings[slot] = 0
+      await this.#drives[slot]!.start()
+      this.#openings[slot] = opening
+    } catch (error) {
+      this.#options.log.warn({ err: error, slot }, 'a worker could not attach to a drive of the set')
+    } finally {
+      this.#attaching.delete(slot)
+    }
+  }
+
+  driveAt(slot: number): WatchedDrive | undefined {
+    const opening = this.#shared.openingOf(slot)
+    if (opening === 0) return undefined
+    if (opening === this.#openings[slot]) {
+      this.#drives[slot]!.answers.resume()
+      return this.#drives[slot]
+    }
+    // It has been away; the next one who asks finds it.
+    void this.#attach(slot)
+    return undefined
+  }
+
+  leader(): { readonly slot: number; readonly drive: WatchedDrive } {
+    const slot = this.#shared.leader
+    const drive = slot === -1 ? undefined : this.driveAt(slot)
+    if (drive === undefined) throw storageErrors.unavailable('No drive of the set has all of its records.')
+    return { slot, drive }
+  }
+
+  generationAt(slot: number): number {
+    return this.#generations[slot]!
+  }
+
+  onDamaged(damage: Damage): void {
+    this.#options.threads.post(main, message.damaged, damage)
+  }
+
+  onDriveError(slot: number, error: unknown): void {
+    const { code, message: text } = error as { code?: unknown; message?: string }
+    // What is not available here may only be closing in this thread.
+    if (code === 'faulty') this.#options.threads.post(main, message.faulty, { slot, message: String(text) })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#drives.map((drive, slot) => (this.#openings[slot] === 0 ? undefined : drive.stop())))
+  }
+}

@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+
+const drive = { endpoint: Type.String(), pool: Type.Integer(), set: Type.Integer(), disk: Type.Integer() }
+
+export const HealRequest = Type.Object(
+  {
+    bucket: Type.Optional(Type.String()),
+    prefix: Type.Optional(Type.String({ description: 'Needs a bucket.' })),
+    recursive: Type.Optional(
+      Type.Boolean({
+        description:
+          'With a bucket: also keys with a slash behind the prefix. Without one: every object of every bucket.',
+      }),
+    ),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only say what is missing.' })),
+    deep: Type.Optional(Type.Boolean({ description: 'Verify the checksum of every block.' })),
+    remove: Type.Optional(
+      Type.Boolean({
+        description:
+          'Delete dangling objects that are found: those that have lost more shards than there is parity, made sure of with every drive there. Never implied.',
+      }),
+    ),
+  },
+  { $id: 'HealRequest' },
+)
+export type HealRequest = Static<typeof HealRequest>
+
+export const HealItem = Type.Object(
+  {
+    kind: Type.Union([Type.Literal('format'), Type.Literal('system'), Type.Literal('bucket'), Type.Literal('object')]),
+    bucket: Type.String(),
+    object: Type.String(),
+    healed: Type.Boolean(),
+    dangling: Type.Boolean(),
+    removed: Type.Boolean(),
+    error: Type.String(),
+    drives: Type.Array(Type.Object({ ...drive, before: Type.String(), after: Type.String() })),
+  },
+  { $id: 'HealItem' },
+)
+export type HealItem = Static<typeof HealItem>
+
+export const HealJob = Type.Object(
+  {
+    id: Type.String(),
+    state: Type.Union([
+      Type.Literal('running'),
+      Type.Literal('completed'),
+      Type.Literal('failed'),
+      Type.Literal('canceled'),
+    ]),
+    request: HealRequest,
+    finished: Type.Boolean(),
+    node: Type.String(),
+    startedAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+    finishedAt: Type.Optional(Type.String({ format: 'date-time' })),
+    current: Type.String(),
+    scanned: Type.Integer(),
+    healed: Type.Integer(),
+    failed: Type.Integer(),
+    dangling: Type.Integer(),
+    removed: Type.Integer(),
+    bytes: Type.Integer(),
+    drives: Type.Array(
+      Type.Object({
+        ...drive,
+        state: Type.String(),
+        missing: Type.Integer(),
+        corrupt: Type.Integer(),
+        offline: Type.Integer(),
+        healed: Type.Integer(),
+      }),
+    ),
+    items: Type.Array(HealItem),
+    itemsTruncated: Type.Boolean(),
+    error: Type.String(),
+  },
+  { $id: 'HealJob' },
+)
+export type HealJob = Static<typeof HealJob>
+
+export const HealJobParameters = Type.Object({ id: Type.String() })

@@ -1,0 +1,35 @@
+/** Healing: jobs for operators, the reading of everything in the background, and figures. Over one drive there is nothing to heal from. */
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import cancelHealJob from './admin/cancel-heal-job.ts'
+import getHealJob from './admin/get-heal-job.ts'
+import listHealJobs from './admin/list-heal-jobs.ts'
+import startHeal from './admin/start-heal.ts'
+import { createDeepScan, declareDeepScans } from './deep-scan.ts'
+import { createJobs, declareJobs } from './jobs.ts'
+import { registerFamilies } from './metrics.ts'
+import { createHealService } from './thread-calls.ts'
+
+export default definePlugin({
+  name: 'heal',
+  requires: ['objects', 'storage', 'redundancy', 'store', 'scanner', 'metrics'],
+  provides: ['heal'],
+  setup({ services, threads, ports, log, contribute, background }) {
+    const { objects, storage, redundancy, store, scanner, metrics } = services
+    const documents = declareJobs(store)
+    const scans = declareDeepScans(store)
+    const jobs = threads.isMain ? createJobs({ redundancy, documents, objects, storage, ports, log }) : undefined
+    const heal = createHealService(threads, jobs)
+    contribute('admin.operation', startHeal.id, bindAdminOperation(startHeal, { objects, heal }))
+    for (const operation of [listHealJobs, getHealJob, cancelHealJob]) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { heal }))
+    }
+    if (jobs === undefined) return { services: { heal } }
+    const { onPass } = registerFamilies({ metrics, redundancy, objects, jobs, log })
+    const cycleMs = async () => (await scanner.settings.get()).deep_cycle
+    const deepScan = createDeepScan({ redundancy, scans, clock: ports.clock, log, cycleMs, onPass })
+    // It reads as much as all clients together ever will: never all the time.
+    background(scanner.atSpeed(deepScan, 'default'))
+    return { services: { heal }, start: jobs.open, drain: jobs.close }
+  },
+})

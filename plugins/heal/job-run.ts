@@ -1,0 +1,216 @@
+/**
+ * One heal job: goes through the records that were asked for, in the order of their keys, and heals each for itself. What cannot be
+ * healed is counted and listed, and stops nothing; only a set that cannot be written any more does.
+ *
+ * What is *dangling* has lost more shards than there is parity: said only when every drive was there and asked. It is deleted only when
+ * the job was told to (`remove`), only if its record is still the one that was looked at, and never past a lock.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { isCatalogError } from 'svc/kernel'
+import type { HealOutcome, RedundantStorage, ShardState } from 'svc/plugins/erasure/api'
+import {
+  type ChangeOrigin,
+  type ObjectsService,
+  placeOfRecord,
+  type RecordPlace,
+  recordRanges,
+} from 'svc/plugins/objects/api'
+import type { DriveStatus, StorageService } from 'svc/plugins/storage/api'
+import type { HealItem, HealJob, HealRequest } from './admin/heal-schema.ts'
+
+/** Items that a job lists; what is more is only counted. */
+export const itemsMax = 200
+
+export interface JobRunOptions {
+  readonly redundant: RedundantStorage
+  readonly objects: Pick<ObjectsService, 'removeLostVersion'>
+  readonly storage: Pick<StorageService, 'get'>
+  readonly origin: ChangeOrigin
+  readonly signal: AbortSignal
+  now(): number
+}
+
+type Drives = readonly DriveStatus[]
+
+export function newJob(id: string, request: HealRequest, node: string, nowMs: number): HealJob {
+  const time = new Date(nowMs).toISOString()
+  return {
+    id,
+    state: 'running',
+    request,
+    finished: false,
+    node,
+    startedAt: time,
+    updatedAt: time,
+    current: '',
+    scanned: 0,
+    healed: 0,
+    failed: 0,
+    dangling: 0,
+    removed: 0,
+    bytes: 0,
+    drives: [],
+    items: [],
+    itemsTruncated: false,
+    error: '',
+  }
+}
+
+/** Writes into the job as it goes. Resolves at the end, or when the signal says so; rejects when it cannot go on. */
+export async function runJob(job: HealJob, options: JobRunOptions): Promise<void> {
+  const { redundant, signal } = options
+  const { bucket, prefix = '', recursive = false } = job.request
+  const drives = [...(await redundant.drives())].sort(byPlace)
+  job.drives = drives.map(drive => ({
+    ...describe(drive),
+    state: drive.state === 'full' ? 'online' : drive.state,
+    missing: 0,
+    corrupt: 0,
+    offline: 0,
+    healed: 0,
+  }))
+  if (bucket === undefined) {
+    await addFormatItem(job, drives)
+    await walk([Buffer.from([0]), Buffer.from([0xff, 0xff])])
+    return
+  }
+  for (const range of recordRanges(bucket, prefix)) await walk(range)
+
+  async function walk([start, end]: readonly [Buffer, Buffer]): Promise<void> {
+    for (let from: Buffer | undefined = start; from !== undefined && !signal.aborted; ) {
+      const page: Awaited<ReturnType<RedundantStorage['page']>> = await redundant.page(from, end)
+      from = page.next
+      for (const key of page.keys) {
+        if (signal.aborted) return
+        const place = placeOfRecord(key)
+        const isBelow = place.kind === 'object' || place.kind === 'upload'
+        if (bucket === undefined && isBelow && !recursive) {
+          // The whole table is not asked for.
+          from = Buffer.from([key[0]! + 1])
+          break
+        }
+        if (isBelow && !recursive && place.key.includes('/', prefix.length)) continue
+        await healOne(job, key, place, drives, options)
+        await setImmediate()
+      }
+    }
+  }
+}
+
+async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Drives, options: JobRunOptions) {
+  const { redundant, storage, now } = options
+  const { deep = false, dryRun = false } = job.request
+  job.current = place.bucket === '' ? '' : `${place.bucket}/${place.key}`
+  job.updatedAt = new Date(now()).toISOString()
+  let item: HealItem | undefined
+  try {
+    const value = await copyOfValue(storage, key)
+    const health = await redundant.heal(key, { deep, dryRun })
+    job.scanned++
+    if (health === undefined || value === undefined) return
+    item = judge(job, place, health, drives, dryRun)
+    if (!health.after.some(isLacking)) return
+    if (health.error === undefined && health.isReadable) return
+    if (!(await redundant.isLost(key))) return
+    job.dangling++
+    item!.dangling = true
+    item!.error = 'More shards are lost than there is parity.'
+    if (job.request.remove === true && !dryRun) await remove(job, item!, key, value, place, options)
+  } catch (error) {
+    if (!redundant.canWrite) throw error
+    job.failed++
+    item ??= emptyItem(place)
+    item.error = isCatalogError(error) ? error.message : 'It could not be looked at; the log of the server says why.'
+  } finally {
+    if (item !== undefined) addItem(job, item)
+  }
+}
+
+/** Counts what was found. An item where something is missing on a drive that is there. */
+function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Drives, dryRun: boolean) {
+  const { before, after, error, dataBytes } = health
+  for (const [position, state] of before.entries()) {
+    const drive = job.drives[position]!
+    if (state !== undefined && state !== 'ok') drive[state]++
+    if (isLacking(state) && after[position] === 'ok') drive.healed++
+  }
+  if (!before.some(isLacking)) return undefined
+  const isHealed = !dryRun && !after.some(isLacking)
+  if (isHealed) {
+    job.healed++
+    job.bytes += dataBytes
+  } else if (!dryRun) job.failed++
+  const item = emptyItem(place)
+  item.healed = isHealed
+  item.error = error ?? ''
+  // Those of sets that have nothing of it are left out.
+  for (const [position, drive] of drives.entries()) {
+    const state = before[position]
+    if (state !== undefined) {
+      item.drives.push({ ...describe(drive), before: state, after: after[position] ?? 'offline' })
+    }
+  }
+  return item
+}
+
+async function remove(
+  job: HealJob,
+  item: HealItem,
+  key: Buffer,
+  value: Buffer,
+  { kind, bucket }: RecordPlace,
+  { objects, origin }: JobRunOptions,
+): Promise<void> {
+  if (kind !== 'object') {
+    item.error += ' It is no object: abort its upload.'
+    return
+  }
+  const outcome = await objects.removeLostVersion({ bucket, record: key, value }, origin)
+  if (outcome === 'deleted') {
+    job.removed++
+    item.removed = true
+  } else if (outcome === 'kept') item.error += ' A lock keeps it.'
+  else item.error += ' It has changed meanwhile.'
+}
+
+async function addFormatItem(job: HealJob, drives: Drives): Promise<void> {
+  const states = drives.map(({ state, place }) =>
+    state !== 'online' && state !== 'full' ? 'offline' : place?.isCurrent === false ? 'outdated' : 'ok',
+  )
+  if (states.every(state => state === 'ok')) return
+  addItem(job, {
+    ...emptyItem({ kind: 'system', bucket: '', key: '' }),
+    kind: 'format',
+    error: 'A drive is away or lacks records. It is taken back by itself when it is there.',
+    drives: drives.map((drive, slot) => ({ ...describe(drive), before: states[slot]!, after: states[slot]! })),
+  })
+}
+
+function addItem(job: HealJob, item: HealItem): void {
+  if (job.items.length < itemsMax) job.items.push(item)
+  else job.itemsTruncated = true
+}
+
+function emptyItem({ kind, bucket, key }: RecordPlace): HealItem {
+  const shown = kind === 'upload' ? 'object' : kind
+  const flags = { healed: false, dangling: false, removed: false }
+  return { kind: shown, bucket, object: key, ...flags, error: '', drives: [] }
+}
+
+async function copyOfValue(storage: JobRunOptions['storage'], key: Buffer): Promise<Buffer | undefined> {
+  const record = await storage.get(key)
+  return record === undefined ? undefined : Buffer.from(record.value)
+}
+
+function isLacking(state: ShardState | undefined): boolean {
+  return state === 'missing' || state === 'corrupt'
+}
+
+/** The order of positions in `HealOutcome`. */
+function byPlace({ place: a }: DriveStatus, { place: b }: DriveStatus): number {
+  return (a?.pool ?? 0) - (b?.pool ?? 0) || (a?.set ?? 0) - (b?.set ?? 0) || (a?.slot ?? 0) - (b?.slot ?? 0)
+}
+
+function describe({ path, place }: DriveStatus) {
+  return { endpoint: path, pool: place?.pool ?? 0, set: place?.set ?? 0, disk: place?.slot ?? 0 }
+}

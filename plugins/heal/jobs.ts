@@ -1,0 +1,193 @@
+/**
+ * Heal jobs, in the main thread, which has the set. A job is kept as a document, written when it begins, every few seconds and when it
+ * ends: after a restart one that was running is found as failed, `interrupted`, with what it had counted.
+ *
+ * | State | Next |
+ * |---|---|
+ * | running | the walk ends: completed; cancelled: canceled; it cannot go on, or the server ended: failed |
+ * | completed, failed, canceled | listed for an hour, then gone |
+ */
+import { hostname } from 'node:os'
+import type { Logger, Ports } from 'svc/kernel'
+import { adminErrors } from 'svc/plugins/admin/api'
+import type { RedundancyService } from 'svc/plugins/erasure/api'
+import type { ChangeOrigin, ObjectsService } from 'svc/plugins/objects/api'
+import type { StorageService } from 'svc/plugins/storage/api'
+import type { Collection, StoreService } from 'svc/plugins/store/api'
+import { HealJob, type HealRequest } from './admin/heal-schema.ts'
+import { healErrors } from './errors.ts'
+import { newJob, runJob } from './job-run.ts'
+
+const runningMax = 4
+const savedEveryMs = 5000
+const listedMs = 3_600_000
+/** Jobs that are remembered; of those that have ended the oldest go first. */
+const jobsMax = 200
+
+export interface HealJobs {
+  /** `isNew` is false where an identical job is running: it is that one. Throws `not_implemented` and `too_many_requests`. */
+  start(request: HealRequest, origin: ChangeOrigin): Promise<{ readonly job: HealJob; readonly isNew: boolean }>
+  /** Newest first. */
+  list(): readonly HealJob[]
+  get(id: string): HealJob
+  cancel(id: string): Promise<HealJob>
+  countByState(): Readonly<Record<HealJob['state'], number>>
+  /** Reads what earlier runs of the server have left. */
+  open(): Promise<void>
+  /** Ends what is running, as interrupted. */
+  close(): Promise<void>
+}
+
+/** During set-up, in every thread. */
+export function declareJobs(store: StoreService): Collection<HealJob> {
+  return store.collection({ name: 'heal-job', version: 1, schema: HealJob })
+}
+
+export interface HealJobsOptions {
+  readonly redundancy: RedundancyService
+  readonly documents: Collection<HealJob>
+  readonly objects: Pick<ObjectsService, 'removeLostVersion'>
+  readonly storage: Pick<StorageService, 'get'>
+  readonly ports: Ports
+  readonly log: Logger
+}
+
+interface Running {
+  readonly abort: AbortController
+  readonly ended: Promise<void>
+}
+
+export function createJobs({ redundancy, documents, objects, storage, ports, log }: HealJobsOptions): HealJobs {
+  const { clock, random } = ports
+  const jobs = new Map<string, HealJob>()
+  const running = new Map<string, Running>()
+
+  const save = async (job: HealJob) => {
+    try {
+      await documents.put(job.id, structuredClone(job), { overwriteUnreadable: true })
+    } catch (error) {
+      log.warn({ err: error, job: job.id }, 'the state of a heal job could not be written')
+    }
+  }
+
+  const end = (job: HealJob, state: HealJob['state'], error: string) => {
+    if (job.finished) return
+    const nowMs = clock.now()
+    Object.assign(job, { state, finished: true, error, current: '', finishedAt: new Date(nowMs).toISOString() })
+    job.updatedAt = job.finishedAt!
+  }
+
+  const forget = async (nowMs: number) => {
+    const ended = [...jobs.values()].filter(({ finished }) => finished)
+    const isOld = ({ finishedAt = '' }: HealJob) => nowMs - Date.parse(finishedAt) > listedMs
+    const surplus = Math.max(0, jobs.size - jobsMax)
+    for (const [index, job] of ended.entries()) {
+      if (index >= surplus && !isOld(job)) continue
+      jobs.delete(job.id)
+      await documents.delete(job.id).catch(error => log.warn({ err: error }, 'an old heal job could not be deleted'))
+    }
+  }
+
+  const run = async (job: HealJob, origin: ChangeOrigin, { signal }: AbortController) => {
+    const redundant = redundancy.storage()!
+    let lastMs = clock.now()
+    const now = () => {
+      const nowMs = clock.now()
+      if (nowMs - lastMs >= savedEveryMs) {
+        lastMs = nowMs
+        void save(job)
+      }
+      return nowMs
+    }
+    try {
+      // What comes in after it was cancelled changes nothing that was told.
+      await runJob(job, { redundant, objects, storage, origin, signal, now })
+      end(job, 'completed', '')
+    } catch (error) {
+      log.error({ err: error, job: job.id }, 'a heal job has failed')
+      end(job, 'failed', String((error as Error).message ?? error))
+    }
+    running.delete(job.id)
+    await save(job)
+  }
+
+  const find = (id: string): HealJob => {
+    const job = jobs.get(id)
+    if (job === undefined) throw healErrors.heal_job_not_found()
+    return job
+  }
+
+  return {
+    async start(request, origin) {
+      if (redundancy.storage() === undefined) throw healErrors.not_implemented()
+      const text = identityOf(request)
+      for (const job of jobs.values())
+        if (!job.finished && identityOf(job.request) === text) return { job, isNew: false }
+      if (running.size >= runningMax) {
+        throw adminErrors.too_many_requests(`${runningMax} heal jobs are running. Wait for one to end, or cancel one.`)
+      }
+      const nowMs = clock.now()
+      await forget(nowMs)
+      const job = newJob(random.bytes(8).toString('hex'), request, hostname(), nowMs)
+      jobs.set(job.id, job)
+      await save(job)
+      const abort = new AbortController()
+      // In a later turn: the answer is the job as it begins.
+      const ended = new Promise<void>(resolve => setImmediate(resolve)).then(() => run(job, origin, abort))
+      running.set(job.id, { abort, ended })
+      return { job: structuredClone(job), isNew: true }
+    },
+    list() {
+      const nowMs = clock.now()
+      const isListed = ({ finishedAt }: HealJob) =>
+        finishedAt === undefined || nowMs - Date.parse(finishedAt) <= listedMs
+      return [...jobs.values()].filter(isListed).sort((a, b) => (compare(b, a) > 0 ? 1 : -1))
+    },
+    get: find,
+    async cancel(id) {
+      const job = find(id)
+      if (job.finished) throw adminErrors.conflict('The heal job has ended already.')
+      running.get(id)?.abort.abort()
+      end(job, 'canceled', '')
+      await save(job)
+      return job
+    },
+    countByState() {
+      const counts = { running: 0, completed: 0, failed: 0, canceled: 0 }
+      for (const { state } of jobs.values()) counts[state]++
+      return counts
+    },
+    async open() {
+      let startAfter: string | undefined = ''
+      while (startAfter !== undefined) {
+        const page: Awaited<ReturnType<typeof documents.list>> = await documents.list({ startAfter })
+        for (const { value } of page.documents) {
+          const job = structuredClone(value) as HealJob
+          jobs.set(job.id, job)
+          if (job.finished) continue
+          end(job, 'failed', 'interrupted')
+          await save(job)
+        }
+        startAfter = page.next
+      }
+      await forget(clock.now())
+    },
+    async close() {
+      const ends: Promise<void>[] = []
+      for (const [id, { abort, ended }] of running) {
+        abort.abort()
+        end(jobs.get(id)!, 'failed', 'interrupted')
+        ends.push(ended)
+      }
+      await Promise.all(ends)
+    },
+  }
+}
+
+function identityOf({ bucket = '', prefix = '', recursive, dryRun, deep, remove }: HealRequest): string {
+  return JSON.stringify([bucket, prefix, recursive === true, dryRun === true, deep === true, remove === true])
+}
+
+function compare(a: HealJob, b: HealJob): number {
+  return Date.parse(a.startedAt) - Date.parse(b.startedAt) || (a.id < b.id ? -1 : 1)
+}

@@ -1,0 +1,130 @@
+/** What is below its redundancy, and what healing does about it. Read when somebody scrapes; in the main thread, which has the set. */
+import type { Gauge } from 'prom-client'
+import type { Logger } from 'svc/kernel'
+import type { HealCounts, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
+import type { MetricsService } from 'svc/plugins/metrics/api'
+import { type ObjectsService, recordRanges } from 'svc/plugins/objects/api'
+import type { HealJobs } from './jobs.ts'
+
+/** Buckets with a series of their own; the others are added up as `_other`. */
+const bucketsMax = 1000
+
+export interface FamiliesOptions {
+  readonly metrics: MetricsService
+  readonly redundancy: RedundancyService
+  readonly objects: Pick<ObjectsService, 'listBuckets'>
+  readonly jobs: Pick<HealJobs, 'countByState'>
+  readonly log: Logger
+}
+
+const amounts = [
+  ['svc_redundancy_records', 'Versions and parts that are kept in shards.', 'total', 'records'],
+  ['svc_redundancy_bytes', 'Bytes of their data, without parity.', 'total', 'bytes'],
+  [
+    'svc_redundancy_below_target_records',
+    'Versions and parts that lack a shard, or have one on a drive that is away.',
+    'below',
+    'records',
+  ],
+  ['svc_redundancy_below_target_bytes', 'Bytes of their data, without parity.', 'below', 'bytes'],
+] as const
+
+const counted: readonly (readonly [name: string, help: string, count: keyof HealCounts])[] = [
+  ['svc_mrf_queue_healed_total', 'Versions and parts that were given shards that they lacked.', 'healed'],
+  ['svc_heal_failed_total', 'Attempts to heal a version or part that failed. They are made again.', 'failed'],
+  ['svc_heal_scrubbed_total', 'Versions and parts all of whose shards were read and verified.', 'scrubbed'],
+  ['svc_heal_scrub_damaged_total', 'Of them, those with a shard that was missing or damaged.', 'damaged'],
+]
+
+/** Returns what counts a whole pass over all shards. */
+export function registerFamilies({ metrics, redundancy, objects, jobs, log }: FamiliesOptions): { onPass(): void } {
+  const gauge = (
+    name: string,
+    help: string,
+    labels: string[],
+    set: (gauge: Gauge, open: RedundantStorage) => unknown,
+  ) =>
+    metrics.gauge({
+      name,
+      help,
+      labels,
+      async collect(gauge: Gauge) {
+        gauge.reset()
+        const open = redundancy.storage()
+        if (open === undefined) return
+        try {
+          await set(gauge, open)
+        } catch (error) {
+          // Without a drive that leads nothing can be counted; the other families must not go with it.
+          log.debug({ err: error, family: name }, 'redundancy cannot be read for metrics')
+        }
+      },
+    })
+  for (const [name, help, which, what] of amounts) {
+    gauge(name, help, ['pool', 'set'], async (gauge, open) => {
+      for (const { pool, set, redundant } of open.sets) {
+        gauge.set({ pool: String(pool), set: String(set) }, (await redundant.amounts())[which][what])
+      }
+    })
+  }
+  gauge(
+    'svc_redundancy_bucket_below_target_records',
+    'Versions of a bucket that lack a shard, or have one on a drive that is away; at most 1000 buckets, the others as _other.',
+    ['bucket'],
+    (gauge, open) => readBuckets(gauge, open, objects),
+  )
+  gauge('svc_mrf_queue_pending', 'Versions and parts that wait to be healed.', [], async (gauge, open) => {
+    gauge.set((await open.amounts()).below.records)
+  })
+  metrics.gauge({
+    name: 'svc_heal_jobs',
+    help: 'Heal jobs that are listed, by state.',
+    labels: ['state'],
+    collect(gauge: Gauge) {
+      gauge.reset()
+      for (const [state, count] of Object.entries(jobs.countByState())) gauge.set({ state }, count)
+    },
+  })
+  registerCounts(metrics, redundancy)
+  const passes = metrics.counter({
+    name: 'svc_scanner_cycles_total',
+    help: 'Whole passes in which every shard was read.',
+  })
+  return { onPass: () => passes.inc() }
+}
+
+/** The set counts; what came since the last scrape is added. */
+function registerCounts(metrics: MetricsService, redundancy: RedundancyService): void {
+  for (const [name, help, count] of counted) {
+    let seen: RedundantStorage | undefined
+    let value = 0
+    metrics.counter({
+      name,
+      help,
+      collect(counter) {
+        const open = redundancy.storage()
+        if (open !== seen) value = 0
+        seen = open
+        if (open === undefined) return
+        counter.inc(open.counts[count] - value)
+        value = open.counts[count]
+      },
+    })
+  }
+}
+
+async function readBuckets(gauge: Gauge, set: RedundantStorage, { listBuckets }: FamiliesOptions['objects']) {
+  let count = 0
+  let others = 0
+  let startAfter: string | undefined = ''
+  while (startAfter !== undefined) {
+    const page: Awaited<ReturnType<typeof listBuckets>> = await listBuckets({ prefix: '', startAfter, limit: 1000 })
+    for (const { name } of page.buckets) {
+      const { below } = await set.amounts(recordRanges(name, '')[0]![0])
+      if (count++ < bucketsMax) gauge.set({ bucket: name }, below.records)
+      else others += below.records
+    }
+    startAfter = page.next
+  }
+  if (count > bucketsMax) gauge.set({ bucket: '_other' }, others)
+}

@@ -1,0 +1,127 @@
+/** The storage backend `pools`: several sets, of which one has all records. In the thread that commits. */
+import type { DrivesService } from 'svc/plugins/drive/api'
+import type { StorageBackend } from 'svc/plugins/storage/api'
+import { isInDoubt, storageErrors } from 'svc/plugins/storage/api'
+import { Comparing } from './comparing.ts'
+import { Forgetting } from './forgetting.ts'
+import { FreshBlobs } from './fresh-blobs.ts'
+import { createSets, type PoolsMakings } from './named-sets.ts'
+import { type Candidate, openPools, type PoolSet } from './opening.ts'
+import { Placement } from './placement.ts'
+import { type Commit, createPoolProcedures, type TicketArgs } from './procedures.ts'
+import { drivesOf } from './redundancy.ts'
+import { Routing } from './routing.ts'
+import { type ExecuteMessage, message, type PoolsAttachment } from './thread-messages.ts'
+import { createWorkerPools } from './worker-backend.ts'
+
+/** What goes on in the background, and what it is about. */
+export interface OpenPools {
+  /** By number; the first has the records. */
+  readonly sets: readonly PoolSet[]
+  readonly placement: Placement
+  readonly comparing: Comparing
+  readonly forgetting: Forgetting
+}
+
+export interface PoolsOptions extends PoolsMakings {
+  readonly drives: DrivesService
+  /** In the thread that commits: hears of the open sets, and of their end. */
+  onOpen(open: OpenPools | undefined): void
+}
+
+export function createBackend(options: PoolsOptions): StorageBackend {
+  return options.threads.isMain ? createMainPools(options) : createWorkerPools(options)
+}
+
+interface Running extends OpenPools {
+  readonly routing: Routing
+}
+
+function createMainPools(options: PoolsOptions): StorageBackend {
+  const { threads, ports, log, drives, procedures } = options
+  const run = ports.random.bytes(16)
+  const fresh = new FreshBlobs()
+  const commits = new Map<number, Commit>()
+  const candidates: Candidate[] = createSets(options, index =>
+    createPoolProcedures({ procedures, fresh, commits, run, setNumber: () => candidates[index]!.number }),
+  ).map(each => ({ ...each, number: -1 }))
+  let lastTicket = 0
+  let running: Running | undefined
+  const open = (): Running => {
+    if (running === undefined) throw storageErrors.unavailable('The storage is not open.')
+    return running
+  }
+
+  const execute = async <Result>(name: string, args: unknown, body?: Uint8Array): Promise<Result> => {
+    const { routing, forgetting } = open()
+    const ticket = ++lastTicket
+    const commit: Commit = { referred: [], ended: [], hasThrown: false }
+    commits.set(ticket, commit)
+    try {
+      const ticketed: TicketArgs = { ticket, args }
+      const result = await routing.records.execute<Result>(name, ticketed, body)
+      fresh.onAcknowledged(commit.referred)
+      if (commit.ended.length > 0) forgetting.add(commit.ended)
+      return result
+    } catch (error) {
+      // Else it is not known: what it has referred to stays until the next start finds out.
+      if (commit.hasThrown || !isInDoubt(error)) fresh.onRefused(commit.referred)
+      throw error
+    } finally {
+      commits.delete(ticket)
+    }
+  }
+
+  if (threads.workerCount > 0) {
+    threads.handle<void, PoolsAttachment>(message.attach, () => {
+      const { sets, placement } = open()
+      const order = sets.map(({ number }) => candidates.findIndex(candidate => candidate.number === number))
+      return { order, cells: placement.cells.buffer as SharedArrayBuffer }
+    })
+    threads.handle<ExecuteMessage, unknown>(message.execute, ({ name, args, body }) => execute(name, args, body))
+    threads.handle(message.status, () => drivesOf(open().sets))
+  }
+
+  return {
+    get inlineBytesMax() {
+      return candidates[0]!.set.inlineBytesMax
+    },
+    async start() {
+      const sets = await openPools({ candidates, drives, ports, log })
+      try {
+        const placement = new Placement(Placement.memoryFor(sets.length), ports.random)
+        await placement.look(sets)
+        const backends = sets.map(({ backend }) => backend)
+        running = {
+          sets,
+          placement,
+          comparing: new Comparing({ sets, run, log }),
+          forgetting: new Forgetting({ sets, clock: ports.clock, log }),
+          routing: new Routing(backends, placement),
+        }
+        options.onOpen(running)
+      } catch (error) {
+        await Promise.all(sets.map(({ backend }) => backend.stop()))
+        throw error
+      }
+    },
+    async stop() {
+      const closing = running
+      running = undefined
+      options.onOpen(undefined)
+      if (closing === undefined) return
+      await closing.forgetting.close()
+      await Promise.all(closing.sets.map(({ backend }) => backend.stop()))
+    },
+    execute,
+    get: key => open().routing.records.get(key),
+    scan: (start, end, visit) => open().routing.records.scan(start, end, visit),
+    scanDerived: (start, end, visit) => open().routing.records.scanDerived(start, end, visit),
+    counter: key => open().routing.records.counter(key),
+    readBody: ref => open().routing.records.readBody(ref),
+    createBlob: sizeHint => open().routing.createBlob(sizeHint),
+    holdBlobs: refs => open().routing.holdBlobs(refs),
+    readBlob: (ref, start, length) => open().routing.readBlob(ref, start, length),
+    drives: () => (running === undefined ? [] : drivesOf(running.sets)),
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Finds shadows to which no record refers: those of blobs whose record never came, or went just before the server ended. Once in each run,
+ * in the background.
+ *
+ * Only shadows of former runs are looked at: a commit of this run may still come to refer to what this run has written, and to nothing else
+ * that no record refers to. Whether a record refers to one is asked in the set of the records, by a procedure: it sees all earlier changes,
+ * and changes something itself when it finds one, so that what it has seen is on the write quorum when it answers.
+ */
+import type { Logger } from 'svc/kernel'
+import { blobIdFrom, idInSet } from './blob-ids.ts'
+import type { PoolSet } from './opening.ts'
+import { procedure } from './procedures.ts'
+import { idOfShadow, isOfRun, shadowEnd, shadowStart } from './shadows.ts'
+
+const shadowsPerStep = 512
+
+export interface ComparingOptions {
+  /** By number; the first has the records. */
+  readonly sets: readonly PoolSet[]
+  readonly run: Uint8Array
+  readonly log: Logger
+}
+
+export class Comparing {
+  readonly #options: ComparingOptions
+  /** Of the set that is looked at. */
+  #number = 1
+  #from: Buffer = shadowStart
+  /** Shadows that were looked at, and those that were deleted. */
+  looked = 0
+  deleted = 0
+
+  constructor(options: ComparingOptions) {
+    this.#options = options
+  }
+
+  get isDone(): boolean {
+    return this.#number >= this.#options.sets.length
+  }
+
+  /** Looks at some. Rejects where a set cannot be asked: it is to be tried again. */
+  async step(): Promise<void> {
+    if (this.isDone) return
+    const { sets, run, log } = this.#options
+    const { backend, number } = sets[this.#number]!
+    const { ids, next } = await backend.scan(this.#from, shadowEnd, cursor => {
+      const found: string[] = []
+      let more = cursor.next()
+      let count = 0
+      for (; more && count < shadowsPerStep; count++) {
+        if (!isOfRun(cursor.value, run)) found.push(idOfShadow(cursor.key))
+        more = cursor.next()
+      }
+      this.looked += count
+      return { ids: found, next: more ? Buffer.from(cursor.key) : undefined }
+    })
+    if (ids.length > 0) {
+      const asked = ids.map(id => blobIdFrom(id, number))
+      const ended = await sets[0]!.backend.execute<readonly string[]>(procedure.settle, asked)
+      if (ended.length > 0) {
+        await backend.execute(procedure.forget, ended.map(idInSet))
+        this.deleted += ended.length
+        log.info({ count: ended.length, set: number }, 'deleted blobs to which no record refers')
+      }
+    }
+    if (next !== undefined) {
+      this.#from = next
+      return
+    }
+    this.#number++
+    this.#from = shadowStart
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * What `server --dry-run` sees of several sets: whether each could be put together, and whether a set that should be there is missing.
+ * Reads only. What a drive that was not stopped cleanly says of its pools only a start reads: that is not looked at then.
+ */
+import type { Ports } from 'svc/kernel'
+import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
+import { type SetsService, sharedSetKey } from 'svc/plugins/erasure/api'
+import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import { cutPools, type NamedSet } from './endpoints.ts'
+import { decodePoolsDocument, type PoolsDocument } from './pools-document.ts'
+
+export interface DryLookOptions {
+  readonly drives: DrivesService
+  readonly sets: SetsService
+  readonly ports: Ports
+  readonly pools: readonly (readonly string[])[]
+}
+
+interface Looked extends NamedSet {
+  readonly looks: readonly DriveLook[]
+  readonly isFormatted: boolean
+  /** Undefined where it says nothing, or cannot be asked. */
+  readonly says: PoolsDocument | undefined
+}
+
+async function lookAt({ drives, sets, ports }: DryLookOptions, named: NamedSet): Promise<Looked> {
+  const looks = await Promise.all(named.paths.map(path => drives.look(ports, path)))
+  const isFormatted = looks.some(({ state }) => state === 'formatted')
+  let says: PoolsDocument | undefined
+  try {
+    const record = isFormatted ? await sets.peek({ endpoints: named.paths, ports }, sharedSetKey) : undefined
+    says = record && decodePoolsDocument(record.value)
+  } catch {
+    // Only a start can tell.
+  }
+  return { ...named, looks, isFormatted, says }
+}
+
+/** One sentence for each reason why the start would be refused. */
+export async function checkPools(options: DryLookOptions): Promise<string[]> {
+  const { sets, ports } = options
+  const named = cutPools(options.pools)
+  const looked = await Promise.all(named.map(each => lookAt(options, each)))
+  const deployments = new Set(looked.flatMap(({ looks }) => looks.flatMap(({ deploymentId }) => deploymentId ?? [])))
+  if (deployments.size > 1) return [`The drives belong to ${deployments.size} deployments.`]
+  const problems = (await Promise.all(named.map(({ paths }) => sets.check({ endpoints: paths, ports })))).flat()
+  const formatted = looked.filter(({ isFormatted }) => isFormatted)
+  const records = formatted.find(({ says }) => says?.role === 'records')
+  const isAnySilent = formatted.some(({ says }) => says === undefined)
+  if (records?.says?.role === 'records') {
+    const missing = records.says.sets.length - formatted.length
+    if (missing > 0) {
+      problems.push(
+        `The storage whose records are in ${records.paths[0]} to ${records.paths.at(-1)} has ${records.says.sets.length} sets; ${missing} of them are not named or not mounted. Name the drives of all pools.`,
+      )
+    }
+  } else if (formatted.length > 0 && !isAnySilent) {
+    problems.push(
+      'The set that has the records is missing. Name the drives of all pools, and make sure that they are mounted.',
+    )
+  }
+  return problems
+}
+
+/** A record as the last run left it. Rejects where that cannot be known without a start. */
+export async function peekPools(options: DryLookOptions, key: RecordKey): Promise<StoredRecord | undefined> {
+  const looked = await Promise.all(cutPools(options.pools).map(each => lookAt(options, each)))
+  const formatted = looked.filter(({ isFormatted }) => isFormatted)
+  const records =
+    formatted.find(({ says }) => says?.role === 'records') ?? formatted.find(({ says }) => says === undefined)
+  return records && options.sets.peek({ endpoints: records.paths, ports: options.ports }, key)
+}

@@ -1,0 +1,58 @@
+import { definePlugin } from 'svc/kernel'
+import type { StorageLookOptions } from 'svc/plugins/storage/api'
+import { createBackend, type OpenPools } from './backend.ts'
+import { checkPools, peekPools } from './dry-look.ts'
+import { cutPools, poolProblems } from './endpoints.ts'
+import { createRedundantStorage } from './redundancy.ts'
+
+export default definePlugin({
+  name: 'pools',
+  requires: ['drives', 'sets'],
+  setup({ services, contribute, background, threads }) {
+    const { drives, sets } = services
+    let open: OpenPools | undefined
+    const dryLook = ({ endpoints, pools = [endpoints], ports }: StorageLookOptions) => ({ drives, sets, ports, pools })
+    contribute('storage.backend', 'pools', {
+      validate(endpoints, pools = [endpoints]) {
+        const problems = poolProblems(pools)
+        const twice = endpoints.find((path, index) => endpoints.indexOf(path) !== index)
+        if (twice !== undefined) problems.push(`The drive ${twice} is named twice.`)
+        if (problems.length > 0) return problems
+        return [...new Set(cutPools(pools).flatMap(({ paths }) => sets.validate(paths)))]
+      },
+      check: options => checkPools(dryLook(options)),
+      peek: (options, key) => peekPools(dryLook(options), key),
+      create: options =>
+        createBackend({
+          ...options,
+          drives,
+          sets,
+          onOpen(opened) {
+            open = opened
+            sets.show(opened && createRedundantStorage(opened.sets))
+          },
+        }),
+    })
+    if (!threads.isMain) return {}
+    background({
+      name: 'placement',
+      pauseMs: 2000,
+      async work() {
+        await open?.placement.look(open.sets)
+        return 'idle'
+      },
+    })
+    background({
+      name: 'compare',
+      pauseMs: 5000,
+      status: () =>
+        open === undefined ? '' : `${open.comparing.looked} blobs compared, ${open.comparing.deleted} deleted`,
+      async work() {
+        if (open === undefined || open.comparing.isDone) return 'idle'
+        await open.comparing.step()
+        return open.comparing.isDone ? 'idle' : 'more'
+      },
+    })
+    return {}
+  },
+})

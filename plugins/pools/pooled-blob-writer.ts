@@ -1,0 +1,68 @@
+/** Writes a blob into a set that has no records: when it is complete its shadow is committed there, before any record can refer to it. */
+import type { BlobRef, BlobWriter, MaybePromise, StorageBackend } from 'svc/plugins/storage/api'
+import { blobIdFrom, idInSet } from './blob-ids.ts'
+import { procedure, type ReferArgs } from './procedures.ts'
+
+export interface PooledBlobWriterOptions {
+  readonly backend: StorageBackend
+  readonly setNumber: number
+  readonly sizeHint: number | undefined
+  /** Told when the set cannot be written. */
+  onFailed(): void
+}
+
+export class PooledBlobWriter implements BlobWriter {
+  readonly id: string
+  readonly #options: PooledBlobWriterOptions
+  readonly #writer: BlobWriter
+  /** Its shadow was asked for: from then on the set decides what becomes of its bytes. */
+  #hasShadow = false
+  #aborting: Promise<void> | undefined
+
+  constructor(options: PooledBlobWriterOptions) {
+    this.#options = options
+    this.#writer = options.backend.createBlob(options.sizeHint)
+    this.id = blobIdFrom(this.#writer.id, options.setNumber)
+  }
+
+  write(chunk: Uint8Array): MaybePromise<void> {
+    const written = this.#writer.write(chunk)
+    return written instanceof Promise ? written.catch(this.#fail) : written
+  }
+
+  readonly #fail = (error: unknown): never => {
+    const { code } = error as { code?: unknown }
+    if (code === 'unavailable' || code === 'faulty' || code === 'full') this.#options.onFailed()
+    throw error
+  }
+
+  async finish(): Promise<BlobRef> {
+    try {
+      const { size, check } = await this.#writer.finish()
+      this.#hasShadow = true
+      const args: ReferArgs = { idInSet: idInSet(this.id), size }
+      await this.#options.backend.execute(procedure.refer, args)
+      return { id: this.id, size, check }
+    } catch (error) {
+      return this.#fail(error)
+    }
+  }
+
+  abort(): Promise<void> {
+    this.#aborting ??= this.#abort()
+    return this.#aborting
+  }
+
+  async #abort(): Promise<void> {
+    if (!this.#hasShadow || (await this.#giveUp())) await this.#writer.abort()
+  }
+
+  /** False where a record may refer to it, also where that cannot be known: then it stays until the next start finds out. */
+  async #giveUp(): Promise<boolean> {
+    try {
+      return await this.#options.backend.execute<boolean>(procedure.giveUp, idInSet(this.id))
+    } catch {
+      return false
+    }
+  }
+}

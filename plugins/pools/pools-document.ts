@@ -1,0 +1,58 @@
+/** What a set says of the storage that it is a part of: kept in the set itself, under `sharedSetKey`. JSON. */
+import { storageErrors } from 'svc/plugins/storage/api'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+
+const SetId = Type.String({ pattern: '^[0-9a-f]{32}$' })
+
+/** Of the set that has the records: all sets by number, itself first. Only ever added to. */
+export const RecordsDocument = Type.Object(
+  {
+    version: Type.Literal(1),
+    role: Type.Literal('records'),
+    sets: Type.Array(
+      Type.Object(
+        { setId: SetId, pool: Type.Integer({ minimum: 0 }), drives: Type.Integer({ minimum: 2, maximum: 16 }) },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: 32 },
+    ),
+  },
+  { additionalProperties: false },
+)
+export type RecordsDocument = Static<typeof RecordsDocument>
+export type ListedSet = RecordsDocument['sets'][number]
+
+/** Of a set that has blobs only. */
+export const BlobsDocument = Type.Object(
+  {
+    version: Type.Literal(1),
+    role: Type.Literal('blobs'),
+    /** Of the set that has the records. */
+    recordsIn: SetId,
+  },
+  { additionalProperties: false },
+)
+export type BlobsDocument = Static<typeof BlobsDocument>
+
+export type PoolsDocument = RecordsDocument | BlobsDocument
+
+const PoolsDocument = Type.Union([RecordsDocument, BlobsDocument])
+
+export function encodePoolsDocument(document: PoolsDocument): Buffer {
+  return Buffer.from(JSON.stringify(document))
+}
+
+/** Throws `corrupt`. */
+export function decodePoolsDocument(bytes: Uint8Array): PoolsDocument {
+  let document: unknown
+  try {
+    document = JSON.parse(Buffer.from(bytes).toString())
+  } catch (error) {
+    throw storageErrors.corrupt('What a set says of its pools is not valid JSON.', { cause: error })
+  }
+  if (!Value.Check(PoolsDocument, document)) {
+    throw storageErrors.corrupt('What a set says of its pools is not understood.')
+  }
+  return document
+}

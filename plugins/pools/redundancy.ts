@@ -1,0 +1,205 @@
+/** All sets together, as `redundancy` has them. A record's shards are those of its own set, and those of the shadows of its blobs. */
+import type {
+  HealCounts,
+  HealOutcome,
+  PlacedSet,
+  RedundancyAmount,
+  RedundancyReading,
+  RedundantStorage,
+  ShardState,
+} from 'svc/plugins/erasure/api'
+import type { DriveStatus, RecordKey } from 'svc/plugins/storage/api'
+import { idInSet, setOfBlob } from './blob-ids.ts'
+import type { PoolSet } from './opening.ts'
+import { decodeReferences, groupKey, groupOf, type Reference, referencesKey } from './references.ts'
+import { shadowEnd, shadowKey, shadowStart } from './shadows.ts'
+
+/** Tables from here on are the backends' own. */
+const usersEnd = Buffer.from([0xfe])
+/** Begins positions in sets that have blobs only: no record has such a key. The number of the set follows, then a key. */
+const positionMark = Buffer.from([0xff, 0xff])
+
+/** A shard is as it is in the worst of several blobs. */
+const order: readonly ShardState[] = ['ok', 'offline', 'missing', 'corrupt']
+
+type States = (ShardState | undefined)[]
+
+export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStorage {
+  // They are open: nobody has this storage before its start, or after its stop.
+  const sets = pools.map(({ backend, pool, set, number }) => ({ backend, pool, set, number, of: backend.redundant! }))
+  const records = sets[0]!
+  // Positions are by pool, set and slot.
+  const inOrder = [...sets].sort((a, b) => a.pool - b.pool || a.set - b.set)
+  const offsets = new Map<number, number>()
+  let driveCount = 0
+  for (const { number, of } of inOrder) {
+    offsets.set(number, driveCount)
+    driveCount += of.driveCount
+  }
+  const placed: readonly PlacedSet[] = inOrder.map(({ pool, set, of }) => ({ pool, set, redundant: of }))
+  const sum = (count: keyof HealCounts) => sets.reduce((total, { of }) => total + of.counts[count], 0)
+
+  const referencesOf = async (key: RecordKey): Promise<readonly Reference[]> => {
+    const found = await records.backend.get(referencesKey(key))
+    return found === undefined ? [] : decodeReferences(found.value)
+  }
+  /** Each set makes sure that its folders still hold its drives. */
+  const askFolders = () => Promise.all(sets.map(({ of }) => of.drives()))
+  const shadowOf = ({ id }: Reference) => ({ set: sets[setOfBlob(id)]!, key: shadowKey(idInSet(id)) })
+
+  return {
+    sets: placed,
+    get isWhole() {
+      return sets.every(({ of }) => of.isWhole)
+    },
+    get canWrite() {
+      return sets.every(({ of }) => of.canWrite)
+    },
+    counts: {
+      get healed() {
+        return sum('healed')
+      },
+      get failed() {
+        return sum('failed')
+      },
+      get scrubbed() {
+        return sum('scrubbed')
+      },
+      get damaged() {
+        return sum('damaged')
+      },
+    },
+    async drives() {
+      await askFolders()
+      return drivesOf(pools)
+    },
+    async amounts(record) {
+      const readings = await Promise.all(
+        sets.map(async ({ of, number }): Promise<RedundancyReading> => {
+          if (record === undefined) return of.amounts()
+          if (number === 0) return of.amounts(record)
+          const [count = 0, bytes = 0] = await records.backend.counter(groupKey(number, groupOf(record)))
+          const total = { records: count, bytes }
+          const isBelow = count > 0 && (await of.amounts()).below.records > 0
+          return { total, below: isBelow ? total : nothing }
+        }),
+      )
+      return {
+        total: readings.reduce((all, { total }) => added(all, total), nothing),
+        below: readings.reduce((all, { below }) => added(all, below), nothing),
+      }
+    },
+    page: (start, end) => records.of.page(start, Buffer.compare(end, usersEnd) > 0 ? usersEnd : end),
+    async heal(key, options) {
+      const gathered = new Gathering(driveCount)
+      gathered.add(await records.of.heal(key, options), offsets.get(0)!)
+      for (const reference of await referencesOf(key)) {
+        const shadow = shadowOf(reference)
+        const outcome = await shadow.set.of.heal(shadow.key, options)
+        // Gone by now together with its record, or it should be there.
+        const isLost = outcome === undefined && (await isReferred(key, reference))
+        if (isLost) gathered.onLost()
+        else gathered.add(outcome, offsets.get(shadow.set.number)!)
+      }
+      return gathered.outcome
+    },
+    async isLost(key) {
+      if (await records.of.isLost(key)) return true
+      for (const reference of await referencesOf(key)) {
+        const { set, key: shadow } = shadowOf(reference)
+        const isThere = (await set.backend.get(shadow)) !== undefined
+        if (!isThere) await askFolders()
+        const isOneLost = isThere ? await set.of.isLost(shadow) : set.of.isWhole
+        if (isOneLost && (await isReferred(key, reference))) return true
+      }
+      return false
+    },
+    async scrubSome(from, signal) {
+      if (from === undefined || from.compare(positionMark, 0, 2, 0, Math.min(2, from.length)) !== 0) {
+        return (await records.of.scrubSome(from, signal)) ?? positionIn(1)
+      }
+      const number = from[2] ?? 1
+      const set = sets[number]
+      if (set === undefined) return undefined
+      const next = await set.of.scrubSome(from.subarray(3), signal)
+      return next === undefined || Buffer.compare(next, shadowEnd) >= 0
+        ? positionIn(number + 1)
+        : Buffer.concat([positionMark, Buffer.from([number]), next])
+    },
+  }
+
+  /** Undefined behind the last set. */
+  function positionIn(number: number): Buffer | undefined {
+    return number < sets.length ? Buffer.concat([positionMark, Buffer.from([number]), shadowStart]) : undefined
+  }
+
+  async function isReferred(key: RecordKey, { id }: Reference): Promise<boolean> {
+    return (await referencesOf(key)).some(reference => reference.id === id)
+  }
+}
+
+const nothing: RedundancyAmount = { records: 0, bytes: 0 }
+
+function added(a: RedundancyAmount, b: RedundancyAmount): RedundancyAmount {
+  return { records: a.records + b.records, bytes: a.bytes + b.bytes }
+}
+
+/** Outcomes of one record in several sets. */
+class Gathering {
+  readonly #before: States
+  readonly #after: States
+  #isAnything = false
+  #isReadable = true
+  #error: string | undefined
+  #dataBytes = 0
+
+  constructor(driveCount: number) {
+    this.#before = new Array(driveCount).fill(undefined)
+    this.#after = new Array(driveCount).fill(undefined)
+  }
+
+  add(outcome: HealOutcome | undefined, offset: number): void {
+    if (outcome === undefined) return
+    this.#isAnything = true
+    mix(this.#before, outcome.before, offset)
+    mix(this.#after, outcome.after, offset)
+    this.#isReadable &&= outcome.isReadable
+    this.#error ??= outcome.error
+    this.#dataBytes += outcome.dataBytes
+  }
+
+  onLost(): void {
+    this.#isAnything = true
+    this.#isReadable = false
+    this.#error ??= 'A blob that the record refers to is not in its set.'
+  }
+
+  get outcome(): HealOutcome | undefined {
+    if (!this.#isAnything) return undefined
+    const [before, after] = [this.#before, this.#after]
+    return { before, after, isReadable: this.#isReadable, error: this.#error, dataBytes: this.#dataBytes }
+  }
+}
+
+function mix(states: States, more: readonly (ShardState | undefined)[], offset: number): void {
+  for (const [slot, state] of more.entries()) {
+    const present = states[offset + slot]
+    if (state !== undefined && (present === undefined || order.indexOf(state) > order.indexOf(present))) {
+      states[offset + slot] = state
+    }
+  }
+}
+
+/** Of all sets, by pool and set, with the places that they have in the storage. */
+export async function drivesOf(pools: readonly PoolSet[]): Promise<readonly DriveStatus[]> {
+  const inOrder = [...pools].sort((a, b) => a.pool - b.pool || a.set - b.set)
+  const statuses = await Promise.all(
+    inOrder.map(async ({ backend, pool, set }) => {
+      const drives = await backend.drives()
+      return drives.map(drive =>
+        drive.place === undefined ? drive : { ...drive, place: { ...drive.place, pool, set } },
+      )
+    }),
+  )
+  return statuses.flat()
+}

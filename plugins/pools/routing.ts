@@ -1,0 +1,55 @@
+/** Blobs, wherever they lie: the same in each thread. Everything else is in the set of the records. */
+import type { BlobReader, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { idInSet, isElsewhere, setOfBlob } from './blob-ids.ts'
+import type { Placement } from './placement.ts'
+import { PooledBlobWriter } from './pooled-blob-writer.ts'
+
+export class Routing {
+  /** By number. */
+  readonly #sets: readonly StorageBackend[]
+  readonly #placement: Placement
+
+  constructor(sets: readonly StorageBackend[], placement: Placement) {
+    this.#sets = sets
+    this.#placement = placement
+  }
+
+  get records(): StorageBackend {
+    return this.#sets[0]!
+  }
+
+  #setOf({ id }: BlobRef): StorageBackend {
+    const set = this.#sets[setOfBlob(id)]
+    if (set === undefined) throw storageErrors.gone('A blob lies in a set that there is not.')
+    return set
+  }
+
+  createBlob(sizeHint?: number): BlobWriter {
+    const placement = this.#placement
+    const setNumber = placement.choose(sizeHint)
+    if (setNumber === 0) return this.records.createBlob(sizeHint)
+    const backend = this.#sets[setNumber]!
+    return new PooledBlobWriter({ backend, setNumber, sizeHint, onFailed: () => placement.exclude(setNumber) })
+  }
+
+  readBlob(ref: BlobRef, start: number, length: number): BlobReader {
+    if (!isElsewhere(ref.id)) return this.records.readBlob(ref, start, length)
+    return this.#setOf(ref).readBlob({ ...ref, id: idInSet(ref.id) }, start, length)
+  }
+
+  holdBlobs(refs: readonly BlobRef[]): () => void {
+    if (!refs.some(({ id }) => isElsewhere(id))) return this.records.holdBlobs(refs)
+    const bySet = new Map<StorageBackend, BlobRef[]>()
+    for (const ref of refs) {
+      const set = this.#setOf(ref)
+      const own = bySet.get(set) ?? []
+      own.push({ ...ref, id: idInSet(ref.id) })
+      bySet.set(set, own)
+    }
+    const letGo = [...bySet].map(([set, own]) => set.holdBlobs(own))
+    return () => {
+      for (const release of letGo.splice(0)) release()
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/** Cutting drives into sets, recognising sets at a start, and references that nothing keeps. */
+import { rm } from 'node:fs/promises'
+import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract'
+import t from 'tap'
+import { blobIdFrom, idInSet, isElsewhere, setOfBlob, setsMax } from '../blob-ids.ts'
+import { cutPools, poolProblems, setSizeOf } from '../endpoints.ts'
+import { decodeReferences, encodeReferences, referencesKey } from '../references.ts'
+import { newFolder, openTestPools, pathsIn, type TestPools } from './fixtures/open-pools.ts'
+
+// The server's listeners keep its process alive; timers of the clock do not.
+const keepAlive = setInterval(() => undefined, 1000)
+t.teardown(() => clearInterval(keepAlive))
+const options = { procedures: contractProcedures, derive: contractDerive }
+const keyOf = (name: string) => Buffer.from(`t${name}`)
+
+async function writeBlob({ backend }: TestPools, bytes: Buffer) {
+  const writer = backend.createBlob(bytes.length)
+  await writer.write(bytes)
+  return { writer, ref: await writer.finish() }
+}
+
+async function readBlob({ backend }: TestPools, ref: { id: string; size: number; check: number }): Promise<Buffer> {
+  const reader = backend.readBlob(ref, 0, ref.size)
+  const chunks: Buffer[] = []
+  for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
+    chunks.push(Buffer.from(chunk.bytes))
+    chunk.release()
+  }
+  reader.close()
+  return Buffer.concat(chunks)
+}
+
+const put = ({ backend }: TestPools, name: string, ...blobs: string[]) =>
+  backend.execute('contract.steps', [{ put: name, value: name, blobs }])
+const remove = ({ backend }: TestPools, name: string) => backend.execute('contract.steps', [{ delete: name }])
+
+t.test('drives are cut into the largest equal sets', async t => {
+  const sizes = [1, 2, 3, 16, 17, 18, 20, 22, 24, 31, 32, 34, 45, 48, 64, 128].map(count => [count, setSizeOf(count)])
+  t.strictSame(sizes, [
+    [1, undefined],
+    [2, 2],
+    [3, 3],
+    [16, 16],
+    [17, undefined],
+    [18, 9],
+    [20, 10],
+    [22, 11],
+    [24, 12],
+    [31, undefined],
+    [32, 16],
+    [34, 2],
+    [45, 15],
+    [48, 16],
+    [64, 16],
+    [128, 16],
+  ])
+  const [first, second] = [pathsIn('', 'd', 24), pathsIn('', 'e', 3)]
+  t.strictSame(
+    cutPools([first, second]).map(({ argument, paths }) => [argument, paths.length, paths[0]]),
+    [
+      [0, 12, 'd1'],
+      [0, 12, 'd13'],
+      [1, 3, 'e1'],
+    ],
+  )
+  t.strictSame(poolProblems([first, second]), [])
+  t.match(poolProblems([pathsIn('', 'd', 19)]), [/d1 to d19 has 19 drives.*Name 18 or 20 drives/])
+  t.match(poolProblems([pathsIn('', 'd', 66)]), [], 'sets of 11')
+  t.match(poolProblems(Array.from({ length: 33 }, (_, i) => pathsIn('', `p${i}-`, 2))), [/33 sets; there may be 32/])
+})
+
+t.test('an id says its set, and is another one in no set', async t => {
+  const id = '01hf7yaw82wdb431pq34k2rzja'
+  t.notOk(isElsewhere(id))
+  t.equal(setOfBlob(id), 0)
+  const ids = Array.from({ length: setsMax }, (_, number) => blobIdFrom(id, number))
+  t.equal(new Set(ids).size, setsMax)
+  t.strictSame(ids.map(setOfBlob), [...ids.keys()])
+  t.ok(ids.every(each => idInSet(each) === id && each.length === 26))
+  const references = ids.map((each, size) => ({ id: each, size: size * 2 ** 40 }))
+  t.strictSame(decodeReferences(encodeReferences(references)), references)
+  t.throws(() => decodeReferences(Buffer.from([2, 0, 0, 0])), { code: 'corrupt' })
+  const longest = Buffer.alloc(3900, 'k')
+  t.ok(referencesKey(longest).length <= 3900)
+  const other = Buffer.from(longest)
+  other[3899] = 0
+  t.notOk(referencesKey(longest).equals(referencesKey(other)))
+})
+
+t.test('sets are recognised wherever they are named, and missing ones are missed', async t => {
+  const folder = await newFolder(t)
+  const [d, e, f] = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2), pathsIn(folder, 'f', 2)]
+  let pools = await openTestPools([d], options)
+  await put(pools, 'alone')
+  await pools.stop()
+
+  pools = await openTestPools([e, d], options)
+  t.ok(await pools.backend.get(keyOf('alone')), 'the set that had records has them')
+  const paths = async () => (await pools.backend.drives()).map(({ path, place }) => [path, place?.pool, place?.set])
+  const placed = [
+    [d[0], 0, 0],
+    [d[1], 0, 0],
+    [e[0], 1, 0],
+    [e[1], 1, 0],
+  ]
+  t.strictSame(await paths(), placed)
+  t.equal(new Set((await pools.backend.drives()).map(({ deploymentId }) => deploymentId)).size, 1)
+  pools.placement.exclude(0)
+  const bytes = Buffer.alloc(200_000, 'e')
+  const { ref } = await writeBlob(pools, bytes)
+  t.equal(setOfBlob(ref.id), 1)
+  await put(pools, 'there', ref.id)
+  await pools.stop()
+
+  await t.rejects(openTestPools([d], options), { code: 'pool_missing' })
+  await t.rejects(openTestPools([e], options), { code: 'pool_missing' })
+  await t.rejects(openTestPools([f, d], options), { code: 'pool_missing' }, 'and nothing is made of the new folders')
+  await t.rejects(openTestPools([[...d, ...e]], options), { code: 'drive_foreign' })
+  const other = await openTestPools([f], options)
+  await put(other, 'of another deployment')
+  await other.stop()
+  await t.rejects(openTestPools([d, e, f], options), { code: 'pool_foreign' })
+  for (const path of f) await rm(path, { recursive: true })
+  pools = await openTestPools([f, d, e], options)
+  t.teardown(() => pools.stop())
+  t.strictSame(await paths(), [...placed, [f[0], 2, 0], [f[1], 2, 0]])
+  t.ok((await readBlob(pools, ref)).equals(bytes))
+})
+
+t.test('a record refers only to what is kept for it', async t => {
+  const folder = await newFolder(t)
+  const shapes = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2)]
+  let pools = await openTestPools(shapes, options)
+  t.teardown(() => pools.stop())
+  pools.placement.exclude(0)
+  const [first, second, third] = [
+    await writeBlob(pools, Buffer.alloc(150_000, 1)),
+    await writeBlob(pools, Buffer.alloc(150_000, 2)),
+    await writeBlob(pools, Buffer.alloc(150_000, 3)),
+  ]
+  await put(pools, 'a', first.ref.id)
+  await first.writer.abort()
+  t.equal((await readBlob(pools, first.ref)).length, 150_000, 'what a record refers to is not given up')
+  await second.writer.abort()
+  await t.rejects(put(pools, 'b', second.ref.id), { code: 'gone' })
+  t.equal(await pools.backend.get(keyOf('b')), undefined)
+  const refused = pools.backend.execute('contract.stepsThenThrow', [{ put: 'c', blobs: [third.ref.id] }])
+  await t.rejects(refused, { code: 'refused' })
+  await put(pools, 'c', third.ref.id)
+  await put(pools, 'd', third.ref.id)
+  await remove(pools, 'c')
+  t.equal((await readBlob(pools, third.ref)).length, 150_000)
+  // Keys without a zero byte are one group: what is left are `a` and `d`.
+  t.match(await pools.redundant.amounts(keyOf('d')), { total: { records: 2, bytes: 300_000 }, below: { records: 0 } })
+  t.match(await pools.redundant.heal(keyOf('d'), { deep: true, dryRun: false }), {
+    before: [undefined, undefined, 'ok', 'ok'],
+    isReadable: true,
+    dataBytes: 150_000,
+  })
+  await remove(pools, 'd')
+  await put(pools, 'a')
+  await t.rejects(put(pools, 'e', third.ref.id), { code: 'gone' })
+
+  // What never came to have a record goes at the next start.
+  const left = await writeBlob(pools, Buffer.alloc(150_000, 4))
+  while (!pools.comparing.isDone) await pools.comparing.step()
+  t.equal((await readBlob(pools, left.ref)).length, 150_000, 'not in the run that wrote it')
+  await pools.stop()
+  pools = await openTestPools(shapes, options)
+  while (!pools.comparing.isDone) await pools.comparing.step()
+  t.equal(pools.comparing.deleted, 1)
+})

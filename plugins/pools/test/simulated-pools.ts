@@ -1,0 +1,461 @@
+/**
+ * Several sets over simulated drives, with clients, and a model of what must be true. Every transaction is a *run* with a number, and
+ * writes into one record which run it is; it has read there which one came before it. So a storage that comes back tells by itself which
+ * runs it consists of: the chain from its last run back to the one that was verified last.
+ */
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { pino } from 'pino'
+import type { Clock, Disk } from 'svc/kernel'
+import { createSimulatedDrives, SimulatedIndex, simulatedDriveConfig } from 'svc/plugins/drive/testing'
+import { createSimulatedSets, type OpenSet } from 'svc/plugins/erasure/testing'
+import type { BlobRef, StorageBackend, Transaction } from 'svc/plugins/storage/api'
+import { createSingleThread, type SeededRandom, SimulatedDisk } from 'svc/testing'
+import { createBackend, type OpenPools } from '../backend.ts'
+import { idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
+import { idOfShadow, shadowEnd, shadowStart } from '../shadows.ts'
+
+const names = ['a', 'b', 'c', 'd', 'e', 'f']
+const lastKey = Buffer.from('last')
+const keyOf = (name: string) => Buffer.from(`tb\0${name}`, 'latin1')
+const recordsStart = Buffer.from('tb\0')
+const recordsEnd = Buffer.from('tb\x01')
+const log = pino({ level: process.env.LOG ?? 'silent' })
+
+interface Value {
+  readonly id: number
+  readonly size: number
+  readonly blobs: readonly BlobRef[]
+}
+
+type Change =
+  | { readonly kind: 'put'; readonly name: string; readonly value: Value; readonly ifAbsent: boolean }
+  | { readonly kind: 'delete'; readonly name: string }
+  | { readonly kind: 'move' | 'copy'; readonly name: string; readonly to: string }
+
+/** A set alone believes who says that no record came to refer to a blob: where that is not known its blobs are not given up. */
+type Abort = (isInDoubt?: boolean) => Promise<void>
+
+interface Run {
+  readonly client: number
+  readonly before: number
+  readonly change: Change
+  readonly result: unknown
+}
+
+export interface Counts {
+  acknowledged: number
+  rejected: number
+  verified: number
+  /** Blobs in sets without records that a comparison has deleted. */
+  collected: number
+  /** Comparisons after which shadows were exactly what records refer to. */
+  exact: number
+  elsewhere: number
+}
+
+function contentOf(id: number, size: number): Buffer {
+  const bytes = Buffer.alloc(size)
+  for (let i = 0; i < size; i++) bytes[i] = (id * 31 + i * 7 + (i >> 8) * 13) & 255
+  return bytes
+}
+
+function applyToModel(model: Map<string, Value>, change: Change): unknown {
+  const present = model.get(change.name)
+  switch (change.kind) {
+    case 'put':
+      if (change.ifAbsent && present !== undefined) return 'present'
+      model.set(change.name, change.value)
+      return 'put'
+    case 'delete':
+      return model.delete(change.name)
+    case 'move':
+    case 'copy':
+      if (present === undefined || change.to === change.name) return false
+      model.set(change.to, present)
+      if (change.kind === 'move') model.delete(change.name)
+      return true
+  }
+}
+
+/** A drive: its disk and index, which lose power or only the process. */
+class Hardware {
+  readonly path: string
+  readonly disk: SimulatedDisk
+  readonly index: SimulatedIndex
+  connection: Disk
+  isAbsent = false
+
+  constructor(path: string, random: SeededRandom) {
+    this.path = path
+    this.disk = new SimulatedDisk({ random, capacityBytes: 2 ** 40 })
+    void this.disk.connect().makeDirectory(path)
+    this.index = new SimulatedIndex(random)
+    this.connection = this.disk.connect()
+  }
+
+  crash(kind: 'power' | 'process'): void {
+    if (kind === 'power') {
+      this.disk.losePower()
+      this.index.losePower()
+    } else {
+      this.disk.crash()
+      this.index.crash()
+    }
+    this.connection = this.disk.connect()
+  }
+}
+
+function missing(): Error {
+  return Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
+}
+
+/** The disks of all drives as one tree, for one life of the process. */
+function connectAll(hardware: readonly Hardware[], isAlive: () => boolean): Disk {
+  const on = <T>(path: string, operation: (disk: Disk) => Promise<T>): Promise<T> => {
+    // What a process does after its end is not part of the story.
+    if (!isAlive()) return new Promise(() => undefined)
+    const drive = hardware.find(one => path === one.path || path.startsWith(`${one.path}/`))
+    return drive === undefined || drive.isAbsent ? Promise.reject(missing()) : operation(drive.connection)
+  }
+  return {
+    open: (path, options) => on(path, disk => disk.open(path, options)),
+    makeDirectory: path => on(path, disk => disk.makeDirectory(path)),
+    list: path => on(path, disk => disk.list(path)),
+    // What a folder has is known by its own name and a dot.
+    exists: async path => path === '/' || path.endsWith('/.') || on(path, disk => disk.exists(path)).catch(() => false),
+    rename: (from, to) => on(from, disk => disk.rename(from, to)),
+    remove: path => on(path, disk => disk.remove(path)),
+    syncDirectory: path => on(path, disk => disk.syncDirectory(path)),
+    space: path => on(path, disk => disk.space(path)),
+  }
+}
+
+export class SimulatedPools {
+  readonly random: SeededRandom
+  /** By pool. */
+  readonly pools: Hardware[][] = []
+  readonly counts: Counts
+  readonly #runs = new Map<number, Run>()
+  #nextRun = 1
+  #acknowledged: number[] = []
+  #nextClient = 1
+  #base = 0
+  #expected = new Map<string, Value>()
+  #nowMs = 1_700_000_000_000
+  #timers: { atMs: number; callback: () => void }[] = []
+  life = 0
+  #backend: StorageBackend | undefined
+  #open: OpenPools | undefined
+  #sets: ReadonlySet<OpenSet> = new Set()
+
+  constructor(random: SeededRandom, counts: Counts) {
+    this.random = random
+    this.counts = counts
+    this.addPool(3)
+    this.addPool(2)
+  }
+
+  addPool(driveCount: number): void {
+    const letter = String.fromCharCode(100 + this.pools.length)
+    this.pools.push(Array.from({ length: driveCount }, (_, i) => new Hardware(`/${letter}${i}`, this.random)))
+  }
+
+  get open(): OpenPools {
+    return this.#open!
+  }
+
+  readonly #clock: Clock = {
+    now: () => this.#nowMs,
+    monotonicNs: () => BigInt(this.#nowMs) * 1_000_000n,
+    after: (delayMs, callback) => {
+      const timer = { atMs: this.#nowMs + delayMs, callback }
+      this.#timers.push(timer)
+      return () => {
+        this.#timers = this.#timers.filter(other => other !== timer)
+      }
+    },
+  }
+
+  /** Lets time pass and the event loop turn. */
+  async tick(): Promise<void> {
+    this.#nowMs += this.random.integer(4)
+    const due = this.#timers.filter(timer => timer.atMs <= this.#nowMs)
+    this.#timers = this.#timers.filter(timer => timer.atMs > this.#nowMs)
+    for (const timer of due) timer.callback()
+    await turn()
+  }
+
+  async ticking<T>(promise: Promise<T> | T, what: string): Promise<T> {
+    let isSettled = false
+    const done = () => {
+      isSettled = true
+    }
+    Promise.resolve(promise).then(done, done)
+    for (let ticks = 0; !isSettled; ticks++) {
+      assert.ok(ticks < 200_000, `${what} takes for ever`)
+      await this.tick()
+    }
+    return promise
+  }
+
+  /** Resolves with the error where the start is refused, or with false where it was interrupted after so many ticks. */
+  async start(ticksMax = Number.POSITIVE_INFINITY): Promise<unknown> {
+    const all = this.pools.flat()
+    const { life } = this
+    const isAlive = () => life === this.life
+    const drives = createSimulatedDrives({
+      config: { ...simulatedDriveConfig, segmentBytes: 256 * 1024 },
+      batchBytes: 160 * 1024,
+      readWindowMs: 20,
+      indexOf: path => all.find(one => one.path === path)!.index,
+    })
+    const sets = createSimulatedSets(drives.service, () => 1)
+    // In any order: pools are known by what they say.
+    const named = this.pools.map(pool => pool.map(({ path }) => path))
+    if (this.#base > 0 && this.random.float() < 0.5) named.reverse()
+    let opened: OpenPools | undefined
+    const backend = createBackend({
+      procedures: {
+        change: (tx, args) => {
+          if (!isAlive()) throw new Error('the process has ended')
+          return this.#run(tx, args)
+        },
+      },
+      derive: () => undefined,
+      endpoints: named.flat(),
+      pools: named,
+      threads: createSingleThread(log),
+      ports: { clock: this.#clock, random: this.random, disk: connectAll(all, isAlive) },
+      log,
+      drives: drives.service,
+      sets: sets.service,
+      onOpen: open => {
+        opened = open
+      },
+    })
+    let outcome: unknown = 'pending'
+    backend.start().then(
+      () => {
+        outcome = undefined
+      },
+      error => {
+        outcome = error
+      },
+    )
+    for (let ticks = 0; outcome === 'pending'; ticks++) {
+      assert.ok(ticks < 200_000, 'a start takes for ever')
+      if (ticks >= ticksMax) return false
+      await this.tick()
+    }
+    if (outcome !== undefined) return outcome
+    this.#backend = backend
+    this.#open = opened
+    this.#sets = sets.open
+    // Blobs of records' own set are not what this is about.
+    if (this.random.float() < 0.7) opened!.placement.exclude(0)
+    return undefined
+  }
+
+  /** Ends the process. */
+  crash(kinds: readonly ('power' | 'process')[]): void {
+    this.life++
+    this.#timers = []
+    this.#backend = undefined
+    this.#open = undefined
+    for (const [i, drive] of this.pools.flat().entries()) drive.crash(kinds[i % kinds.length]!)
+  }
+
+  async stop(): Promise<void> {
+    await this.ticking(this.#backend!.stop(), 'a stop')
+    this.crash(['process'])
+  }
+
+  #run(tx: Transaction, { client, change }: { client: number; change: Change }): number {
+    const key = keyOf(change.name)
+    const present = tx.get(key)
+    const bytes = present && Buffer.from(present.value)
+    const putAgain = (to: string) => {
+      const { blobs } = JSON.parse(bytes!.toString()) as Value
+      tx.put(keyOf(to), bytes!, { blobs: blobs.map(({ id }) => id) })
+    }
+    const result = ((): unknown => {
+      switch (change.kind) {
+        case 'put':
+          if (change.ifAbsent && present !== undefined) return 'present'
+          tx.put(key, Buffer.from(JSON.stringify(change.value)), { blobs: change.value.blobs.map(({ id }) => id) })
+          return 'put'
+        case 'delete':
+          tx.delete(key)
+          return present !== undefined
+        case 'move':
+        case 'copy':
+          if (present === undefined || change.to === change.name) return false
+          // Both orders come to the same.
+          if (change.kind === 'move' && client % 2 === 0) tx.delete(key)
+          putAgain(change.to)
+          if (change.kind === 'move' && client % 2 === 1) tx.delete(key)
+          return true
+      }
+    })()
+    const run = this.#nextRun++
+    const last = tx.get(lastKey)
+    const before = last === undefined ? 0 : Number(Buffer.from(last.value).toString())
+    tx.put(lastKey, Buffer.from(String(run)))
+    this.#runs.set(run, { client, before, change, result })
+    return run
+  }
+
+  async #writeBlob(backend: StorageBackend, client: number): Promise<{ value: Value; abort: Abort }> {
+    const size = this.random.pick([0, 1, 5000, 131_073, 140_000])
+    const writers = Array.from({ length: this.random.float() < 0.3 ? 2 : 1 }, () => backend.createBlob(size))
+    const abort = async (isInDoubt = false) => {
+      for (const writer of writers) if (!isInDoubt || isElsewhere(writer.id)) await writer.abort()
+    }
+    try {
+      const blobs: BlobRef[] = []
+      for (const writer of writers) {
+        await writer.write(contentOf(client, size))
+        const blob = await writer.finish()
+        if (isElsewhere(blob.id)) this.counts.elsewhere++
+        blobs.push(blob)
+      }
+      return { value: { id: client, size, blobs }, abort }
+    } catch (error) {
+      await abort()
+      throw error
+    }
+  }
+
+  /** One client that makes a change; resolves when it is acknowledged or refused, or never. */
+  async change(): Promise<void> {
+    const { random, life } = this
+    const backend = this.#backend!
+    const client = this.#nextClient++
+    const name = random.pick(names)
+    const luck = random.float()
+    let abort: Abort | undefined
+    try {
+      let change: Change
+      if (luck < 0.2) change = { kind: 'delete', name }
+      else if (luck < 0.45) change = { kind: luck < 0.32 ? 'move' : 'copy', name, to: random.pick(names) }
+      else {
+        const written = await this.#writeBlob(backend, client)
+        abort = written.abort
+        change = { kind: 'put', name, value: written.value, ifAbsent: random.float() < 0.3 }
+        // Clients go away, and bodies turn out to be wrong.
+        if (random.float() < 0.15) {
+          await abort()
+          return
+        }
+      }
+      const run = (await backend.execute('change', { client, change })) as number
+      if (life !== this.life) return
+      this.#acknowledged.push(run)
+      this.counts.acknowledged++
+      if (this.#runs.get(run)!.result === 'present') await abort?.()
+    } catch (error) {
+      if (life !== this.life) return
+      assert.match(String((error as { code?: string }).code), /^(unavailable|faulty)$/, String((error as Error).stack))
+      this.counts.rejected++
+      await abort?.(true)
+    }
+  }
+
+  /** What sets do in the background, and the comparison. */
+  async work(): Promise<void> {
+    const { signal } = new AbortController()
+    const { comparing } = this.open
+    try {
+      const luck = this.random.float()
+      if (luck < 0.4) await comparing.step()
+      else
+        for (const { keeper } of this.#sets) {
+          if (luck < 0.6) await keeper.bringBack(signal)
+          else if (luck < 0.8) await keeper.markDamages()
+          else await keeper.healSome(signal)
+        }
+    } catch (error) {
+      assert.match(String((error as { code?: string }).code), /^(unavailable|faulty)$/, String((error as Error).stack))
+    }
+  }
+
+  /** Checks what has come back against everything that was promised. */
+  async verify(): Promise<void> {
+    const backend = this.#backend!
+    const last = await backend.get(lastKey)
+    const found = last === undefined ? 0 : Number(Buffer.from(last.value).toString())
+    const chain: number[] = []
+    for (let run = found; run !== this.#base; run = this.#runs.get(run)!.before) {
+      assert.ok(this.#runs.has(run), `run ${run} of the chain from ${found} is older than ${this.#base}`)
+      chain.push(run)
+    }
+    chain.reverse()
+    const there = new Set(chain)
+    for (const run of this.#acknowledged) assert.ok(there.has(run), `the acknowledged run ${run} is lost: ${chain}`)
+    const model = new Map(this.#expected)
+    for (const run of chain) {
+      const { change, result } = this.#runs.get(run)!
+      assert.deepEqual(applyToModel(model, change), result, 'results follow from the order')
+    }
+    const listed = await backend.scan(recordsStart, recordsEnd, cursor => {
+      const keys: string[] = []
+      while (cursor.next()) keys.push(cursor.key.latin1Slice(recordsStart.length))
+      return keys
+    })
+    assert.deepEqual(listed, [...model.keys()].sort(), 'exactly the records that should be there')
+    for (const [name, value] of model) {
+      for (const blob of value.blobs) {
+        const bytes = await this.ticking(this.#read(blob), 'a read').catch(error => {
+          throw new Error(`${name} of client ${value.id} (blob ${blob.id}) cannot be read: ${error.message}`, {
+            cause: error,
+          })
+        })
+        assert.ok(bytes.equals(contentOf(value.id, value.size)), `${name} has its bytes`)
+      }
+    }
+    this.#expected = model
+    this.#base = found
+    this.#acknowledged = []
+    this.counts.verified++
+  }
+
+  async #read(blob: BlobRef): Promise<Buffer> {
+    const reader = this.#backend!.readBlob(blob, 0, blob.size)
+    const chunks: Buffer[] = []
+    try {
+      for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
+        chunks.push(Buffer.from(chunk.bytes))
+        chunk.release()
+      }
+    } finally {
+      reader.close()
+    }
+    return Buffer.concat(chunks)
+  }
+
+  /**
+   * With nothing under way and all drives there: takes all drives back, compares, and finds in each set the shadows of exactly those
+   * blobs that records refer to. To be called after a start, before any client.
+   */
+  async settle(): Promise<void> {
+    const { comparing, sets } = this.open
+    const { signal } = new AbortController()
+    for (const { keeper } of this.#sets) await this.ticking(keeper.bringBack(signal), 'bringing back')
+    while (!comparing.isDone) await this.ticking(comparing.step(), 'a comparison')
+    this.counts.collected += comparing.deleted
+    const referred = sets.map(() => new Set<string>())
+    for (const { blobs } of this.#expected.values()) {
+      for (const { id } of blobs) if (isElsewhere(id)) referred[setOfBlob(id)]!.add(idInSet(id))
+    }
+    for (const { number, backend } of sets.slice(1)) {
+      const shadows = await backend.scan(shadowStart, shadowEnd, cursor => {
+        const ids: string[] = []
+        while (cursor.next()) ids.push(idOfShadow(cursor.key))
+        return ids
+      })
+      assert.deepEqual(shadows, [...referred[number]!].sort(), `shadows of set ${number} are what records refer to`)
+    }
+    this.counts.exact++
+  }
+}

@@ -1,0 +1,21 @@
+import { definePlugin } from 'svc/kernel'
+import { ScannerConfig } from './config.ts'
+import { atSpeed, declareScannerSettings } from './settings.ts'
+
+export default definePlugin({
+  name: 'scanner',
+  requires: ['settings'],
+  provides: ['scanner'],
+  config: ScannerConfig,
+  setup({ config, services, ports }) {
+    const settings = declareScannerSettings(services.settings, config.lifecycleIntervalMs)
+    return {
+      services: {
+        scanner: {
+          settings,
+          atSpeed: (worker, slowerThan) => atSpeed(worker, settings, ports.clock, slowerThan),
+        },
+      },
+    }
+  },
+})

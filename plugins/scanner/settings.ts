@@ -1,0 +1,79 @@
+/** The subsystem `scanner`: how often, and how fast, work goes through what is stored. */
+import type { BackgroundWorker, Clock } from 'svc/kernel'
+import type { Settings, SettingsService } from 'svc/plugins/settings/api'
+import { Type } from 'typebox'
+import { rests, type ScannerSettings } from './api.ts'
+
+const restMsMax = 15_000
+const dayMs = 86_400_000
+
+const keysOf = (cycleMs: number) =>
+  Type.Object({
+    speed: Type.Enum(Object.keys(rests) as (keyof typeof rests)[], {
+      default: 'fastest',
+      description:
+        'Rests after each slice of work, to leave the drives to requests: none with fastest; 1, 2, 10 or 100 times as long as the slice took with fast, default, slow and slowest, at most 15 s. The reading of all shards never goes faster than with default.',
+    }),
+    cycle: Type.Integer({
+      format: 'duration',
+      minimum: 1000,
+      maximum: 30 * dayMs,
+      default: cycleMs,
+      description:
+        'How often the lifecycle rules of all buckets are applied, beside each midnight (UTC) and soon after a change of rules. When set, it replaces SVC_LIFECYCLE_INTERVAL_MS.',
+    }),
+    deep_cycle: Type.Integer({
+      format: 'duration',
+      minimum: 0,
+      maximum: 365 * dayMs,
+      default: 30 * dayMs,
+      description:
+        'How often every shard on every drive of a set is read and verified: from the end of one pass to the beginning of the next. 0: never. A deployment of a single drive has no shards.',
+    }),
+  })
+
+export function declareScannerSettings(settings: SettingsService, cycleMs: number): Settings<ScannerSettings> {
+  return settings.declare('scanner', {
+    description:
+      'Work in the background that goes through what is stored: the application of lifecycle rules, and the reading of every shard of a set of drives.',
+    keys: keysOf(cycleMs),
+  })
+}
+
+/** The same worker, resting between slices as the settings say, and at least as with `slowerThan`. */
+export function atSpeed(
+  worker: BackgroundWorker,
+  scanner: Settings<ScannerSettings>,
+  clock: Clock,
+  slowerThan: ScannerSettings['speed'] = 'fastest',
+): BackgroundWorker {
+  return {
+    name: worker.name,
+    pauseMs: worker.pauseMs,
+    backoffMsMax: worker.backoffMsMax,
+    status: () => worker.status?.() ?? '',
+    async work(signal) {
+      const startedNs = clock.monotonicNs()
+      const outcome = await worker.work(signal)
+      if (outcome !== 'more') return outcome
+      const times = Math.max(rests[(await scanner.get()).speed], rests[slowerThan])
+      const tookMs = Number(clock.monotonicNs() - startedNs) / 1e6
+      const restMs = Math.min(times * tookMs, restMsMax)
+      if (restMs > 0) await rest(restMs, signal, clock)
+      return outcome
+    },
+  }
+}
+
+function rest(restMs: number, signal: AbortSignal, clock: Clock): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) return resolve()
+    const finish = () => {
+      signal.removeEventListener('abort', finish)
+      cancel()
+      resolve()
+    }
+    const cancel = clock.after(restMs, finish)
+    signal.addEventListener('abort', finish)
+  })
+}
