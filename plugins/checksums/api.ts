@@ -46,6 +46,8 @@ export interface ChecksumsService {
   composite(algorithm: ChecksumAlgorithm, parts: readonly Buffer[]): Buffer
 }
 
+export { type Checksums, createChecksums } from './checksums.ts'
+
 declare module 'svc/kernel' {
   interface Services {
     checksums: ChecksumsService

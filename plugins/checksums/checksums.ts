@@ -1,10 +1,11 @@
 import { createHash, type Hash, hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { crc32c } from '@node-rs/crc32'
-import { createCRC64, createXXHash3, createXXHash64, createXXHash128 } from 'hash-wasm'
+import { createXXHash3, createXXHash64, createXXHash128 } from 'hash-wasm'
 import { algorithmByHeader, algorithms, algorithmTable } from './algorithms.ts'
 import type { Checksum, ChecksumAlgorithm, ChecksumsService } from './api.ts'
 import { combineCrc, combinePolynomials } from './crc-combine.ts'
+import { createCrc64Nvme } from './crc64-nvme.ts'
 import { createSharedHasher, type SharedHasher } from './shared-hasher.ts'
 
 /** How digests of one algorithm are made. */
@@ -12,9 +13,6 @@ interface Engine {
   create(): Checksum
   compute(bytes: Uint8Array): Buffer
 }
-
-/** The reflected polynomial of CRC-64/NVME (NVM Express base specification, "64b CRC"). */
-const crc64NvmePolynomial = '9a6c9329ac4bc9b5'
 
 type Crc = (bytes: Uint8Array, previous: number) => number
 
@@ -92,13 +90,8 @@ export function createChecksums(): Checksums {
   let starting: Promise<void> | undefined
 
   async function load(): Promise<void> {
-    const [crc64, xxhash64, xxhash3, xxhash128] = await Promise.all([
-      createCRC64(crc64NvmePolynomial),
-      createXXHash64(),
-      createXXHash3(),
-      createXXHash128(),
-    ])
-    engines.CRC64NVME = createSharedHasher(crc64)
+    const [xxhash64, xxhash3, xxhash128] = await Promise.all([createXXHash64(), createXXHash3(), createXXHash128()])
+    engines.CRC64NVME = createCrc64Nvme()
     engines.XXHASH64 = createSharedHasher(xxhash64)
     engines.XXHASH3 = createSharedHasher(xxhash3)
     engines.XXHASH128 = createSharedHasher(xxhash128)

@@ -1,6 +1,13 @@
 import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import { Type } from 'typebox'
+import abortUpload from './admin/abort-upload.ts'
+import completeUpload from './admin/complete-upload.ts'
+import createUpload from './admin/create-upload.ts'
+import getUpload from './admin/get-upload.ts'
+import listUploads from './admin/list-uploads.ts'
+import uploadPartAsAdmin from './admin/upload-part.ts'
 import abortMultipartUpload from './s3/abort-multipart-upload.ts'
 import completeMultipartUpload from './s3/complete-multipart-upload.ts'
 import createMultipartUpload from './s3/create-multipart-upload.ts'
@@ -19,11 +26,16 @@ const operations = [
   uploadPartCopy,
 ]
 
+const adminOperations = [abortUpload, completeUpload, createUpload, getUpload, listUploads, uploadPartAsAdmin]
+
 export default definePlugin({
   name: 'multipart',
-  requires: ['objects', 'checksums', 'iam'],
+  requires: ['objects', 'checksums', 'iam', 's3'],
   config: Type.Object({}),
   setup({ services, contribute }) {
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services))
+    }
   },
 })

@@ -9,6 +9,20 @@ import { requireChecksumAlgorithm, type S3Request } from 'svc/plugins/s3/api'
 
 const byDefault = { algorithm: 'CRC64NVME', type: 'FULL_OBJECT' } as const
 
+/** Elements for the checksum of a part, in the list that completes an upload. */
+export const partChecksums: Readonly<Record<`Checksum${ChecksumAlgorithm}`, 'text'>> = {
+  ChecksumCRC32: 'text',
+  ChecksumCRC32C: 'text',
+  ChecksumCRC64NVME: 'text',
+  ChecksumSHA1: 'text',
+  ChecksumSHA256: 'text',
+  ChecksumSHA512: 'text',
+  ChecksumMD5: 'text',
+  ChecksumXXHASH64: 'text',
+  ChecksumXXHASH3: 'text',
+  ChecksumXXHASH128: 'text',
+}
+
 export interface UploadChecksum {
   readonly algorithm: ChecksumAlgorithm
   readonly type: ChecksumType
@@ -16,8 +30,17 @@ export interface UploadChecksum {
 
 /** From the headers of CreateMultipartUpload. Throws InvalidRequest for pairs that S3 does not have. */
 export function readUploadChecksum({ headers }: S3Request, checksums: ChecksumsService): UploadChecksum {
-  const algorithm = requireChecksumAlgorithm(headers['x-amz-checksum-algorithm'], checksums)
   const type = readChecksumType(headers['x-amz-checksum-type'] as string | undefined)
+  return uploadChecksum(headers['x-amz-checksum-algorithm'], type, checksums)
+}
+
+/** Throws InvalidRequest for what is no algorithm, or does not have that type. */
+export function uploadChecksum(
+  name: string | string[] | undefined,
+  type: ChecksumType | undefined,
+  checksums: ChecksumsService,
+): UploadChecksum {
+  const algorithm = requireChecksumAlgorithm(name, checksums)
   if (algorithm === undefined) {
     if (type === undefined) return byDefault
     throw objectErrors.InvalidRequest(
@@ -37,6 +60,14 @@ export function readUploadChecksum({ headers }: S3Request, checksums: ChecksumsS
 export function readChecksumType(text: string | undefined): ChecksumType | undefined {
   if (text === undefined || text === 'COMPOSITE' || text === 'FULL_OBJECT') return text
   throw objectErrors.InvalidRequest('Value for x-amz-checksum-type header is invalid.')
+}
+
+/**
+ * Whether an answer may have the checksums of what it tells of: of bytes that a customer's key encrypts only with that key, because who
+ * guesses the bytes finds out by them. That the key is the right one is what `describeUpload` has to have said before.
+ */
+export function mayTellChecksums(request: S3Request, { encryption }: Pick<Upload, 'encryption'>): boolean {
+  return encryption?.type !== 'SSE-C' || request.customerKey('object') !== undefined
 }
 
 /** Throws InvalidRequest when a part announces an algorithm that its upload cannot take. */

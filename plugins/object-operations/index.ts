@@ -1,6 +1,16 @@
 import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import { Type } from 'typebox'
+import copyObjectAsAdmin from './admin/copy-object.ts'
+import deleteObjectsAsAdmin from './admin/delete-objects.ts'
+import downloadObject from './admin/download-object.ts'
+import { createDownloadZip } from './admin/download-zip.ts'
+import listObjectVersions from './admin/list-object-versions.ts'
+import listObjects from './admin/list-objects.ts'
+import setObjectMetadata from './admin/set-object-metadata.ts'
+import statObject from './admin/stat-object.ts'
+import uploadObject from './admin/upload-object.ts'
 import copyObject from './s3/copy-object.ts'
 import deleteObject from './s3/delete-object.ts'
 import deleteObjects from './s3/delete-objects.ts'
@@ -8,14 +18,38 @@ import getObject from './s3/get-object.ts'
 import getObjectAttributes from './s3/get-object-attributes.ts'
 import headObject from './s3/head-object.ts'
 import putObject from './s3/put-object.ts'
+import renameObject from './s3/rename-object.ts'
 
-const operations = [copyObject, deleteObject, deleteObjects, getObject, getObjectAttributes, headObject, putObject]
+const operations = [
+  copyObject,
+  deleteObject,
+  deleteObjects,
+  getObject,
+  getObjectAttributes,
+  headObject,
+  putObject,
+  renameObject,
+]
+
+const adminOperations = [
+  copyObjectAsAdmin,
+  deleteObjectsAsAdmin,
+  downloadObject,
+  listObjects,
+  listObjectVersions,
+  setObjectMetadata,
+  statObject,
+  uploadObject,
+]
 
 export default definePlugin({
   name: 'object-operations',
-  requires: ['objects', 'checksums'],
+  requires: ['objects', 'checksums', 's3'],
   config: Type.Object({}),
-  setup({ services, contribute }) {
+  setup({ services, ports, contribute }) {
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
+    for (const operation of [...adminOperations, createDownloadZip(ports.clock.now)]) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services))
+    }
   },
 })

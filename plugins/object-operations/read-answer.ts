@@ -30,10 +30,12 @@ const overrides: readonly (readonly [parameter: string, header: string])[] = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a header
 const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
-/** Throws what S3 answers for delete markers, failed conditions, and ranges or parts that are not there. */
-export function planRead(request: S3Request, version: ObjectVersion): ReadPlan {
+/** `shownId`: see `shownVersionId`. Throws what S3 answers for delete markers, failed conditions, and ranges or parts that are not there. */
+export function planRead(request: S3Request, version: ObjectVersion, shownId: string | undefined): ReadPlan {
   const { headers: asked, query } = request
   refuseDeleteMarker(request, version)
+  // First, for what it refuses: conditions tell nothing to who lacks the key of an object.
+  const contributed = request.describeAttributes(version)
   const condition = checkReadConditions(asked, version)
   const headers: ReadPlan['headers'] = {
     'Accept-Ranges': 'bytes',
@@ -41,7 +43,8 @@ export function planRead(request: S3Request, version: ObjectVersion): ReadPlan {
     'Last-Modified': httpDate(version.modifiedMs),
     ...metadataHeaders(version),
   }
-  if (version.versionId !== 'null' || query.has('versionId')) headers['x-amz-version-id'] = version.versionId
+  if (shownId !== undefined) headers['x-amz-version-id'] = shownId
+  if (contributed !== undefined) Object.assign(headers, contributed)
   if (query.size > 0) overrideHeaders(request, headers)
   const { sizeBytes } = version
   if (condition === 'not-modified') {
@@ -59,7 +62,8 @@ export function planRead(request: S3Request, version: ObjectVersion): ReadPlan {
   return { status: 206, ...range, headers }
 }
 
-function refuseDeleteMarker({ query }: S3Request, version: ObjectVersion): void {
+/** A delete marker has no bytes and no attributes: the key is not there, or the version named is none that can be read. */
+export function refuseDeleteMarker({ query }: S3Request, version: ObjectVersion): void {
   if (!version.isDeleteMarker) return
   const facts = { 'x-amz-delete-marker': 'true', 'x-amz-version-id': version.versionId }
   if (query.has('versionId')) {
@@ -71,7 +75,7 @@ function refuseDeleteMarker({ query }: S3Request, version: ObjectVersion): void 
 }
 
 /** `If-Range`: an older version than the client has parts of is sent whole. */
-function requestedRange({ headers }: S3Request, version: ObjectVersion): ByteRange | undefined {
+export function requestedRange({ headers }: Pick<S3Request, 'headers'>, version: ObjectVersion): ByteRange | undefined {
   const ifRange = headers['if-range']
   if (ifRange !== undefined && ifRange !== quoteEtag(version.etag) && ifRange !== httpDate(version.modifiedMs)) {
     return undefined

@@ -5,33 +5,87 @@
  * | Subject | Procedure | Condition | Change |
  * |---|---|---|---|
  * | bucket | createBucket | not there | record put |
+ * | bucket | changeBucket | there, the change fits its state | record replaced |
  * | bucket | deleteBucket | there, all counters zero | record deleted |
- * | object | putObject | bucket there, conditions hold, copy source unchanged | record replaced |
- * | object | deleteObject | bucket there, conditions hold | record deleted if there |
- * | upload | createUpload | bucket there | record put |
+ * | object | putObject | bucket there, conditions hold, copy source unchanged, a lock is possible | version added |
+ * | object | renameObject | bucket never had versions, source as it was read, conditions hold | record takes another key |
+ * | object | deleteObject | bucket there, conditions hold, no lock | version removed, or delete marker added |
+ * | objects | deleteObjects | bucket there; conditions and lock per item | as deleteObject, for each item that may |
+ * | object | changeVersion | version there, no delete marker, its lock not weakened | record replaced |
+ * | upload | createUpload | bucket there, a lock is possible | record put |
+ * | upload | changeUpload | upload there, encrypted as it was read | record replaced |
  * | part | putPart | upload there | record replaced |
- * | upload | completeUpload | upload there, each part as it was read, conditions hold | object put, upload and parts deleted |
+ * | upload | completeUpload | upload there, each part as it was read, conditions hold | version added, upload and parts deleted |
+ * | object | expire | each version as the index of due times said, no lock | version removed, or delete marker added |
+ * | object | indexDue | bucket has the index on | records replaced |
  * | upload | abortUpload | upload there | upload and parts deleted |
+ *
+ * Observers are told of changes of objects at the end of the procedure: see events.ts.
+ * What grows a bucket also needs room in its quota: see quota.ts. How a version is added and removed depends on the bucket's versioning: see versions.ts.
  */
+import { isCatalogError } from 'svc/kernel'
 import { type Procedure, storageErrors, type Transaction } from 'svc/plugins/storage/api'
-import type { DeleteConditions, WriteConditions } from './api.ts'
-import { objectErrors } from './errors.ts'
+import { deleteBucketDocuments } from 'svc/plugins/store/api'
+import type {
+  BucketChange,
+  DeleteConditions,
+  DeleteItem,
+  DeleteOutcome,
+  DeleteResult,
+  EncryptionChange,
+  ObjectEncryption,
+  ObjectLock,
+  VersionChange,
+  WriteConditions,
+} from './api.ts'
+import { applyChange, type BucketDocument, requireBucket } from './bucket-document.ts'
+import { noSuchVersion, objectErrors, onDeleteMarker } from './errors.ts'
+import { eventsOfChange, type ObjectEventName, type ObjectEvents, type PackedOrigin } from './events.ts'
+import { type ExpireArgs, expire, indexDue } from './expire.ts'
 import { bucketKey, counterKey, objectKey, partKey, partRange, uploadKey } from './keys.ts'
-import { decodeDocument, encodeDocument, etagOf, modifiedOf, sequenceOf, sizeOf, stampVersion } from './record.ts'
+import { changeLock, requireLockable } from './locks.ts'
+import { bytesBefore, requireQuota } from './quota.ts'
+import {
+  decodeDocument,
+  decodeEncryption,
+  type EncodedEncryption,
+  encodeDeleteMarker,
+  encodeDocument,
+  encodeEncryption,
+  encryptionOf,
+  etagOf,
+  isDeleteMarker,
+  isNullVersion,
+  lockOf,
+  modifiedOf,
+  sequenceOf,
+  sizeOf,
+  stampVersion,
+  withEncryption,
+  withLock,
+  withTags,
+} from './record.ts'
+import { type RemoveLostArgs, removeLost } from './remove-lost.ts'
+import { type RenameArgs, renameObject } from './rename.ts'
 import { decodeUsage } from './usage.ts'
-
-export interface BucketDocument {
-  readonly createdMs: number
-  readonly region: string
-  readonly ownerId: string
-  readonly tags: Record<string, string>
-}
+import { versionIdOf } from './version-id.ts'
+import {
+  addVersion,
+  findBySequence,
+  findVersion,
+  removeVersion,
+  replaceVersion,
+  type Stamp,
+  shownVersionId,
+} from './versions.ts'
 
 export interface UploadDocument {
   readonly startedMs: number
-  readonly attributes: unknown
+  /** See `packAttributes`. */
+  readonly attributes: object
   readonly checksumAlgorithm: string | null
   readonly checksumType: string | null
+  readonly encryption?: EncodedEncryption | null
 }
 
 export interface PutObjectArgs {
@@ -43,44 +97,49 @@ export interface PutObjectArgs {
   readonly conditions?: WriteConditions
   /** The version that blobs are shared with: it must still be the one that was read, or its blobs may be gone. */
   readonly source?: { readonly bucket: string; readonly key: string; readonly sequence: number }
+  readonly event: ObjectEventName
+  readonly origin?: PackedOrigin
 }
 
 export interface CompleteArgs extends PutObjectArgs {
   readonly uploadId: string
   /** Number and sequence of each part as it was read; the listed ones first, then those that the client left out. */
   readonly parts: readonly (readonly [partNumber: number, sequence: number])[]
-}
-
-export interface Stamp {
-  readonly modifiedMs: number
-  readonly sequence: number
-}
-
-function requireBucket(tx: Transaction, bucket: string): void {
-  if (tx.get(bucketKey(bucket)) === undefined)
-    throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: bucket } })
+  /** The data key of the upload as it was read, which is the version's. */
+  readonly sealed?: Uint8Array
 }
 
 function requireUpload(tx: Transaction, key: Buffer, uploadId: string): void {
   if (tx.get(key) === undefined) throw objectErrors.NoSuchUpload(undefined, { extra: { UploadId: uploadId } })
 }
 
-function requireWriteConditions(tx: Transaction, current: Buffer, key: string, conditions: WriteConditions): void {
-  const record = tx.get(current)
-  if (conditions.ifNoneMatch !== undefined && record !== undefined) {
+/** A delete marker is no object. */
+function currentObject(tx: Transaction, newest: Buffer): Uint8Array | undefined {
+  const value = tx.get(newest)?.value
+  return value === undefined || isDeleteMarker(value) ? undefined : value
+}
+
+function requireWriteConditions(tx: Transaction, newest: Buffer, key: string, conditions: WriteConditions): void {
+  const value = currentObject(tx, newest)
+  if (conditions.ifNoneMatch !== undefined && value !== undefined) {
     throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-None-Match' } })
   }
   if (conditions.ifMatch !== undefined) {
-    if (record === undefined) throw objectErrors.NoSuchKey(undefined, { extra: { Key: key } })
-    if (conditions.ifMatch !== '*' && conditions.ifMatch !== etagOf(record.value)) {
+    if (value === undefined) throw objectErrors.NoSuchKey(undefined, { extra: { Key: key } })
+    if (conditions.ifMatch !== '*' && conditions.ifMatch !== etagOf(value)) {
       throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
     }
   }
 }
 
-function stamp(tx: Transaction, value: Uint8Array): Stamp {
-  stampVersion(value, tx.nowMs, tx.sequence)
-  return { modifiedMs: tx.nowMs, sequence: tx.sequence }
+function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions): void {
+  const holds =
+    (conditions.ifMatch === undefined || conditions.ifMatch === '*' || conditions.ifMatch === etagOf(value)) &&
+    (conditions.ifMatchSize === undefined || conditions.ifMatchSize === sizeOf(value)) &&
+    // An HTTP date has whole seconds.
+    (conditions.ifMatchModifiedMs === undefined ||
+      Math.floor(conditions.ifMatchModifiedMs / 1000) === Math.floor(modifiedOf(value) / 1000))
+  if (!holds) throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
 }
 
 function removeParts(tx: Transaction, bucket: string, uploadId: string, known: readonly number[]): void {
@@ -98,8 +157,16 @@ const createBucket = (tx: Transaction, args: { name: string; document: Omit<Buck
     const error = ownerId === args.document.ownerId ? 'BucketAlreadyOwnedByYou' : 'BucketAlreadyExists'
     throw objectErrors[error](undefined, { extra: { BucketName: args.name } })
   }
+  // There are none, unless somebody wrote some past the store: a new bucket never has an old one's.
+  deleteBucketDocuments(tx, args.name)
   tx.put(key, encodeDocument({ createdMs: tx.nowMs, ...args.document }))
   return { createdMs: tx.nowMs }
+}
+
+const changeBucket = (tx: Transaction, args: { name: string; change: BucketChange }): BucketDocument => {
+  const changed = applyChange(requireBucket(tx, args.name), args.change, tx.sequence)
+  tx.put(bucketKey(args.name), encodeDocument(changed))
+  return changed
 }
 
 const deleteBucket = (tx: Transaction, args: { name: string }) => {
@@ -112,52 +179,176 @@ const deleteBucket = (tx: Transaction, args: { name: string }) => {
       extra: { BucketName: args.name },
     })
   }
+  deleteBucketDocuments(tx, args.name)
   tx.delete(bucketKey(args.name))
 }
 
-const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | undefined): Stamp => {
-  const key = objectKey(args.bucket, args.key)
-  requireBucket(tx, args.bucket)
-  if (args.conditions !== undefined) requireWriteConditions(tx, key, args.key, args.conditions)
+const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | undefined, events: ObjectEvents): Stamp => {
+  const newest = objectKey(args.bucket, args.key)
+  const bucket = requireBucket(tx, args.bucket)
+  requireLockable(bucket, lockOf(args.value), tx.nowMs)
+  if (args.conditions !== undefined) requireWriteConditions(tx, newest, args.key, args.conditions)
   if (args.source !== undefined) {
-    const source = tx.get(objectKey(args.source.bucket, args.source.key))
-    if (source === undefined || sequenceOf(source.value) !== args.source.sequence) {
+    const { source } = args
+    if (findBySequence(tx, objectKey(source.bucket, source.key), source.sequence) === undefined) {
       // The client's next try reads the new source, and evaluates its conditions on it.
       throw storageErrors.gone('The copy source changed while it was copied.')
     }
   }
-  const stamped = stamp(tx, args.value)
-  tx.put(key, args.value, body === undefined ? { blobs: args.blobs } : { body })
-  return stamped
+  const data = body === undefined ? { blobs: args.blobs } : { body }
+  const before = bytesBefore(tx, args.bucket, bucket)
+  const stamp = addVersion(tx, bucket, newest, args.value, data)
+  requireQuota(tx, args.bucket, bucket, before)
+  tellCreated(tx, args, newest, stamp, events)
+  return stamp
 }
 
-const deleteObject = (tx: Transaction, args: { bucket: string; key: string; conditions?: DeleteConditions }) => {
-  const key = objectKey(args.bucket, args.key)
-  const record = tx.get(key)
-  if (record === undefined) {
-    requireBucket(tx, args.bucket)
-    return { existed: false }
+function tellCreated(
+  tx: Transaction,
+  { event, bucket, key, origin }: PutObjectArgs,
+  newest: Buffer,
+  { versionId }: Stamp,
+  events: ObjectEvents,
+): void {
+  if (events.wants(bucket)) events.tell(tx, { name: event, bucket, key, versionId }, origin, tx.get(newest)!.value)
+}
+
+export interface DeleteObjectArgs extends DeleteItem {
+  readonly bucket: string
+  readonly origin?: PackedOrigin
+}
+
+const deleteObject = (tx: Transaction, args: DeleteObjectArgs, events: ObjectEvents): DeleteResult => {
+  const bucket = requireBucket(tx, args.bucket)
+  const result = deleteIn(tx, args.bucket, bucket, args)
+  if (events.wants(args.bucket)) tellDeleted(tx, args, bucket, args, result, events)
+  return result
+}
+
+/** Not of what was not there. What makes a delete marker names no version, what removes one for good does. */
+function tellDeleted(
+  tx: Transaction,
+  { bucket, origin }: { readonly bucket: string; readonly origin?: PackedOrigin },
+  { versioning }: BucketDocument,
+  item: DeleteItem,
+  { existed, isDeleteMarker: isMarker, versionId }: DeleteResult,
+  events: ObjectEvents,
+): void {
+  const isMade = isMarker && item.versionId === undefined
+  if (!existed && !isMade) return
+  const name = isMade ? 'ObjectRemoved:DeleteMarkerCreated' : 'ObjectRemoved:Delete'
+  const shownId = versioning === undefined ? undefined : versionId
+  events.tell(tx, { name, bucket, key: item.key, versionId: shownId }, origin)
+}
+
+export interface DeleteObjectsArgs {
+  readonly bucket: string
+  /** No key twice: what one commit adds to a key is one version. */
+  readonly items: readonly DeleteItem[]
+  readonly origin?: PackedOrigin
+}
+
+const deleteObjects = (tx: Transaction, args: DeleteObjectsArgs, events: ObjectEvents): DeleteOutcome[] => {
+  const { bucket: name, items } = args
+  const bucket = requireBucket(tx, name)
+  const isTold = events.wants(name)
+  return items.map(item => {
+    let result: DeleteResult
+    try {
+      result = deleteIn(tx, name, bucket, item)
+    } catch (error) {
+      // What S3 has a code for is found before anything is changed. Everything else undoes the whole commit.
+      if (!isCatalogError(error) || error.status >= 500) throw error
+      return { failed: { code: error.code, message: error.message } }
+    }
+    if (isTold) tellDeleted(tx, args, bucket, item, result, events)
+    return result
+  })
+}
+
+/** Throws catalogue errors before it changes anything. */
+function deleteIn(tx: Transaction, bucketName: string, bucket: BucketDocument, item: DeleteItem): DeleteResult {
+  const { versionId, conditions } = item
+  const newest = objectKey(bucketName, item.key)
+  if (versionId !== undefined) {
+    const found = findVersion(tx, newest, versionId)
+    if (found === undefined) return { existed: false, versionId, isDeleteMarker: false }
+    if (conditions !== undefined) requireDeleteConditions(found.record.value, conditions)
+    const isMarker = isDeleteMarker(found.record.value)
+    removeVersion(tx, bucket, newest, found, item.bypassGovernance === true)
+    return { existed: true, versionId, isDeleteMarker: isMarker }
   }
-  const { conditions } = args
+  const current = currentObject(tx, newest)
+  const existed = current !== undefined
   if (conditions !== undefined) {
-    const { value } = record
-    const holds =
-      (conditions.ifMatch === undefined || conditions.ifMatch === '*' || conditions.ifMatch === etagOf(value)) &&
-      (conditions.ifMatchSize === undefined || conditions.ifMatchSize === sizeOf(value)) &&
-      // An HTTP date has whole seconds.
-      (conditions.ifMatchModifiedMs === undefined ||
-        Math.floor(conditions.ifMatchModifiedMs / 1000) === Math.floor(modifiedOf(value) / 1000))
-    if (!holds) throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
+    if (!existed) return { existed, versionId: undefined, isDeleteMarker: false }
+    requireDeleteConditions(current, conditions)
   }
-  tx.delete(key)
-  return { existed: true }
+  if (bucket.versioning === undefined) {
+    if (existed) tx.delete(newest)
+    return { existed, versionId: undefined, isDeleteMarker: false }
+  }
+  const stamp = addVersion(tx, bucket, newest, encodeDeleteMarker(), {})
+  return { existed, versionId: stamp.versionId, isDeleteMarker: true }
+}
+
+export interface ChangeVersionArgs {
+  readonly bucket: string
+  readonly key: string
+  readonly versionId: string | undefined
+  readonly change: VersionChange
+  readonly origin?: PackedOrigin
+}
+
+const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectEvents): string => {
+  const { versionId, change } = args
+  const bucket = requireBucket(tx, args.bucket)
+  const found = findVersion(tx, objectKey(args.bucket, args.key), versionId)
+  if (found === undefined) throw noSuchVersion(args.key, versionId)
+  let { value } = found.record
+  const id = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+  if (isDeleteMarker(value)) throw onDeleteMarker(id)
+  if (change.tags !== undefined) value = withTags(value, change.tags)
+  if (change.retention !== undefined || change.legalHold !== undefined) {
+    value = withLock(value, changeLock(bucket, lockOf(value), change, tx.nowMs))
+  }
+  if (change.encryption !== undefined)
+    value = withEncryption(value, requireSame(encryptionOf(value), change.encryption))
+  replaceVersion(tx, found, value)
+  if (events.wants(args.bucket)) {
+    const place = { bucket: args.bucket, key: args.key, versionId: shownVersionId(bucket, value) }
+    for (const name of eventsOfChange(change)) events.tell(tx, { ...place, name }, args.origin, value)
+  }
+  return id
+}
+
+/** What was sealed anew must still be what is there. */
+function requireSame(present: ObjectEncryption | undefined, change: EncryptionChange): ObjectEncryption {
+  requireSealed(present, change.from)
+  return change.to
+}
+
+function requireSealed(present: ObjectEncryption | undefined, sealed: Uint8Array): void {
+  if (present?.sealed.equals(sealed) !== true) throw storageErrors.gone('Its data key was sealed anew meanwhile.')
+}
+
+const changeUpload = (
+  tx: Transaction,
+  args: { bucket: string; key: string; uploadId: string; encryption: EncryptionChange },
+) => {
+  const upload = uploadKey(args.bucket, args.key, args.uploadId)
+  requireUpload(tx, upload, args.uploadId)
+  const document = decodeDocument<UploadDocument>(tx.get(upload)!.value)
+  const encryption = encodeEncryption(requireSame(decodeEncryption(document.encryption), args.encryption))
+  tx.put(upload, encodeDocument({ ...document, encryption }))
 }
 
 const createUpload = (
   tx: Transaction,
   args: { bucket: string; key: string; nonce: string; document: Omit<UploadDocument, 'startedMs'> },
 ) => {
-  requireBucket(tx, args.bucket)
+  const { lock } = args.document.attributes as { readonly lock?: ObjectLock }
+  requireLockable(requireBucket(tx, args.bucket), lock, tx.nowMs)
   // The sequence comes first, so that uploads of one key sort by their beginning.
   const uploadId = tx.sequence.toString(16).padStart(14, '0') + args.nonce
   tx.put(uploadKey(args.bucket, args.key, uploadId), encodeDocument({ startedMs: tx.nowMs, ...args.document }))
@@ -174,23 +365,35 @@ const putPart = (
     value: Uint8Array
     blobs: readonly string[]
   },
-): Stamp => {
+): { readonly modifiedMs: number } => {
   requireUpload(tx, uploadKey(args.bucket, args.key, args.uploadId), args.uploadId)
-  const stamped = stamp(tx, args.value)
+  stampVersion(args.value, tx, false, false)
+  const bucket = requireBucket(tx, args.bucket)
+  const before = bytesBefore(tx, args.bucket, bucket)
   tx.put(partKey(args.bucket, args.uploadId, args.partNumber), args.value, { blobs: args.blobs })
-  return stamped
+  requireQuota(tx, args.bucket, bucket, before)
+  return { modifiedMs: tx.nowMs }
 }
 
-const completeUpload = (tx: Transaction, args: CompleteArgs): Stamp => {
+const completeUpload = (tx: Transaction, args: CompleteArgs, events: ObjectEvents): Stamp => {
   const upload = uploadKey(args.bucket, args.key, args.uploadId)
   requireUpload(tx, upload, args.uploadId)
+  if (args.sealed !== undefined) {
+    const document = decodeDocument<UploadDocument>(tx.get(upload)!.value)
+    requireSealed(decodeEncryption(document.encryption), args.sealed)
+  }
   for (const [partNumber, sequence] of args.parts) {
     const part = tx.get(partKey(args.bucket, args.uploadId, partNumber))
     if (part === undefined || sequenceOf(part.value) !== sequence) {
       throw objectErrors.InvalidPart(`Part ${partNumber} was replaced while the upload was completed.`)
     }
   }
-  const stamped = putObject(tx, args, undefined)
+  const newest = objectKey(args.bucket, args.key)
+  const bucket = requireBucket(tx, args.bucket)
+  if (args.conditions !== undefined) requireWriteConditions(tx, newest, args.key, args.conditions)
+  // A retention that the upload was begun with may have passed meanwhile: that is no reason to lose the upload.
+  const before = bytesBefore(tx, args.bucket, bucket)
+  const stamped = addVersion(tx, bucket, newest, args.value, { blobs: args.blobs })
   removeParts(
     tx,
     args.bucket,
@@ -198,6 +401,8 @@ const completeUpload = (tx: Transaction, args: CompleteArgs): Stamp => {
     args.parts.map(([partNumber]) => partNumber),
   )
   tx.delete(upload)
+  requireQuota(tx, args.bucket, bucket, before)
+  tellCreated(tx, args, newest, stamped, events)
   return stamped
 }
 
@@ -211,13 +416,23 @@ const abortUpload = (
   tx.delete(upload)
 }
 
-export const procedures: Readonly<Record<string, Procedure>> = {
-  'objects.createBucket': createBucket,
-  'objects.deleteBucket': deleteBucket,
-  'objects.putObject': putObject,
-  'objects.deleteObject': deleteObject,
-  'objects.createUpload': createUpload,
-  'objects.putPart': putPart,
-  'objects.completeUpload': completeUpload,
-  'objects.abortUpload': abortUpload,
+export function createProcedures(events: ObjectEvents): Readonly<Record<string, Procedure>> {
+  return {
+    'objects.createBucket': createBucket,
+    'objects.changeBucket': changeBucket,
+    'objects.deleteBucket': deleteBucket,
+    'objects.putObject': (tx, args: PutObjectArgs, body) => putObject(tx, args, body, events),
+    'objects.renameObject': (tx, args: RenameArgs) => renameObject(tx, args, events),
+    'objects.deleteObject': (tx, args: DeleteObjectArgs) => deleteObject(tx, args, events),
+    'objects.deleteObjects': (tx, args: DeleteObjectsArgs) => deleteObjects(tx, args, events),
+    'objects.changeVersion': (tx, args: ChangeVersionArgs) => changeVersion(tx, args, events),
+    'objects.createUpload': createUpload,
+    'objects.changeUpload': changeUpload,
+    'objects.putPart': putPart,
+    'objects.completeUpload': (tx, args: CompleteArgs) => completeUpload(tx, args, events),
+    'objects.abortUpload': abortUpload,
+    'objects.expire': (tx, args: ExpireArgs) => expire(tx, args, events),
+    'objects.indexDue': indexDue,
+    'objects.removeLost': (tx, args: RemoveLostArgs) => removeLost(tx, args, events),
+  }
 }

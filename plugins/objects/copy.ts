@@ -5,9 +5,10 @@
 import type { ChecksumAlgorithm, ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { StorageService } from 'svc/plugins/storage/api'
 import type { CopyRequest, ObjectsService } from './api.ts'
-import type { Stamp } from './commit.ts'
+import { packOrigin } from './events.ts'
 import { bodyOf, readData } from './read.ts'
 import { encodeVersion, md5Of, type StoredVersion } from './record.ts'
+import type { Stamp } from './versions.ts'
 
 export async function copyObject(
   { storage, checksums }: { storage: StorageService; checksums: ChecksumsService },
@@ -26,7 +27,7 @@ export async function copyObject(
     blobs,
     ...(source.parts.length > 0 ? { parts: partsFor(source, checksum) } : undefined),
   })
-  const { modifiedMs } = await storage.execute<Stamp>(
+  const { modifiedMs, versionId } = await storage.execute<Stamp>(
     'objects.putObject',
     {
       bucket,
@@ -34,13 +35,15 @@ export async function copyObject(
       value,
       blobs: blobs.map(blob => blob.id),
       conditions,
+      event: 'ObjectCreated:Copy',
+      origin: packOrigin(request.origin),
       ...(blobs.length > 0
         ? { source: { bucket: source.bucket, key: source.key, sequence: source.sequence } }
         : undefined),
     },
     inline,
   )
-  return { etag: source.etag, versionId: undefined, sizeBytes: source.sizeBytes, checksum, modifiedMs }
+  return { etag: source.etag, versionId, sizeBytes: source.sizeBytes, modifiedMs, checksum, tags: attributes.tags }
 }
 
 async function checksumFor(

@@ -2,6 +2,7 @@ import { defineErrors } from 'svc/kernel'
 
 /** What can go wrong with buckets, objects and uploads. Codes and statuses as in the AWS S3 error list. */
 export const objectErrors = defineErrors({
+  AccessDenied: { status: 403, title: 'Access Denied because object protected by object lock.' },
   BadDigest: {
     status: 400,
     title: 'The Content-MD5 or checksum value that you specified did not match what we received.',
@@ -14,9 +15,19 @@ export const objectErrors = defineErrors({
   BucketNotEmpty: { status: 409, title: 'The bucket that you tried to delete is not empty.' },
   EntityTooLarge: { status: 400, title: 'Your proposed upload exceeds the maximum allowed object size.' },
   EntityTooSmall: { status: 400, title: 'Your proposed upload is smaller than the minimum allowed object size.' },
+  IdempotencyParameterMismatch: {
+    status: 400,
+    title: 'The client token was used before, for a request with other parameters.',
+  },
   InsufficientStorage: { status: 507, title: 'The drive is full; nothing was stored.' },
   InvalidArgument: { status: 400, title: 'Invalid argument.' },
-  InvalidBucketName: { status: 400, title: 'The specified bucket is not valid.' },
+  InvalidBucketState: { status: 409, title: 'The request is not valid for the current state of the bucket.' },
+  InvalidBucketName: {
+    status: 400,
+    title:
+      'The specified bucket is not valid. A name has 3 to 63 lower-case letters, digits, hyphens and dots, begins and ends with a ' +
+      'letter or digit, and is no IP address, nor a reserved name.',
+  },
   InvalidPart: {
     status: 400,
     title: 'One or more of the specified parts could not be found or did not match its entity tag.',
@@ -38,5 +49,20 @@ export const objectErrors = defineErrors({
       'The specified multipart upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
   },
   NoSuchVersion: { status: 404, title: 'The specified version does not exist.' },
+  QuotaExceeded: { status: 403, title: 'The quota of the bucket does not allow this; nothing was stored.' },
   PreconditionFailed: { status: 412, title: 'At least one of the preconditions that you specified did not hold.' },
 })
+
+/** Where a version that was named, or any current one, is missing. */
+export function noSuchVersion(key: string, versionId: string | undefined): Error {
+  return versionId === undefined
+    ? objectErrors.NoSuchKey(undefined, { extra: { Key: key } })
+    : objectErrors.NoSuchVersion(undefined, { extra: { Key: key, VersionId: versionId } })
+}
+
+/** For everything that a delete marker does not have: bytes, tags, locks. */
+export function onDeleteMarker(versionId: string, extra: Readonly<Record<string, string>> = {}): Error {
+  return objectErrors.MethodNotAllowed(undefined, {
+    extra: { 'x-amz-delete-marker': 'true', 'x-amz-version-id': versionId, allow: 'DELETE', ...extra },
+  })
+}

@@ -1,6 +1,9 @@
 import { definePlugin } from 'svc/kernel'
 import { Type } from 'typebox'
-import { procedures } from './commit.ts'
+import type { ObjectTransform } from './api.ts'
+import { createProcedures } from './commit.ts'
+import { deriveObjectDue, deriveUploadDue } from './due.ts'
+import { createObjectEvents, type ObjectObserver } from './events.ts'
 import { table } from './keys.ts'
 import { createObjects } from './objects.ts'
 import { deriveObjectUsage, derivePartUsage, deriveUploadUsage } from './usage.ts'
@@ -9,13 +12,35 @@ export default definePlugin({
   name: 'objects',
   requires: ['storage', 'checksums'],
   provides: ['objects'],
+  points: ['object.transform', 'object.observer'],
   config: Type.Object({}),
-  setup({ services, ports }) {
+  setup({ services, ports, point }) {
     const { storage, checksums } = services
-    storage.define(procedures)
-    storage.derive(table.object, deriveObjectUsage)
-    storage.derive(table.upload, deriveUploadUsage)
+    const transforms = point('object.transform')
+    const contributed = point('object.observer')
+    let observers: readonly ObjectObserver[] = []
+    let transform: ObjectTransform | undefined
+    storage.define(createProcedures(createObjectEvents(() => observers)))
+    storage.derive(table.object, (...change) => {
+      deriveObjectUsage(...change)
+      deriveObjectDue(...change)
+    })
+    storage.derive(table.upload, (...change) => {
+      deriveUploadUsage(...change)
+      deriveUploadDue(...change)
+    })
     storage.derive(table.part, derivePartUsage)
-    return { services: { objects: createObjects({ storage, checksums, random: ports.random }) } }
+    const objects = createObjects({ storage, checksums, random: ports.random, transform: () => transform })
+    return {
+      services: { objects },
+      start() {
+        const [first, other] = transforms.list()
+        if (other !== undefined) {
+          throw new Error(`objects: both "${first!.plugin}" and "${other.plugin}" transform objects; one may`)
+        }
+        transform = first?.value
+        observers = contributed.list().map(({ value }) => value)
+      },
+    }
   },
 })

@@ -8,13 +8,15 @@ import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/
 import type { BlobRef, BlobWriter, MaybePromise, StorageService } from 'svc/plugins/storage/api'
 import type { Body } from './api.ts'
 import { objectErrors } from './errors.ts'
+import type { WriteTransform } from './transform.ts'
 
 /** Largest object or part in one request: 5 GiB, as S3. */
 export const putBytesMax = 5 * 1024 ** 3
 
 export interface Ingested {
   readonly sizeBytes: number
-  readonly md5: Buffer
+  /** Undefined where nobody needs it: neither the ETag nor a claim. */
+  readonly md5: Buffer | undefined
   readonly checksum: Buffer | undefined
   /** Small bodies: to be given to `storage.execute`. */
   readonly inline: Buffer | undefined
@@ -27,8 +29,10 @@ export interface IngestOptions {
   readonly storage: StorageService
   readonly checksums: ChecksumsService
   readonly algorithm: ChecksumAlgorithm | undefined
-  /** Bodies up to this many bytes stay in memory; 0 sends everything to a blob. */
+  /** Bodies up to this many stored bytes stay in memory; 0 sends everything to a blob. */
   readonly inlineBytesMax: number
+  /** Makes of what comes what is stored. Its size, digests and checksums are of what comes. */
+  readonly transform?: WriteTransform
 }
 
 const nothing = Buffer.alloc(0)
@@ -38,7 +42,7 @@ export async function ingest(body: Body, options: IngestOptions): Promise<Ingest
   const announced = body.sizeBytes
   if (announced !== undefined && announced > putBytesMax) throw tooLarge(announced)
   const ingested =
-    announced !== undefined && announced <= options.inlineBytesMax
+    announced !== undefined && storedBytes(announced, options) <= options.inlineBytesMax
       ? await ingestInline(body, announced, options)
       : await ingestStream(body, options)
   try {
@@ -51,7 +55,8 @@ export async function ingest(body: Body, options: IngestOptions): Promise<Ingest
 }
 
 async function ingestInline(body: Body, sizeBytes: number, options: IngestOptions): Promise<Ingested> {
-  const bytes = Buffer.allocUnsafe(sizeBytes)
+  // In memory of its own: as it is it may stay in the cache of the drive.
+  const bytes = Buffer.allocUnsafeSlow(sizeBytes)
   let filled = 0
   await body.consume(chunk => {
     // `consume` checks the length; a copy beyond the end would silently be cut, so it is an error of the body itself.
@@ -60,15 +65,15 @@ async function ingestInline(body: Body, sizeBytes: number, options: IngestOption
     filled += chunk.length
   })
   if (filled !== sizeBytes) throw objectErrors.InvalidRequest('The body is shorter than announced.')
-  return digestWhole(bytes, options)
+  return digestWhole(bytes, needsMd5(body, options), options)
 }
 
-function digestWhole(bytes: Buffer, options: IngestOptions): Ingested {
+function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): Ingested {
   return {
     sizeBytes: bytes.length,
-    md5: hash('md5', bytes, 'buffer'),
+    md5: withMd5 ? hash('md5', bytes, 'buffer') : undefined,
     checksum: options.algorithm === undefined ? undefined : options.checksums.compute(options.algorithm, bytes),
-    inline: bytes,
+    inline: options.transform === undefined ? bytes : options.transform.whole(bytes),
     blobs: [],
     discard: noDiscard,
   }
@@ -76,10 +81,12 @@ function digestWhole(bytes: Buffer, options: IngestOptions): Ingested {
 
 /** Length unknown or large: gathers up to the inline limit, then moves on to a blob. */
 async function ingestStream(body: Body, options: IngestOptions): Promise<Ingested> {
-  const md5 = createHash('md5')
+  const { transform } = options
+  const md5 = needsMd5(body, options) ? createHash('md5') : undefined
   const checksum = options.algorithm === undefined ? undefined : options.checksums.create(options.algorithm)
   let sizeBytes = 0
   let held: Buffer[] = []
+  let heldBytes = 0
   let writer: BlobWriter | undefined
   const discard = async () => {
     await writer?.abort()
@@ -87,14 +94,18 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
   const sink = (chunk: Buffer): MaybePromise<void> => {
     sizeBytes += chunk.length
     if (sizeBytes > putBytesMax) throw tooLarge(sizeBytes)
-    md5.update(chunk)
+    md5?.update(chunk)
     checksum?.update(chunk)
+    return transform === undefined ? store(chunk) : transform.push(chunk, store)
+  }
+  const store = (chunk: Buffer): MaybePromise<void> => {
     if (writer !== undefined) return writer.write(chunk)
-    if (body.sizeBytes === undefined && sizeBytes <= options.inlineBytesMax) {
+    heldBytes += chunk.length
+    if (body.sizeBytes === undefined && heldBytes <= options.inlineBytesMax) {
       held.push(Buffer.from(chunk))
       return
     }
-    writer = options.storage.createBlob(body.sizeBytes)
+    writer = options.storage.createBlob(body.sizeBytes === undefined ? undefined : storedBytes(body.sizeBytes, options))
     if (held.length === 0) return writer.write(chunk)
     const first = Buffer.concat([...held, chunk])
     held = []
@@ -102,11 +113,12 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
   }
   try {
     await body.consume(sink)
+    if (transform !== undefined) await transform.end(store)
     if (writer === undefined && (options.inlineBytesMax > 0 || sizeBytes === 0)) {
       const inline = Buffer.concat(held)
       return {
         sizeBytes,
-        md5: md5.digest(),
+        md5: md5?.digest(),
         checksum: checksum?.digest(),
         inline: options.inlineBytesMax > 0 ? inline : nothing,
         blobs: [],
@@ -114,18 +126,30 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
       }
     }
     const blob = await writer!.finish()
-    return { sizeBytes, md5: md5.digest(), checksum: checksum?.digest(), inline: undefined, blobs: [blob], discard }
+    return { sizeBytes, md5: md5?.digest(), checksum: checksum?.digest(), inline: undefined, blobs: [blob], discard }
   } catch (error) {
     await discard()
     throw error
   }
 }
 
+/** What the client claims of the MD5 is in the head of its request: known before the bytes. */
+function needsMd5(body: Body, { transform }: IngestOptions): boolean {
+  return transform?.etag !== 'opaque' || body.claims().md5 !== undefined
+}
+
+function storedBytes(sizeBytes: number, { transform }: IngestOptions): number {
+  return transform === undefined ? sizeBytes : transform.storedBytes(sizeBytes)
+}
+
 function checkClaims(body: Body, ingested: Ingested, algorithm: ChecksumAlgorithm | undefined): void {
   const { md5, checksum } = body.claims()
-  if (md5 !== undefined && !md5.equals(ingested.md5)) {
+  if (md5 !== undefined && (ingested.md5 === undefined || !md5.equals(ingested.md5))) {
     throw objectErrors.BadDigest('The Content-MD5 you specified did not match what we received.', {
-      extra: { ExpectedDigest: md5.toString('base64'), CalculatedDigest: ingested.md5.toString('base64') },
+      extra: {
+        ExpectedDigest: md5.toString('base64'),
+        CalculatedDigest: ingested.md5?.toString('base64') ?? '',
+      },
     })
   }
   if (checksum === undefined) return

@@ -7,13 +7,23 @@
  *     o <bucket> 00 <key> 00 <8 bytes>              an older version; the bytes sort the newest first
  *     u <bucket> 00 <key> 00 <upload id>            a multipart upload
  *     p <bucket> 00 <upload id> <2 bytes>           a part of it, by number
+ *     a <bucket> 00 <kind> <3 bytes> <rest>         (derived) the index of due times: see due.ts
  *     c <bucket> [00 <first prefix>]                (derived) the bucket's counters, and those of its top-level prefixes
+ *     t <3 bytes> <16 bytes>                        a request that was done, by day and hash of its token: see tokens.ts
  *
  * An object key may hold the bytes 00 and 01; they are written as 01 01 and 01 02, which keeps the order and leaves 00 as a
  * terminator that sorts before everything: `a` comes before `a/b`, and both exist side by side.
  */
 
-export const table = { bucket: 0x62, object: 0x6f, upload: 0x75, part: 0x70, counter: 0x63 } as const
+export const table = {
+  bucket: 0x62,
+  object: 0x6f,
+  upload: 0x75,
+  part: 0x70,
+  counter: 0x63,
+  due: 0x61,
+  token: 0x74,
+} as const
 
 const end = Buffer.from([0])
 
@@ -78,6 +88,16 @@ export function olderVersionKey(current: Buffer, sequence: number): Buffer {
   current.copy(key)
   key.writeBigUInt64BE(0xffff_ffff_ffff_ffffn - BigInt(sequence), current.length)
   return key
+}
+
+/** Where the older versions of an object are: start (inclusive) and end (exclusive). */
+export function olderVersions(current: Buffer): [Buffer, Buffer] {
+  return [behind(current), successor(current)]
+}
+
+/** The smallest key after this one. */
+export function behind(key: Buffer): Buffer {
+  return Buffer.concat([key, end])
 }
 
 /** Offset of the escaped object key inside an `o` or `u` record key. */

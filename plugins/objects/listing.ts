@@ -4,10 +4,36 @@
  * shown) the event loop gets its turn.
  */
 import type { Cursor, MaybePromise, StorageService } from 'svc/plugins/storage/api'
-import type { Listing, ListRequest, ListUploadsRequest, ObjectSummary } from './api.ts'
+import type {
+  Listing,
+  ListRequest,
+  ListUploadsRequest,
+  ListVersionsRequest,
+  ObjectSummary,
+  VersionListing,
+  VersionSummary,
+} from './api.ts'
 import { objectErrors } from './errors.ts'
-import { afterObject, bucketRange, escapeKey, objectKeyOffset, successor, table, unescapeKey } from './keys.ts'
-import { decodeSummary, isDeleteMarker } from './record.ts'
+import {
+  afterObject,
+  bucketRange,
+  escapeKey,
+  objectKey,
+  objectKeyOffset,
+  olderVersionKey,
+  successor,
+  table,
+  unescapeKey,
+} from './keys.ts'
+import {
+  decodeSummary,
+  decodeVersionSummary,
+  isDeleteMarker,
+  isNullVersion,
+  olderNullOf,
+  sequenceOf,
+} from './record.ts'
+import { sequenceOfVersionId, versionIdOf } from './version-id.ts'
 
 /** Records that one slice may visit before others get their turn. */
 const visitsPerSlice = 20_000
@@ -125,7 +151,9 @@ function collectObjects(cursor: Cursor, walk: Walk): void {
       continue
     }
     steps = 0
-    if (isDeleteMarker(cursor.value)) {
+    // Got once: each time makes a view of the record.
+    const { value } = cursor
+    if (isDeleteMarker(value)) {
       more = cursor.next()
       continue
     }
@@ -140,7 +168,7 @@ function collectObjects(cursor: Cursor, walk: Walk): void {
       more = cursor.seek(successor(key.subarray(0, cut + delimiter.length)))
     } else {
       last = unescapeKey(key, keyStart, keyEnd)
-      page.objects.push(decodeSummary(last, cursor.value))
+      page.objects.push(decodeSummary(last, value))
       more = cursor.next()
     }
   }
@@ -157,6 +185,89 @@ function lastOf(page: Page): string {
 
 function withByte(bytes: Buffer, byte: number): Buffer {
   return Buffer.concat([bytes, Buffer.from([byte])])
+}
+
+interface VersionPage extends VersionListing {
+  readonly versions: VersionSummary[]
+  readonly prefixes: string[]
+  isTruncated: boolean
+  nextKeyMarker: string
+  nextVersionIdMarker: string
+  resume: Buffer | undefined
+}
+
+/** Every version is shown, delete markers too, and a common prefix also where it holds nothing else than those. */
+export function listVersions(storage: StorageService, request: ListVersionsRequest): MaybePromise<VersionListing> {
+  const { bucket, prefix, delimiter, keyMarker, maxKeys } = request
+  const page: VersionPage = {
+    versions: [],
+    prefixes: [],
+    isTruncated: false,
+    nextKeyMarker: '',
+    nextVersionIdMarker: '',
+    resume: undefined,
+  }
+  const marker = versionMarker(request)
+  if (maxKeys === 0 || isTooLong(prefix)) return page
+  const [start, end] = bucketRange(table.object, bucket, escapeKey(prefix))
+  const position =
+    marker === undefined ? startPosition(table.object, bucket, prefix, delimiter, keyMarker) : marker.newest
+  const from = position !== undefined && position.compare(start) > 0 ? position : start
+  if (from.compare(end) >= 0) return page
+  const delimiterBytes = escapeKey(delimiter)
+  const keyStart = objectKeyOffset(bucket)
+  // Of the entry before; written out only where the page ends there.
+  let lastSequence: number | undefined
+  const collect = (cursor: Cursor) => {
+    let more = cursor.next()
+    if (more && marker !== undefined && cursor.key.equals(marker.newest)) {
+      more = seekBehind(cursor, marker.newest, marker.sequence)
+    }
+    // A page has at most 1000 entries, and every record visited is one: no slice is long.
+    while (more) {
+      const { key } = cursor
+      if (page.versions.length + page.prefixes.length === maxKeys) {
+        page.isTruncated = true
+        page.nextVersionIdMarker = lastSequence === undefined ? '' : versionIdOf(lastSequence)
+        return
+      }
+      const keyEnd = key.indexOf(0, keyStart)
+      const cut = delimiterBytes.length === 0 ? -1 : key.indexOf(delimiterBytes, start.length)
+      if (cut !== -1 && cut < keyEnd) {
+        page.nextKeyMarker = unescapeKey(key, keyStart, cut + delimiterBytes.length)
+        lastSequence = undefined
+        page.prefixes.push(page.nextKeyMarker)
+        more = cursor.seek(successor(key.subarray(0, cut + delimiterBytes.length)))
+      } else {
+        page.nextKeyMarker = unescapeKey(key, keyStart, keyEnd)
+        const { value } = cursor
+        lastSequence = sequenceOf(value)
+        page.versions.push(decodeVersionSummary(page.nextKeyMarker, value, keyEnd === key.length - 1))
+        more = cursor.next()
+      }
+    }
+  }
+  return runSlices(storage, from, end, collect, page)
+}
+
+/** The version after which to go on: of that key, those are still to come that are older. `null` is found in its turn. */
+function versionMarker({ bucket, keyMarker, versionIdMarker }: ListVersionsRequest) {
+  if (keyMarker === '' || versionIdMarker === '') return undefined
+  requireMarkerLength(keyMarker)
+  const sequence = sequenceOfVersionId(versionIdMarker, 'version-id-marker')
+  return { newest: objectKey(bucket, keyMarker), sequence }
+}
+
+/**
+ * From the newest version of the marker's key to the first that is older than the marker. The markers that we give out name a
+ * sequence, also for the null version: it may be gone by then, and nothing must be left out. Where a client named `null` itself
+ * and there is none any more, the key is shown from its beginning.
+ */
+function seekBehind(cursor: Cursor, newest: Buffer, marker: number | undefined): boolean {
+  const first = sequenceOf(cursor.value)
+  const sequence = marker ?? (isNullVersion(cursor.value) ? first : olderNullOf(cursor.value))
+  if (sequence === undefined || first < sequence) return true
+  return cursor.seek(withByte(olderVersionKey(newest, sequence), 0))
 }
 
 /** An upload as its record key names it, with the value to decode. */

@@ -1,30 +1,64 @@
 /** The service `objects`: reads go straight to the index, changes through the procedures of commit.ts. */
 import { isCatalogError, type Random } from 'svc/kernel'
 import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
-import type { MaybePromise, StorageService } from 'svc/plugins/storage/api'
-import type { Bucket, CompleteRequest, ObjectsService, PutResult, Upload, UploadPart } from './api.ts'
-import type { BucketDocument, Stamp, UploadDocument } from './commit.ts'
+import { isInDoubt, type MaybePromise, type StorageService, storageErrors } from 'svc/plugins/storage/api'
+import type {
+  Bucket,
+  CompleteRequest,
+  DeleteResult,
+  ExpiryOutcome,
+  ObjectsService,
+  PutRequest,
+  PutResult,
+  Upload,
+  UploadPart,
+} from './api.ts'
+import { type BucketDocument, createBucketReader, toBucket } from './bucket-document.ts'
+import { deleteObjects } from './bulk-delete.ts'
+import type { UploadDocument } from './commit.ts'
 import { copyObject } from './copy.ts'
-import { objectErrors } from './errors.ts'
-import { ingest } from './ingest.ts'
-import { bucketKey, counterKey, objectKey, partNumberOf, partRange, uploadKey } from './keys.ts'
-import { listObjects, listUploads } from './listing.ts'
-import { combineChecksums, matchParts, multipartMd5, totalSize } from './parts.ts'
-import { bodyOf, readData } from './read.ts'
-import { decodeDocument, decodeVersion, encodeVersion, md5Of, type StoredVersion } from './record.ts'
+import { listDue, listUnindexed } from './due.ts'
+import { listEncrypted } from './encrypted.ts'
+import { noSuchVersion, objectErrors } from './errors.ts'
+import { type ObjectEventName, packOrigin } from './events.ts'
+import { type Ingested, ingest } from './ingest.ts'
+import { bucketKey, counterKey, objectKey, partKey, partNumberOf, partRange, uploadKey } from './keys.ts'
+import { listObjects, listUploads, listVersions } from './listing.ts'
+import { then } from './maybe-promise.ts'
+import { combineChecksums, matchParts, multipartMd5, type StoredPart, totalSize } from './parts.ts'
+import { refuseHopeless } from './quota.ts'
+import { bodyOf, readData, readVersion } from './read.ts'
+import {
+  decodeDocument,
+  decodeEncryption,
+  decodeVersion,
+  encodeEncryption,
+  encodeVersion,
+  md5Of,
+  packAttributes,
+  type StoredVersion,
+  sizeOf,
+  unpackAttributes,
+} from './record.ts'
+import type { RemoveLostOutcome } from './remove-lost.ts'
+import type { EncryptionWish, ObjectEncryption, ObjectPlace, ObjectTransform, WriteTransform } from './transform.ts'
 import { decodeUsage } from './usage.ts'
+import type { Stamp } from './versions.ts'
 
 export interface ObjectsOptions {
   readonly storage: StorageService
   readonly checksums: ChecksumsService
   readonly random: Random
+  /** Asked for each write, and for each read of what was transformed. */
+  readonly transform: () => ObjectTransform | undefined
 }
 
-export function createObjects({ storage, checksums, random }: ObjectsOptions): ObjectsService {
+export function createObjects({ storage, checksums, random, transform }: ObjectsOptions): ObjectsService {
+  const toKnownBucket = createBucketReader()
   const getBucket = (name: string): MaybePromise<Bucket> =>
     then(storage.get(bucketKey(name)), record => {
       if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: name } })
-      return toBucket(name, record.value)
+      return toKnownBucket(name, record.value)
     })
 
   /** For what was not found: the bucket's absence is the better answer. */
@@ -34,13 +68,14 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
     })
 
   const getObject = (bucket: string, key: string, versionId?: string): MaybePromise<StoredVersion> =>
-    then(storage.get(objectKey(bucket, key)), record => {
-      if (versionId !== undefined && versionId !== 'null') {
-        return missing(bucket, objectErrors.NoSuchVersion(undefined, { extra: { Key: key, VersionId: versionId } }))
-      }
-      if (record === undefined) return missing(bucket, objectErrors.NoSuchKey(undefined, { extra: { Key: key } }))
-      return decodeVersion(bucket, key, record)
-    })
+    versionId === undefined
+      ? then(storage.get(objectKey(bucket, key)), record =>
+          record === undefined ? missing(bucket, noSuchVersion(key, undefined)) : decodeVersion(bucket, key, record),
+        )
+      : then(
+          readVersion(storage, bucket, key, versionId),
+          found => found ?? missing(bucket, noSuchVersion(key, versionId)),
+        )
 
   const getUpload = (bucket: string, key: string, uploadId: string): MaybePromise<Upload> =>
     // An id that is no id of ours must not be looked for: it may be longer than a record key.
@@ -62,13 +97,100 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
     })
   }
 
-  const storePart: ObjectsService['putPart'] = async (upload, partNumber, body) => {
-    const { bucket, key, uploadId, checksumAlgorithm: algorithm } = upload
-    const ingested = await ingest(body, { storage, checksums, algorithm, inlineBytesMax: 0 })
+  const requireTransform = (): ObjectTransform => {
+    const found = transform()
+    // Without it the bytes would go out, or in, as they must not.
+    if (found === undefined) throw storageErrors.unavailable('Nothing that is loaded can encrypt or decrypt.')
+    return found
+  }
+
+  const begin = (
+    place: ObjectPlace,
+    wish: EncryptionWish | undefined,
+    source?: ObjectEncryption,
+  ): MaybePromise<WriteTransform | undefined> =>
+    (wish === undefined && source === undefined ? transform() : requireTransform())?.begin(place, wish, source)
+
+  const read: ObjectsService['read'] = (version, start, length, customerKey) => {
+    const { data } = version as StoredVersion
+    if (version.encryption === undefined) {
+      if (customerKey !== undefined) throw keyNotApplicable()
+      return readData(storage, data, start, length)
+    }
+    return requireTransform().read(version, start, length, customerKey, (from, count) =>
+      readData(storage, data, from, count),
+    )
+  }
+
+  /** Of bytes that came, or of nothing that has to do with them. */
+  const etagBytes = (ingested: Ingested, transformed: WriteTransform | undefined): Buffer =>
+    transformed?.etag === 'opaque' ? random.bytes(16) : ingested.md5!
+
+  const store = async (
+    { bucket, key, attributes, body, checksumAlgorithm, conditions, origin }: PutRequest,
+    event: ObjectEventName,
+    transformed: WriteTransform | undefined,
+  ): Promise<PutResult> => {
+    const algorithm = checksumAlgorithm ?? 'CRC64NVME'
+    const { inlineBytesMax } = storage
+    const ingested = await ingest(body, { storage, checksums, algorithm, inlineBytesMax, transform: transformed })
     const checksum = checksumValue(algorithm, ingested.checksum)
-    const value = encodeVersion({ ...ingested, attributes: noAttributes, checksum })
+    const md5 = etagBytes(ingested, transformed)
+    const encryption = transformed?.encryption
+    const { sizeBytes } = ingested
+    const value = encodeVersion({ attributes, sizeBytes, md5, checksum, blobs: ingested.blobs, encryption })
+    const blobs = ingested.blobs.map(blob => blob.id)
     try {
-      const { modifiedMs } = await storage.execute<Stamp>('objects.putPart', {
+      const args = { bucket, key, value, blobs, conditions, event, origin: packOrigin(origin) }
+      const { versionId, modifiedMs } = await storage.execute<Stamp>('objects.putObject', args, ingested.inline)
+      const etag = md5.toString('hex')
+      return { etag, versionId, sizeBytes, modifiedMs, checksum, tags: attributes.tags, encryption }
+    } catch (error) {
+      // In doubt the record may be found later, and must find its bytes: the next start sees whether anything refers to them.
+      if (!isInDoubt(error)) await ingested.discard()
+      throw error
+    }
+  }
+
+  const storePart: ObjectsService['putPart'] = async (upload, partNumber, body) => {
+    const { bucket, uploadId, checksumAlgorithm: algorithm } = upload
+    await refuseHopeless(storage, await getBucket(bucket), body.sizeBytes, async () => {
+      const stored = await storage.get(partKey(bucket, uploadId, partNumber))
+      return stored === undefined ? 0 : sizeOf(stored.value)
+    })
+    const transformed = await beginPart(upload, partNumber)
+    try {
+      const ingested = await ingest(body, { storage, checksums, algorithm, inlineBytesMax: 0, transform: transformed })
+      return await commitPart(upload, partNumber, ingested, transformed)
+    } finally {
+      transformed?.close()
+    }
+  }
+
+  const beginPart = (upload: Upload, partNumber: number): MaybePromise<WriteTransform | undefined> => {
+    const { bucket, key, encryption, customerKey } = upload
+    if (encryption !== undefined)
+      return requireTransform().beginPart({ bucket, key }, encryption, partNumber, customerKey)
+    if (customerKey === undefined) return undefined
+    throw objectErrors.InvalidRequest(
+      'The multipart upload initiate did not request encryption. Please resend the request without sending encryption parameters.',
+    )
+  }
+
+  const commitPart = async (
+    { bucket, key, uploadId, checksumAlgorithm: algorithm }: Upload,
+    partNumber: number,
+    ingested: Ingested,
+    transformed: WriteTransform | undefined,
+  ): Promise<UploadPart> => {
+    const { sizeBytes } = ingested
+    const checksum = checksumValue(algorithm, ingested.checksum)
+    const md5 = etagBytes(ingested, transformed)
+    const encryption = transformed?.encryption
+    const attributes = noAttributes
+    const value = encodeVersion({ attributes, sizeBytes, md5, checksum, blobs: ingested.blobs, encryption })
+    try {
+      const { modifiedMs } = await storage.execute<{ modifiedMs: number }>('objects.putPart', {
         bucket,
         key,
         uploadId,
@@ -76,21 +198,22 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
         value,
         blobs: ingested.blobs.map(blob => blob.id),
       })
-      return { partNumber, sizeBytes: ingested.sizeBytes, etag: ingested.md5.toString('hex'), modifiedMs, checksum }
+      return { partNumber, sizeBytes, etag: md5.toString('hex'), modifiedMs, checksum }
     } catch (error) {
-      await ingested.discard()
+      if (!isInDoubt(error)) await ingested.discard()
       throw error
     }
   }
 
   const completeOnce = async (request: CompleteRequest, upload: Upload): Promise<PutResult> => {
-    const { bucket, key, uploadId, conditions } = request
+    const { bucket, key, uploadId, conditions, origin } = request
     const stored = await readParts(bucket, uploadId)
     const parts = matchParts(request, stored)
     const sizeBytes = totalSize(parts, request.sizeBytes)
     const checksum = combineChecksums(checksums, upload, parts, request)
     const md5 = multipartMd5(parts.map(part => md5Of(part.version)))
     const blobs = parts.flatMap(part => part.version.data.blobs)
+    const encryption = encryptionOf(upload, parts)
     const value = encodeVersion({
       attributes: upload.attributes,
       sizeBytes,
@@ -103,8 +226,9 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
         checksum: version.checksum,
       })),
       uploadId,
+      encryption,
     })
-    await storage.execute<Stamp>('objects.completeUpload', {
+    const { versionId, modifiedMs } = await storage.execute<Stamp>('objects.completeUpload', {
       bucket,
       key,
       value,
@@ -112,8 +236,33 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
       conditions,
       uploadId,
       parts: [...stored].map(([partNumber, version]) => [partNumber, version.sequence]),
+      sealed: upload.encryption?.sealed,
+      event: 'ObjectCreated:CompleteMultipartUpload',
+      origin: packOrigin(origin),
     })
-    return { etag: `${md5.toString('hex')}-${parts.length}`, versionId: undefined, sizeBytes, checksum }
+    const { tags } = upload.attributes
+    const etag = `${md5.toString('hex')}-${parts.length}`
+    return { etag, versionId, sizeBytes, modifiedMs, checksum, tags, encryption }
+  }
+
+  /** Again where the data key was sealed anew between reading and committing: the version must not keep the former one. */
+  const completeSteadily = async (request: CompleteRequest): Promise<PutResult> => {
+    for (let tries = 1; ; tries++) {
+      const upload = await getUpload(request.bucket, request.key, request.uploadId)
+      try {
+        return await completeOnce(request, upload)
+      } catch (error) {
+        if (tries === completeTriesMax || !isCatalogError(error) || error.code !== 'gone') throw error
+      }
+    }
+  }
+
+  const encryptionOf = ({ encryption }: Upload, parts: readonly StoredPart[]): ObjectEncryption | undefined => {
+    const ofParts = parts.flatMap(({ version }) => version.encryption ?? [])
+    if (ofParts.length !== (encryption === undefined ? 0 : parts.length)) {
+      throw storageErrors.corrupt('Parts of an upload are not encrypted as it is.')
+    }
+    return encryption && requireTransform().completeUpload(encryption, ofParts)
   }
 
   return {
@@ -121,10 +270,21 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
     getObject,
     getUpload,
 
-    async createBucket(name, { region, owner, tags = {} }) {
-      const document = { region, ownerId: owner.ownerId, tags }
+    async createBucket(name, { region, owner, tags = {}, versioning = false, objectLock = false, quotaBytes = 0 }) {
+      const document: Omit<BucketDocument, 'createdMs'> = {
+        region,
+        ownerId: owner.ownerId,
+        tags,
+        ...(versioning || objectLock ? { versioning: 'enabled' } : undefined),
+        ...(objectLock ? { objectLock: {} } : undefined),
+        ...(quotaBytes === 0 ? undefined : { quotaBytes }),
+      }
       const { createdMs } = await storage.execute<{ createdMs: number }>('objects.createBucket', { name, document })
-      return { name, createdMs, ...document }
+      return toBucket(name, { createdMs, ...document })
+    },
+
+    async changeBucket(name, change) {
+      return toBucket(name, await storage.execute<BucketDocument>('objects.changeBucket', { name, change }))
     },
 
     async deleteBucket(name) {
@@ -141,7 +301,7 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
         const buckets: Bucket[] = []
         for (let more = cursor.next(); more; more = cursor.next()) {
           if (buckets.length === limit) return { buckets, next: buckets.at(-1)?.name }
-          buckets.push(toBucket(cursor.key.toString('latin1', 1), cursor.value))
+          buckets.push(toBucket(cursor.key.toString('latin1', 1), decodeDocument(cursor.value)))
         }
         return { buckets, next: undefined }
       })
@@ -149,60 +309,119 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
 
     usage: bucket => then(storage.counter(counterKey(bucket)), decodeUsage),
 
-    read(version, start, length) {
-      return readData(storage, (version as StoredVersion).data, start, length)
-    },
+    read,
 
-    async putObject({ bucket, key, attributes, body, checksumAlgorithm, conditions }) {
+    async putObject(request) {
+      const { bucket, key, attributes, body } = request
       // A client should not send 5 GiB to a bucket that is not there; for a small body the commit's own look is enough.
-      if (body.sizeBytes === undefined || body.sizeBytes > storage.inlineBytesMax) await getBucket(bucket)
-      const algorithm = checksumAlgorithm ?? 'CRC64NVME'
-      const ingested = await ingest(body, { storage, checksums, algorithm, inlineBytesMax: storage.inlineBytesMax })
-      const checksum = checksumValue(algorithm, ingested.checksum)
-      const value = encodeVersion({ ...ingested, attributes, checksum })
-      const blobs = ingested.blobs.map(blob => blob.id)
-      try {
-        await storage.execute('objects.putObject', { bucket, key, value, blobs, conditions }, ingested.inline)
-      } catch (error) {
-        await ingested.discard()
-        throw error
+      if (body.sizeBytes === undefined || body.sizeBytes > storage.inlineBytesMax) {
+        const found = await getBucket(bucket)
+        await refuseHopeless(storage, found, body.sizeBytes, async () =>
+          found.versioning === 'enabled' ? 0 : ((await optional(getObject, bucket, key))?.sizeBytes ?? 0),
+        )
       }
-      return { etag: ingested.md5.toString('hex'), versionId: undefined, sizeBytes: ingested.sizeBytes, checksum }
+      const begun = begin({ bucket, key }, attributes.encryptionWish)
+      const transformed = begun instanceof Promise ? await begun : begun
+      const event = request.cause === 'Post' ? 'ObjectCreated:Post' : 'ObjectCreated:Put'
+      if (transformed === undefined) return store(request, event, undefined)
+      try {
+        return await store(request, event, transformed)
+      } finally {
+        transformed.close()
+      }
     },
 
-    copyObject: request => copyObject({ storage, checksums }, request),
-
-    async deleteObject(bucket, key, versionId, conditions) {
-      if (versionId !== undefined && versionId !== 'null') {
-        await getBucket(bucket)
-        return { existed: false, versionId, isDeleteMarker: false }
+    async copyObject(request) {
+      const { source, bucket, key, attributes, checksumAlgorithm, conditions, sourceCustomerKey, origin } = request
+      if (sourceCustomerKey !== undefined && source.encryption === undefined) throw keyNotApplicable()
+      const transformed = await begin({ bucket, key }, attributes.encryptionWish, source.encryption)
+      if (transformed === undefined && source.encryption === undefined) {
+        return copyObject({ storage, checksums }, request)
       }
-      const { existed } = await storage.execute<{ existed: boolean }>('objects.deleteObject', {
-        bucket,
-        key,
-        conditions,
-      })
-      return { existed, versionId: versionId === undefined || !existed ? undefined : 'null', isDeleteMarker: false }
+      try {
+        // Bytes go through: their keys are of one object.
+        const data = await read(source, 0, source.sizeBytes, sourceCustomerKey)
+        try {
+          const algorithm = checksumAlgorithm ?? source.checksum?.algorithm ?? 'CRC64NVME'
+          const body = bodyOf(data, source.sizeBytes, wholeChecksum(source.checksum, algorithm))
+          const stored = { bucket, key, attributes, body, checksumAlgorithm: algorithm, conditions, origin }
+          return await store(stored, 'ObjectCreated:Copy', transformed)
+        } finally {
+          if (data.kind === 'stream') data.close()
+        }
+      } finally {
+        transformed?.close()
+      }
+    },
+
+    async renameObject({ source, origin, ...request }) {
+      const seen = source && {
+        sequence: (source as StoredVersion).sequence,
+        tags: source.tags,
+        sealed: source.encryption?.sealed,
+      }
+      const { bucket, key, sourceKey } = request
+      const present = source?.encryption
+      const encryption =
+        present && (await requireTransform().rename({ bucket, key: sourceKey }, { bucket, key }, present))
+      await storage.execute('objects.renameObject', { ...request, seen, encryption, origin: packOrigin(origin) })
+    },
+
+    async deleteObject(bucket, key, versionId, conditions, options) {
+      const { bypassGovernance, origin } = options ?? {}
+      const args = { bucket, key, versionId, conditions, bypassGovernance, origin: packOrigin(origin) }
+      return storage.execute<DeleteResult>('objects.deleteObject', args)
+    },
+
+    deleteObjects: (bucket, items, origin) => deleteObjects(storage, bucket, items, packOrigin(origin)),
+
+    async changeVersion(bucket, key, versionId, change, origin) {
+      const args = { bucket, key, versionId, change, origin: packOrigin(origin) }
+      return storage.execute<string>('objects.changeVersion', args)
     },
 
     listObjects: request => then(getBucket(request.bucket), () => listObjects(storage, request)),
 
-    async createUpload({ bucket, key, attributes, checksumAlgorithm, checksumType }) {
-      const document = { attributes, checksumAlgorithm: checksumAlgorithm ?? null, checksumType: checksumType ?? null }
+    listVersions: request => then(getBucket(request.bucket), () => listVersions(storage, request)),
+
+    async createUpload({ bucket, key, attributes: given, checksumAlgorithm, checksumType }) {
+      // A wish may hold a customer's key: it is not stored.
+      const { encryptionWish: wish, ...attributes } = given
+      const encryption = await (wish === undefined ? transform() : requireTransform())?.beginUpload(
+        { bucket, key },
+        wish,
+      )
+      const document = {
+        attributes: packAttributes(attributes),
+        checksumAlgorithm: checksumAlgorithm ?? null,
+        checksumType: checksumType ?? null,
+        ...(encryption === undefined ? undefined : { encryption: encodeEncryption(encryption) }),
+      }
       const created = await storage.execute<{ uploadId: string; startedMs: number }>('objects.createUpload', {
         bucket,
         key,
         nonce: random.bytes(9).toString('hex'),
         document,
       })
-      return { bucket, key, attributes, checksumAlgorithm, checksumType, ...created }
+      return { bucket, key, attributes, checksumAlgorithm, checksumType, encryption, ...created }
     },
+
+    async changeUpload(bucket, key, uploadId, encryption) {
+      await storage.execute('objects.changeUpload', { bucket, key, uploadId, encryption })
+    },
+
+    listEncrypted: (bucket, after) => listEncrypted(storage, bucket, after),
 
     putPart: storePart,
 
-    async copyPart(upload, partNumber, source, start, length) {
-      const data = await readData(storage, (source as StoredVersion).data, start, length)
-      return storePart(upload, partNumber, bodyOf(data, length))
+    async copyPart(upload, partNumber, source, start, length, sourceCustomerKey) {
+      const data = await read(source, start, length, sourceCustomerKey)
+      try {
+        return await storePart(upload, partNumber, bodyOf(data, length))
+      } finally {
+        // Also when the payload was refused unread.
+        if (data.kind === 'stream') data.close()
+      }
     },
 
     listParts: (upload, marker, maxParts) =>
@@ -212,13 +431,14 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
       }),
 
     async completeUpload(request) {
-      const { bucket, key, uploadId } = request
+      const { bucket, key } = request
       try {
-        return await completeOnce(request, await getUpload(bucket, key, uploadId))
+        return await completeSteadily(request)
       } catch (error) {
         // Somebody was faster: the same list of parts gets the same answer.
         if (!isCatalogError(error) || (error.code !== 'NoSuchUpload' && error.code !== 'InvalidPart')) throw error
-        const done = repeatedCompletion(await optional(getObject, bucket, key), request)
+        const { versioning } = await getBucket(bucket)
+        const done = repeatedCompletion(await optional(getObject, bucket, key), request, versioning !== 'off')
         if (done !== undefined) return done
         throw error
       }
@@ -237,15 +457,31 @@ export function createObjects({ storage, checksums, random }: ObjectsOptions): O
           uploads: page.uploads.map(found => toUpload(request.bucket, found.key, found.uploadId, found.value)),
         })),
       ),
+
+    async indexDue(bucket, after) {
+      const { keys, next } = await listUnindexed(storage, bucket, after)
+      for (let from = 0; from < keys.length; from += indexedPerCommit) {
+        await storage.execute('objects.indexDue', { bucket, keys: keys.slice(from, from + indexedPerCommit) })
+      }
+      return next
+    },
+
+    listDue: request => listDue(storage, request),
+
+    async expire(bucket, expiries, origin) {
+      const args = { bucket, expiries, origin: packOrigin(origin) }
+      return storage.execute<readonly ExpiryOutcome[]>('objects.expire', args)
+    },
+
+    removeLostVersion: (request, origin) =>
+      storage.execute<RemoveLostOutcome>('objects.removeLost', { ...request, origin: packOrigin(origin) }),
   }
 }
 
+const completeTriesMax = 4
+/** Records that are written again in one commit. */
+const indexedPerCommit = 128
 const noAttributes = { system: {}, user: {}, storageClass: 'STANDARD' }
-
-/** Continues at once where there is nothing to wait for: a GET that finds all in memory takes no turn of the event loop. */
-export function then<A, B>(value: MaybePromise<A>, next: (value: A) => MaybePromise<B>): MaybePromise<B> {
-  return value instanceof Promise ? value.then(next) : next(value)
-}
 
 export function checksumValue(
   algorithm: ChecksumValue['algorithm'] | undefined,
@@ -260,10 +496,6 @@ function bucketNames(prefix: string): [Buffer, Buffer] {
   return [start, Buffer.concat([start, Buffer.from([0xff])])]
 }
 
-function toBucket(name: string, value: Uint8Array): Bucket {
-  return { name, ...decodeDocument<BucketDocument>(value) }
-}
-
 function toUpload(bucket: string, key: string, uploadId: string, value: Uint8Array): Upload {
   const document = decodeDocument<UploadDocument>(value)
   return {
@@ -271,10 +503,21 @@ function toUpload(bucket: string, key: string, uploadId: string, value: Uint8Arr
     key,
     uploadId,
     startedMs: document.startedMs,
-    attributes: document.attributes as Upload['attributes'],
+    attributes: unpackAttributes(document.attributes),
     checksumAlgorithm: (document.checksumAlgorithm ?? undefined) as Upload['checksumAlgorithm'],
     checksumType: (document.checksumType ?? undefined) as Upload['checksumType'],
+    encryption: decodeEncryption(document.encryption),
   }
+}
+
+function keyNotApplicable(): Error {
+  return objectErrors.InvalidRequest('The encryption parameters are not applicable to this object.')
+}
+
+/** What the bytes of a source must have when they come through; composite checksums say nothing of them. */
+function wholeChecksum(checksum: ChecksumValue | undefined, algorithm: ChecksumValue['algorithm']) {
+  if (checksum?.type !== 'FULL_OBJECT' || checksum.algorithm !== algorithm) return undefined
+  return { algorithm, value: Buffer.from(checksum.value, 'base64') }
 }
 
 function toPart(partNumber: number, version: StoredVersion): UploadPart {
@@ -302,11 +545,14 @@ async function optional(
 /** A client that lost the answer asks again: the same list of parts gets the same answer. */
 function repeatedCompletion(
   current: StoredVersion | undefined,
-  request: Parameters<ObjectsService['completeUpload']>[0],
+  request: CompleteRequest,
+  isVersioned: boolean,
 ): PutResult | undefined {
   if (current === undefined || current.uploadId !== request.uploadId) return undefined
   const digests = request.parts.map(part => Buffer.from(part.etag, 'hex'))
   const etag = `${multipartMd5(digests).toString('hex')}-${request.parts.length}`
   if (etag !== current.etag) return undefined
-  return { etag, versionId: undefined, sizeBytes: current.sizeBytes, checksum: current.checksum }
+  const { versionId, sizeBytes, modifiedMs, checksum, tags, encryption } = current
+  const shownId = isVersioned || versionId !== 'null' ? versionId : undefined
+  return { etag, versionId: shownId, sizeBytes, modifiedMs, checksum, tags, encryption }
 }

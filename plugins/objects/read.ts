@@ -1,9 +1,43 @@
 /** From a version to its bytes: one buffer for a body kept with its record, a stream over the blobs otherwise. */
 import type { BlobChunk, BlobReader, BlobRef, MaybePromise, StorageService } from 'svc/plugins/storage/api'
-import type { Body, ObjectData } from './api.ts'
-import type { DataLocation } from './record.ts'
+import type { Body, BodyClaims, ObjectData } from './api.ts'
+import { afterObject, objectKey, olderVersionKey, table } from './keys.ts'
+import {
+  type DataLocation,
+  decodeVersion,
+  isNullVersion,
+  olderNullOf,
+  type StoredVersion,
+  sequenceOf,
+} from './record.ts'
+import { sequenceOfVersionId } from './version-id.ts'
 
 const empty: ObjectData = { kind: 'whole', bytes: Buffer.alloc(0) }
+
+/**
+ * The version of that id, newest or older, in one snapshot: meanwhile it may change its place. Undefined when there is none;
+ * throws InvalidArgument for what is no id.
+ */
+export function readVersion(
+  storage: StorageService,
+  bucket: string,
+  key: string,
+  versionId: string,
+): MaybePromise<StoredVersion | undefined> {
+  const named = sequenceOfVersionId(versionId)
+  const newest = objectKey(bucket, key)
+  return storage.scan(newest, afterObject(table.object, bucket, key), cursor => {
+    if (!cursor.next()) return undefined
+    const sequence = named ?? (isNullVersion(cursor.value) ? sequenceOf(cursor.value) : olderNullOf(cursor.value))
+    if (sequence === undefined) return undefined
+    if (sequenceOf(cursor.value) !== sequence) {
+      const older = olderVersionKey(newest, sequence)
+      if (!cursor.seek(older) || !cursor.key.equals(older)) return undefined
+    }
+    // The null version has a sequence, too, but no id made of it.
+    return isNullVersion(cursor.value) === (named === undefined) ? decodeVersion(bucket, key, cursor) : undefined
+  })
+}
 
 export function readData(
   storage: StorageService,
@@ -22,10 +56,14 @@ function slice(bytes: Buffer, start: number, length: number): ObjectData {
   return { kind: 'whole', bytes: length === bytes.length ? bytes : bytes.subarray(start, start + length) }
 }
 
-/** Reads one blob after the other; at most one is open. */
+/** Reads one blob after the other; at most one is open. All of them are held from the beginning: the object may be replaced meanwhile. */
 function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: number, length: number): ObjectData {
   let index = 0
   let skip = start
+  while (skip >= blobs[index]!.size) skip -= blobs[index++]!.size
+  let last = index
+  for (let end = skip + length; end > blobs[last]!.size; last++) end -= blobs[last]!.size
+  const letGo = storage.holdBlobs(index === 0 && last === blobs.length - 1 ? blobs : blobs.slice(index, last + 1))
   let left = length
   let reader: BlobReader | undefined
   let closed = false
@@ -34,7 +72,6 @@ function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: 
     async next(): Promise<BlobChunk | undefined> {
       while (!closed && (reader !== undefined || left > 0)) {
         if (reader === undefined) {
-          while (skip >= blobs[index]!.size) skip -= blobs[index++]!.size
           const blob = blobs[index++]!
           const take = Math.min(left, blob.size - skip)
           reader = storage.readBlob(blob, skip, take)
@@ -52,15 +89,16 @@ function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: 
       closed = true
       reader?.close()
       reader = undefined
+      letGo()
     },
   }
 }
 
-/** The bytes of a version as a payload, for copies. */
-export function bodyOf(data: ObjectData, sizeBytes: number): Body {
+/** The bytes of a version as a payload, for copies. `checksum`: what they must have. */
+export function bodyOf(data: ObjectData, sizeBytes: number, checksum?: BodyClaims['checksum']): Body {
   return {
     sizeBytes,
-    claims: () => ({ md5: undefined, checksum: undefined }),
+    claims: () => ({ md5: undefined, checksum }),
     async consume(sink) {
       if (data.kind === 'whole') {
         await sink(data.bytes)

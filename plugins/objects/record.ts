@@ -7,21 +7,38 @@
  *     2  u48  size in bytes        33  u8        checksum type
  *     8  u48  modified, ms         34  u8        storage class
  *    14  u16  part count           35  f64       sequence of the commit that wrote it
- *    43  MessagePack: [system, user, checksum, blobs, parts, uploadId, tags]
+ *    43  MessagePack: [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption]; the last only where there is one
+ *     …  f64  trailer, only with its flag. In a newest version: sequence of the null version, where it lies among the older ones.
+ *             In an older one: when it stopped being the newest, ms
  *
- * `modified` and `sequence` are stamped by the commit, the rest is written before it. A part has the same layout, so that
- * completing an upload reads parts as it reads objects. Unknown elements at the end of the tail are ignored (they belong to
- * a later release).
+ * `modified`, `sequence` and the flags of versioning are written by the commit, the rest before it. A part has the same
+ * layout, so that completing an upload reads parts as it reads objects. Unknown elements at the end of the tail are ignored,
+ * and kept when others change (they belong to a later release).
  */
 import { Packr } from 'msgpackr'
 import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { BlobRef, BodyRef, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import type { ObjectAttributes, ObjectPart, ObjectSummary, ObjectVersion, SystemMetadata } from './api.ts'
+import type {
+  ObjectAttributes,
+  ObjectEncryption,
+  ObjectLock,
+  ObjectPart,
+  ObjectSummary,
+  ObjectVersion,
+  SystemMetadata,
+  VersionSummary,
+} from './api.ts'
+import { versionIdOf } from './version-id.ts'
 
 const headBytes = 43
 const format = 1
-const flag = { deleteMarker: 1, multipart: 2 } as const
+/**
+ * `versioned`: has an id of its own; without it, it is the null version. `locked`: the tail has a lock. `due`: is in the index of
+ * due times (due.ts). `alone`: a delete marker without any other version.
+ */
+const flag = { deleteMarker: 1, multipart: 2, versioned: 4, trailer: 8, locked: 16, due: 32, alone: 64 } as const
+const trailerBytes = 8
 
 /** Position = the code on disk: only ever append. */
 const algorithms: readonly (ChecksumAlgorithm | undefined)[] = [
@@ -79,34 +96,50 @@ export interface VersionFields {
   readonly blobs: readonly BlobRef[]
   readonly parts?: readonly ObjectPart[]
   readonly uploadId?: string
+  readonly encryption?: ObjectEncryption
 }
+
+/** Key and value in turn where a key is `__proto__`: unpacking gives a property of that name another one. */
+type PackedMap = Readonly<Record<string, string>> | readonly string[]
 
 type Tail = [
   system: (string | null)[],
-  user: Record<string, string> | null,
+  user: PackedMap | null,
   checksum: string | null,
   blobs: [string, number, number][],
   parts: [number, number, string | null][] | null,
   uploadId: string | null,
-  tags: Record<string, string> | null,
+  tags: PackedMap | null,
+  lock: [retentionMode: 0 | 1 | 2, retainUntilMs: number, legalHold: boolean | null] | null,
+  encryption?: [type: number, kmsKeyId: string | null, bucketKeyEnabled: boolean, sealed: Uint8Array] | null,
 ]
+const tailIndex = { blobs: 3, tags: 6, lock: 7, encryption: 8 } as const
+/** Position = the code on disk: only ever append. */
+const retentionModes = [undefined, 'GOVERNANCE', 'COMPLIANCE'] as const
+/** Position = the code on disk: only ever append. */
+const encryptionTypes = ['SSE-S3', 'SSE-KMS', 'SSE-C'] as const
 
 /** Encodes a version or part; `stampVersion` must follow inside the commit. */
 export function encodeVersion(fields: VersionFields): Buffer {
   const { attributes, checksum, parts } = fields
   const tail: Tail = [
     encodeSystem(attributes.system),
-    isEmpty(attributes.user) ? null : attributes.user,
+    encodeMap(attributes.user),
     checksum?.value ?? null,
     fields.blobs.map(blob => [blob.id, blob.size, blob.check]),
     parts?.map(part => [part.partNumber, part.sizeBytes, part.checksum?.value ?? null]) ?? null,
     fields.uploadId ?? null,
-    attributes.tags === undefined || isEmpty(attributes.tags) ? null : attributes.tags,
+    encodeMap(attributes.tags),
+    encodeLock(attributes.lock),
   ]
+  if (fields.encryption !== undefined) tail.push(encodeEncryption(fields.encryption))
   const packed = packr.pack(tail)
   const value = Buffer.allocUnsafe(headBytes + packed.length)
   value[0] = format
-  value[1] = (fields.isDeleteMarker ? flag.deleteMarker : 0) | (parts === undefined ? 0 : flag.multipart)
+  value[1] =
+    (fields.isDeleteMarker ? flag.deleteMarker : 0) |
+    (parts === undefined ? 0 : flag.multipart) |
+    (tail[tailIndex.lock] === null ? 0 : flag.locked)
   value.writeUIntBE(fields.sizeBytes, 2, 6)
   value.writeUIntBE(0, 8, 6)
   value.writeUInt16BE(parts?.length ?? 0, 14)
@@ -119,11 +152,158 @@ export function encodeVersion(fields: VersionFields): Buffer {
   return value
 }
 
-/** Writes into an encoded version what only its commit knows. */
-export function stampVersion(value: Uint8Array, modifiedMs: number, sequence: number): void {
+const deleteMarker = encodeVersion({
+  attributes: { system: {}, user: {}, storageClass: 'STANDARD' },
+  sizeBytes: 0,
+  md5: Buffer.alloc(16),
+  isDeleteMarker: true,
+  checksum: undefined,
+  blobs: [],
+})
+
+/** A delete marker, to be stamped. */
+export function encodeDeleteMarker(): Buffer {
+  return Buffer.from(deleteMarker)
+}
+
+/** Writes into an encoded version what only its commit knows. `isVersioned`: it gets an id of its own. */
+export function stampVersion(
+  value: Uint8Array,
+  stamp: { readonly nowMs: number; readonly sequence: number },
+  isVersioned: boolean,
+  isDueIndexed: boolean,
+): void {
   const bytes = asBuffer(value)
-  bytes.writeUIntBE(modifiedMs, 8, 6)
-  bytes.writeDoubleBE(sequence, 35)
+  bytes.writeUIntBE(stamp.nowMs, 8, 6)
+  bytes.writeDoubleBE(stamp.sequence, 35)
+  bytes[1]! |= (isVersioned ? flag.versioned : 0) | (isDueIndexed ? flag.due : 0)
+}
+
+export function isNullVersion(value: Uint8Array): boolean {
+  return (value[1]! & flag.versioned) === 0
+}
+
+export function isLocked(value: Uint8Array): boolean {
+  return (value[1]! & flag.locked) !== 0
+}
+
+/** Sequence of the null version among the older ones, as the newest version remembers it. */
+export function olderNullOf(newest: Uint8Array): number | undefined {
+  return trailerOf(newest)
+}
+
+/** The same version as the newest one, remembering another place of the null version, or none. The same bytes where nothing changes. */
+export function withOlderNull(value: Uint8Array, sequence: number | undefined): Uint8Array {
+  return withTrailer(value, sequence)
+}
+
+/** When an older version stopped being the newest, in milliseconds since 1970. */
+export function noncurrentSinceOf(older: Uint8Array): number | undefined {
+  return trailerOf(older)
+}
+
+/** The same version as an older one. */
+export function withNoncurrentSince(value: Uint8Array, sinceMs: number): Uint8Array {
+  return withTrailer(value, sinceMs)
+}
+
+function trailerOf(value: Uint8Array): number | undefined {
+  return (value[1]! & flag.trailer) === 0 ? undefined : asBuffer(value).readDoubleBE(value.length - trailerBytes)
+}
+
+function withTrailer(value: Uint8Array, trailer: number | undefined): Uint8Array {
+  if (trailerOf(value) === trailer) return value
+  const contentBytes = value.length - ((value[1]! & flag.trailer) === 0 ? 0 : trailerBytes)
+  const changed = Buffer.alloc(contentBytes + (trailer === undefined ? 0 : trailerBytes))
+  changed.set(value.subarray(0, contentBytes))
+  changed[1]! &= ~flag.trailer
+  if (trailer !== undefined) {
+    changed[1]! |= flag.trailer
+    changed.writeDoubleBE(trailer, contentBytes)
+  }
+  return changed
+}
+
+/** Whether the version is in the index of due times. */
+export function isDueIndexed(value: Uint8Array): boolean {
+  return (value[1]! & flag.due) !== 0
+}
+
+/** The same version, in the index of due times. */
+export function withDueIndex(value: Uint8Array): Uint8Array {
+  return withFlag(value, flag.due, true)
+}
+
+/** Whether a delete marker is the only version of its key. Known only of a newest version. */
+export function isAlone(value: Uint8Array): boolean {
+  return (value[1]! & flag.alone) !== 0
+}
+
+export function withAlone(value: Uint8Array, alone: boolean): Uint8Array {
+  return withFlag(value, flag.alone, alone)
+}
+
+function withFlag(value: Uint8Array, bit: number, on: boolean): Uint8Array {
+  if (((value[1]! & bit) !== 0) === on) return value
+  const changed = Buffer.from(value)
+  changed[1] = on ? changed[1]! | bit : changed[1]! & ~bit
+  return changed
+}
+
+/** The same version with other tags. What this release does not know of it stays. */
+export function withTags(value: Uint8Array, tags: Readonly<Record<string, string>>): Uint8Array {
+  return withTail(value, tailIndex.tags, encodeMap(tags))
+}
+
+/** The same version with another lock. */
+export function withLock(value: Uint8Array, lock: ObjectLock): Uint8Array {
+  const encoded = encodeLock(lock)
+  const changed = withTail(value, tailIndex.lock, encoded)
+  changed[1] = encoded === null ? changed[1]! & ~flag.locked : changed[1]! | flag.locked
+  return changed
+}
+
+function withTail(value: Uint8Array, index: number, element: Tail[number]): Buffer {
+  const tail = packr.unpack(tailOf(value)) as (Tail[number] | undefined)[]
+  while (tail.length < index) tail.push(null)
+  tail[index] = element
+  const trailer = trailerOf(value)
+  const changed = Buffer.concat([value.subarray(0, headBytes), packr.pack(tail)])
+  changed[1]! &= ~flag.trailer
+  return asBuffer(withTrailer(changed, trailer))
+}
+
+function tailOf(value: Uint8Array): Uint8Array {
+  return value.subarray(headBytes, (value[1]! & flag.trailer) === 0 ? value.length : value.length - trailerBytes)
+}
+
+/** The same version with its data key sealed in another way. */
+export function withEncryption(value: Uint8Array, encryption: ObjectEncryption): Uint8Array {
+  return withTail(value, tailIndex.encryption, encodeEncryption(encryption))
+}
+
+export function encryptionOf(value: Uint8Array): ObjectEncryption | undefined {
+  return decodeEncryption((packr.unpack(tailOf(value)) as Tail)[tailIndex.encryption])
+}
+
+export function lockOf(value: Uint8Array): ObjectLock | undefined {
+  return isLocked(value) ? decodeLock((packr.unpack(tailOf(value)) as Tail)[tailIndex.lock]) : undefined
+}
+
+export function tagsOf(value: Uint8Array): ObjectAttributes['tags'] {
+  return decodeMap((packr.unpack(tailOf(value)) as Tail)[tailIndex.tags])
+}
+
+/** Whether a version has exactly these tags. */
+export function hasTags(value: Uint8Array, tags: Readonly<Record<string, string>>): boolean {
+  const present = tagsOf(value) ?? {}
+  const names = Object.keys(tags)
+  return names.length === Object.keys(present).length && names.every(name => present[name] === tags[name])
+}
+
+/** Ids of the blobs that a version references: they are named again when its record is written again. */
+export function blobIdsOf(value: Uint8Array): readonly string[] {
+  return (packr.unpack(tailOf(value)) as Tail)[tailIndex.blobs].map(([id]) => id)
 }
 
 export function isDeleteMarker(value: Uint8Array): boolean {
@@ -164,15 +344,25 @@ export function decodeSummary(key: string, value: Uint8Array): ObjectSummary {
   }
 }
 
+/** What a listing of versions shows, from the fixed head alone. */
+export function decodeVersionSummary(key: string, value: Uint8Array, isLatest: boolean): VersionSummary {
+  // Added to and not copied: there are a thousand in a page.
+  const summary = decodeSummary(key, value) as { -readonly [Field in keyof VersionSummary]: VersionSummary[Field] }
+  summary.versionId = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+  summary.isLatest = isLatest
+  summary.isDeleteMarker = isDeleteMarker(value)
+  return summary
+}
+
 export function decodeVersion(bucket: string, key: string, record: StoredRecord): StoredVersion {
   const { value } = record
   requireFormat(value)
-  const [system, user, checksum, blobs, parts, uploadId, tags] = packr.unpack(value.subarray(headBytes)) as Tail
+  const [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption] = packr.unpack(tailOf(value)) as Tail
   const algorithm = algorithms[value[32]!]
   return {
     bucket,
     key,
-    versionId: 'null',
+    versionId: isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value)),
     isDeleteMarker: isDeleteMarker(value),
     sizeBytes: sizeOf(value),
     etag: etagOf(value),
@@ -180,9 +370,11 @@ export function decodeVersion(bucket: string, key: string, record: StoredRecord)
     checksum: checksumOf(algorithm, types[value[33]!]!, checksum),
     parts: parts === null ? noParts : decodeParts(parts, algorithm),
     system: decodeSystem(system),
-    user: user ?? noUserMetadata,
+    user: decodeMap(user) ?? noUserMetadata,
     storageClass: storageClasses[value[34]!]!,
-    tags: tags ?? undefined,
+    tags: decodeMap(tags),
+    lock: decodeLock(lock),
+    encryption: decodeEncryption(encryption),
     data: { body: record.body, blobs: blobs.length === 0 ? noBlobs : blobs.map(toBlobRef) },
     sequence: sequenceOf(value),
     uploadId: uploadId ?? undefined,
@@ -216,7 +408,8 @@ function checksumOf(
 
 /** A record that is a plain document: buckets and uploads. The first byte is the format. */
 export function encodeDocument(document: object): Buffer {
-  const packed = packr.pack(document)
+  const tags = (document as { tags?: Readonly<Record<string, string>> }).tags
+  const packed = packr.pack(tags === undefined ? document : { ...document, tags: encodeMap(tags) ?? {} })
   const value = Buffer.allocUnsafe(packed.length + 1)
   value[0] = format
   packed.copy(value, 1)
@@ -225,7 +418,9 @@ export function encodeDocument(document: object): Buffer {
 
 export function decodeDocument<T>(value: Uint8Array): T {
   requireFormat(value)
-  return packr.unpack(value.subarray(1)) as T
+  const document = packr.unpack(value.subarray(1))
+  if (Array.isArray(document.tags)) document.tags = decodeMap(document.tags)
+  return document as T
 }
 
 function requireFormat(value: Uint8Array): void {
@@ -247,6 +442,65 @@ function decodeSystem(values: readonly (string | null)[]): SystemMetadata {
     if (value !== null && value !== undefined) system[systemFields[i]!] = value
   }
   return system
+}
+
+/** Attributes as they are kept in a document, where a map may have a key that unpacking would change. */
+export function packAttributes({ user, tags, ...rest }: ObjectAttributes): object {
+  return { ...rest, user: encodeMap(user) ?? {}, tags: encodeMap(tags) }
+}
+
+export function unpackAttributes(packed: object): ObjectAttributes {
+  const { user, tags, ...rest } = packed as ObjectAttributes & { user: PackedMap; tags?: PackedMap | null }
+  return { ...rest, user: decodeMap(user) ?? noUserMetadata, tags: decodeMap(tags) }
+}
+
+function encodeMap(map: Readonly<Record<string, string>> | undefined): PackedMap | null {
+  if (map === undefined || isEmpty(map)) return null
+  return Object.hasOwn(map, '__proto__') ? Object.entries(map).flat() : map
+}
+
+/** `undefined`: the record was written by a release that knew no such map. */
+function decodeMap(packed: PackedMap | null | undefined): Readonly<Record<string, string>> | undefined {
+  if (packed === null || packed === undefined) return undefined
+  if (!isFlat(packed)) return packed
+  const pairs: [string, string][] = []
+  for (let i = 0; i + 1 < packed.length; i += 2) pairs.push([packed[i]!, packed[i + 1]!])
+  return Object.fromEntries(pairs)
+}
+
+function isFlat(packed: PackedMap): packed is readonly string[] {
+  return Array.isArray(packed)
+}
+
+function encodeLock(lock: ObjectLock | undefined): Tail[7] {
+  if (lock === undefined || (lock.retention === undefined && lock.legalHold === undefined)) return null
+  const { retention, legalHold } = lock
+  const mode = retention?.mode === 'COMPLIANCE' ? 2 : retention?.mode === 'GOVERNANCE' ? 1 : 0
+  return [mode, retention?.retainUntilMs ?? 0, legalHold ?? null]
+}
+
+/** `undefined`: the record was written by a release that knew no locks. */
+function decodeLock(lock: Tail[7] | undefined): ObjectLock | undefined {
+  if (lock === null || lock === undefined) return undefined
+  const [code, retainUntilMs, legalHold] = lock
+  const mode = retentionModes[code]
+  return { retention: mode === undefined ? undefined : { mode, retainUntilMs }, legalHold: legalHold ?? undefined }
+}
+
+export function encodeEncryption({ type, kmsKeyId, bucketKeyEnabled, sealed }: ObjectEncryption): EncodedEncryption {
+  return [encryptionTypes.indexOf(type), kmsKeyId ?? null, bucketKeyEnabled === true, asBuffer(sealed)]
+}
+
+export type EncodedEncryption = NonNullable<Tail[8]>
+
+export function decodeEncryption(encryption: Tail[8]): ObjectEncryption | undefined {
+  if (encryption === null || encryption === undefined) return undefined
+  const [code, kmsKeyId, bucketKeyEnabled, sealed] = encryption
+  const type = encryptionTypes[code]
+  // As plain bytes it would be given out as what the client stored.
+  if (type === undefined) throw storageErrors.corrupt(`A record has the unknown kind of encryption ${code}.`)
+  // A copy: what is unpacked lies in the record, which is not ours.
+  return { type, kmsKeyId: kmsKeyId ?? undefined, bucketKeyEnabled, sealed: Buffer.from(sealed) }
 }
 
 function isEmpty(map: Readonly<Record<string, string>>): boolean {

@@ -21,6 +21,11 @@ export function decodeUsage(sums: readonly number[]): BucketUsage {
   }
 }
 
+/** Bytes of all versions and of parts. */
+export function storedBytes(sums: readonly number[]): number {
+  return (sums[slot.sizeBytes] ?? 0) + (sums[slot.uploadBytes] ?? 0)
+}
+
 /** Objects count their versions and bytes; only the record that is the current version counts as an object. */
 export const deriveObjectUsage: Derive = (key, before, after, emit) => {
   const bucketEnd = key.indexOf(0)

@@ -1,18 +1,16 @@
 /**
- * Writes answers. Heads go out as one flat list; bodies known whole as one write; streams by hand, with at most three
- * chunks on their way, each given back to its pool when the socket has taken it. Heads and streams never depend on the
- * client's speed for more memory than that.
+ * Writes answers. Heads go out as one flat list, bodies known whole as one write, streams chunk by chunk (see chunks.ts).
  */
 import type { OutgoingHttpHeader } from 'node:http'
 import { constants, type Http2ServerRequest } from 'node:http2'
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk, MaybePromise } from 'svc/plugins/storage/api'
 import type { S3Operation, S3Result } from './api.ts'
+import { sendChunks } from './chunks.ts'
+import { readAway } from './read-away.ts'
 import type { S3RequestContext } from './request.ts'
 import { writeXmlRoot, xmlDeclaration } from './xml-writer.ts'
 
-/** Chunks of a stream that may be on their way to the client. */
-const chunksInFlightMax = 3
 /**
  * Up to this size head and body leave in one write: as a string of bytes Node joins them, which spares a vectored write and
  * its bookkeeping.
@@ -20,9 +18,6 @@ const chunksInFlightMax = 3
 const oneWriteBytesMax = 8 * 1024
 /** A remainder of a request up to this size is read away, so that the connection can go on. */
 const drainBytesMax = 64 * 1024
-/** How long, and for how many bytes, a client that is refused may keep sending before the connection is closed. */
-const lingerMs = 1000
-const lingerBytesMax = 8 * 1024 * 1024
 
 export function answer(context: S3RequestContext, operation: S3Operation, result: S3Result): MaybePromise<void> {
   const { reply } = operation
@@ -73,6 +68,7 @@ function send(context: S3RequestContext, status: number, head: OutgoingHttpHeade
   const { response } = context.exchange
   const rest = restOfRequest(context)
   if (rest === 'close' || rest === 'linger') head.push('Connection', 'close')
+  if (context.answerHeaders !== undefined) head.push(...context.answerHeaders)
   response.writeHead(status, head)
   if (body !== undefined) context.sentBytes += body.length
   if (rest === 'linger') {
@@ -104,37 +100,13 @@ function restOfRequest(context: S3RequestContext): 'none' | 'drain' | 'linger' |
 }
 
 function linger(context: S3RequestContext): void {
-  readAway(context, () => context.exchange.response.end())
+  readAway(context.exchange, context.environment.clock, () => context.exchange.response.end())
 }
 
 /** NO_ERROR: the answer is whole, and the rest of the request is not wanted (RFC 9113 section 8.1). */
 function resetStream(context: S3RequestContext): void {
   const { stream } = context.exchange.request as unknown as Http2ServerRequest
-  readAway(context, () => stream.close(constants.NGHTTP2_NO_ERROR))
-}
-
-/** Drops what still comes of the request, for a while; then, or at its end, `finish` is called once. */
-function readAway(context: S3RequestContext, finish: () => void): void {
-  const { request, response } = context.exchange
-  let leftBytes = lingerBytesMax
-  let isDone = false
-  const done = () => {
-    if (isDone) return
-    isDone = true
-    cancel()
-    request.off('data', onData)
-    finish()
-  }
-  const onData = (bytes: Buffer) => {
-    leftBytes -= bytes.length
-    if (leftBytes < 0) done()
-  }
-  const cancel = context.environment.clock.after(lingerMs, done)
-  request.on('data', onData)
-  request.once('end', done)
-  request.once('error', done)
-  response.once('close', cancel)
-  request.resume()
+  readAway(context.exchange, context.environment.clock, () => stream.close(constants.NGHTTP2_NO_ERROR))
 }
 
 function sendData(
@@ -173,73 +145,9 @@ async function sendStream(
     data.close()
     return
   }
+  if (context.answerHeaders !== undefined) head.push(...context.answerHeaders)
   response.writeHead(status, head)
-  await pump(context, data, first, sizeBytes)
-}
-
-/** Resolves when everything is handed to the socket; rejects when the data cannot be read to its end. */
-function pump(
-  context: S3RequestContext,
-  data: Extract<ObjectData, { kind: 'stream' }>,
-  first: BlobChunk | undefined,
-  sizeBytes: number,
-): Promise<void> {
-  const { response } = context.exchange
-  return new Promise((resolve, reject) => {
-    const inFlight = new Set<BlobChunk>()
-    let leftBytes = sizeBytes
-    let isReading = false
-    let isDone = false
-
-    const stop = () => {
-      if (isDone) return
-      isDone = true
-      data.close()
-    }
-    const fail = (error: unknown) => {
-      if (isDone) return
-      stop()
-      reject(error)
-    }
-    const onClose = () => {
-      // The socket is gone, and with it whatever it still held of these.
-      for (const chunk of inFlight) chunk.release()
-      inFlight.clear()
-      stop()
-      resolve()
-    }
-    const take = (chunk: BlobChunk | undefined) => {
-      isReading = false
-      if (isDone) {
-        chunk?.release()
-        return
-      }
-      if (chunk === undefined) {
-        if (leftBytes !== 0) {
-          fail(new Error(`The data of an object ended ${leftBytes} bytes early.`))
-          return
-        }
-        stop()
-        response.end()
-        resolve()
-        return
-      }
-      leftBytes -= chunk.bytes.length
-      context.sentBytes += chunk.bytes.length
-      inFlight.add(chunk)
-      response.write(chunk.bytes, () => {
-        if (!inFlight.delete(chunk)) return
-        chunk.release()
-        more()
-      })
-      more()
-    }
-    const more = () => {
-      if (isDone || isReading || inFlight.size >= chunksInFlightMax) return
-      isReading = true
-      data.next().then(take, fail)
-    }
-    response.on('close', onClose)
-    take(first)
+  await sendChunks(response, data, first, sizeBytes, bytes => {
+    context.sentBytes += bytes
   })
 }

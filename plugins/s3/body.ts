@@ -63,6 +63,8 @@ export class RequestBody implements Body {
     let isHeld = false
     let isEnded = false
     let isSettled = false
+    /** What came from the socket and is not wholly taken yet. */
+    let received: Buffer | undefined
 
     const settle = () => {
       isSettled = true
@@ -106,6 +108,7 @@ export class RequestBody implements Body {
         return
       }
       if (isHeld) return
+      takenWhole()
       if (isEnded) finish()
       else request.resume()
     }
@@ -117,12 +120,19 @@ export class RequestBody implements Body {
     }
     const onData = (bytes: Buffer) => {
       this.receivedBytes += bytes.length
+      received = bytes
       try {
         if (decoder === undefined) emit(bytes)
         else decoder.push(bytes, emit)
       } catch (error) {
         fail(error)
+        return
       }
+      if (!isHeld) takenWhole()
+    }
+    const takenWhole = () => {
+      if (received !== undefined) giveBack(received)
+      received = undefined
     }
     const onEnd = () => {
       isEnded = true
@@ -152,6 +162,16 @@ export class RequestBody implements Body {
       checksum: { algorithm, value: checksumBytes(trailer, text, this.#checksums.size(algorithm)) },
     }
   }
+}
+
+/**
+ * Frees the memory of a chunk at once. Node's parser makes a buffer of its own for each, 64 KiB of them a time; left to
+ * the garbage collector they cost a full collection every few hundred chunks, a third of a large upload's CPU.
+ */
+function giveBack(chunk: Buffer): void {
+  const { buffer } = chunk
+  // Shorter than its memory: others may have parts of it.
+  if (chunk.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
 function incomplete(announcedBytes: number, receivedBytes: number) {

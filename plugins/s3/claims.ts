@@ -22,7 +22,7 @@ export interface PayloadClaims {
 /** Throws what AWS answers to claims that are malformed or contradict each other. */
 export function readClaims(
   headers: IncomingHttpHeaders,
-  authentication: Authentication,
+  authentication: Pick<Authentication, 'method' | 'payload'>,
   checksums: ChecksumsService,
 ): PayloadClaims {
   const trailer = readTrailer(headers, authentication, checksums)
@@ -39,7 +39,10 @@ export function readClaims(
   return { sizeBytes, md5: readMd5(headers), checksum, trailer, algorithm }
 }
 
-function readLength(headers: IncomingHttpHeaders, authentication: Authentication): number | undefined {
+function readLength(
+  headers: IncomingHttpHeaders,
+  authentication: Pick<Authentication, 'method' | 'payload'>,
+): number | undefined {
   const header = authentication.payload.kind === 'chunked' ? 'x-amz-decoded-content-length' : 'content-length'
   const text = headers[header] as string | undefined
   if (text === undefined) return undefined
@@ -90,7 +93,7 @@ function fromBase64(text: string, sizeBytes: number): Buffer | undefined {
 
 function readTrailer(
   headers: IncomingHttpHeaders,
-  authentication: Authentication,
+  authentication: Pick<Authentication, 'method' | 'payload'>,
   checksums: ChecksumsService,
 ): string | undefined {
   const { payload } = authentication

@@ -4,7 +4,13 @@
  * Source: AWS S3 API reference (GetObject, CopyObject, PutObject, DeleteObject); RFC 9110 section 13.2.2 for the order.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { type DeleteConditions, objectErrors, type WriteConditions } from 'svc/plugins/objects/api'
+import {
+  type DeleteConditions,
+  objectErrors,
+  type RenameConditions,
+  type WriteConditions,
+} from 'svc/plugins/objects/api'
+import type { S3Request } from './api.ts'
 import { s3Errors } from './errors.ts'
 import { unquoteEtag } from './formats.ts'
 
@@ -42,6 +48,49 @@ export function checkCopyConditions(headers: IncomingHttpHeaders, version: Valid
   }
 }
 
+const telling = [
+  'if-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'x-amz-if-match-last-modified-time',
+  'x-amz-if-match-size',
+]
+
+/** Whether the conditions of a write may need `readAction`: looked at before they are read. */
+export function mayTell({ method, headers }: Pick<S3Request, 'method' | 'headers'>): boolean {
+  return method !== 'GET' && method !== 'HEAD' && telling.some(name => headers[name] !== undefined)
+}
+
+export function readAction(versionId: string | undefined): string {
+  return versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
+}
+
+/**
+ * The action that conditions of a delete need on top, because whether they hold tells what is there: the ETag, the size, the time.
+ * Undefined: none, for that something is there is told to whoever may delete it (`*`), or write it (`If-None-Match: *`).
+ * Source: AWS S3 User Guide, "Enforce conditional deletes" and "Enforce conditional writes".
+ */
+export function conditionAction(conditions: DeleteConditions, versionId: string | undefined): string | undefined {
+  const { ifMatch = '*', ifMatchSize, ifMatchModifiedMs } = conditions
+  const isTelling = ifMatch !== '*' || ifMatchSize !== undefined || ifMatchModifiedMs !== undefined
+  return isTelling ? readAction(versionId) : undefined
+}
+
+/** Throws AccessDenied where the caller may not know whether conditions hold. */
+function requireReadable({ isAllowed, bucket, key }: S3Request, versionId?: string): void {
+  if (!isAllowed(readAction(versionId), bucket, key, versionId)) throw s3Errors.AccessDenied()
+}
+
+/**
+ * The conditions of an S3 write, of somebody who may know whether they hold: `readWriteConditions` reads, this asks, too. Throws
+ * AccessDenied for conditions on an object that the caller may not read.
+ */
+export function allowedWriteConditions(request: S3Request): WriteConditions | undefined {
+  const conditions = readWriteConditions(request.headers)
+  if (conditions?.ifMatch !== undefined) requireReadable(request)
+  return conditions
+}
+
 /** `If-Match` and `If-None-Match: *` of a write. What AWS does not implement is refused, not ignored. */
 export function readWriteConditions(headers: IncomingHttpHeaders): WriteConditions | undefined {
   const ifMatch = headers['if-match']
@@ -53,30 +102,69 @@ export function readWriteConditions(headers: IncomingHttpHeaders): WriteConditio
     })
   }
   if (ifNoneMatch !== undefined) {
-    if (ifNoneMatch.trim() !== '*') {
-      throw s3Errors.NotImplemented('A write takes If-None-Match only with the value *.', {
-        extra: { Header: 'If-None-Match' },
-      })
-    }
+    if (ifNoneMatch.trim() !== '*') throw onlyAny()
     return { ifNoneMatch: '*' }
   }
   return { ifMatch: unquoteEtag(ifMatch!) }
 }
 
-export function readDeleteConditions(headers: IncomingHttpHeaders): DeleteConditions | undefined {
+/** Throws AccessDenied for conditions on an object or version that the caller may not read. */
+export function allowedDeleteConditions(request: S3Request): DeleteConditions | undefined {
+  const { headers, query } = request
   const ifMatch = headers['if-match']
   const size = single(headers, 'x-amz-if-match-size')
   const modified = single(headers, 'x-amz-if-match-last-modified-time')
   if (ifMatch === undefined && size === undefined && modified === undefined) return undefined
   if (size !== undefined && !/^\d{1,15}$/.test(size)) throw invalid('x-amz-if-match-size', size)
-  const modifiedMs = modified === undefined ? undefined : Date.parse(modified)
-  if (modifiedMs !== undefined && Number.isNaN(modifiedMs))
-    throw invalid('x-amz-if-match-last-modified-time', modified!)
-  return {
+  const conditions = {
     ifMatch: ifMatch === undefined ? undefined : unquoteEtag(ifMatch),
     ifMatchSize: size === undefined ? undefined : Number(size),
-    ifMatchModifiedMs: modifiedMs,
+    ifMatchModifiedMs: readTime(headers, 'x-amz-if-match-last-modified-time'),
   }
+  const versionId = query.get('versionId')
+  if (conditionAction(conditions, versionId) !== undefined) requireReadable(request, versionId)
+  return conditions
+}
+
+/**
+ * Conditions of a rename on what is at its destination, or with `x-amz-rename-source-` as prefix on its source. Throws AccessDenied for
+ * those that tell of a destination that the caller may not read.
+ */
+export function allowedRenameConditions(
+  request: S3Request,
+  prefix: '' | 'x-amz-rename-source-',
+): RenameConditions | undefined {
+  const { headers } = request
+  const ifMatch = single(headers, `${prefix}if-match`)
+  const ifNoneMatch = single(headers, `${prefix}if-none-match`)
+  const ifModifiedSinceMs = readTime(headers, `${prefix}if-modified-since`)
+  const ifUnmodifiedSinceMs = readTime(headers, `${prefix}if-unmodified-since`)
+  if ([ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs].every(one => one === undefined)) return undefined
+  if (prefix === '') {
+    if ([ifMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs].some(one => one !== undefined)) requireReadable(request)
+    if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*') throw onlyAny()
+  }
+  return {
+    ifMatch: ifMatch === undefined ? undefined : unquoteEtag(ifMatch),
+    ifNoneMatch: ifNoneMatch === undefined ? undefined : unquoteEtag(ifNoneMatch),
+    ifModifiedSinceMs,
+    ifUnmodifiedSinceMs,
+  }
+}
+
+/** A condition of a change that cannot be read is refused: ignored, it would change what it was to protect. */
+function readTime(headers: IncomingHttpHeaders, name: string): number | undefined {
+  const text = single(headers, name)
+  if (text === undefined) return undefined
+  const timeMs = Date.parse(text)
+  if (Number.isNaN(timeMs)) throw invalid(name, text)
+  return timeMs
+}
+
+function onlyAny() {
+  return s3Errors.NotImplemented('A write takes If-None-Match only with the value *.', {
+    extra: { Header: 'If-None-Match' },
+  })
 }
 
 function etagListed(list: string, etag: string): boolean {

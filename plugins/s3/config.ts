@@ -1,3 +1,4 @@
+import { keyNormalizationSetting } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 
 const hostName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
@@ -8,7 +9,7 @@ function checkDomains(domains: readonly string[]): string | undefined {
 }
 
 function checkServerUrl(url: string): string | undefined {
-  if (url === '' || (URL.canParse(url) && /^https?:\/\/[^/?#]+\/?$/.test(url))) return undefined
+  if (url === '' || (URL.canParse(url) && /^https?:\/\/[^/?#@]+\/?$/.test(url))) return undefined
   return 'must be an http or https URL without a path, for example https://s3.example.org'
 }
 
@@ -19,12 +20,7 @@ export const s3Config = Type.Object({
     variable: 'SVC_DOMAIN',
     check: checkDomains,
   }),
-  keyNormalization: Type.Union([Type.Literal('nfc'), Type.Literal('none')], {
-    default: 'nfc',
-    description:
-      'Unicode normalization of object keys: `nfc`, or `none` to keep the bytes that clients send, as AWS does.',
-    variable: 'SVC_KEY_NORMALIZATION',
-  }),
+  keyNormalization: keyNormalizationSetting,
   serverUrl: Type.String({
     default: '',
     description: 'Public URL of the S3 API, used in links that the server hands out.',

@@ -1,6 +1,9 @@
 /** `x-amz-copy-source`: `bucket/key` or `/bucket/key`, percent-encoded, with an optional `?versionId=`. */
-import { objectErrors } from 'svc/plugins/objects/api'
+import { isCatalogError } from 'svc/kernel'
+import { type ObjectsService, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
 import type { S3Request } from './api.ts'
+import { checkBucketOwner } from './bucket-owner.ts'
+import { checkCopyConditions } from './conditions.ts'
 import { s3Errors } from './errors.ts'
 import { decode, requireBucketName, requireKeyLength } from './target.ts'
 
@@ -34,14 +37,57 @@ function separator(path: string): { at: number; length: number } | undefined {
   return plain !== -1 && (encoded === -1 || plain < encoded) ? { at: plain, length: 1 } : { at: encoded, length: 3 }
 }
 
+/** Undefined where there is none, or none that could be read. */
+export function peekCopySource(request: S3Request): CopySource | undefined {
+  if (request.headers['x-amz-copy-source'] === undefined) return undefined
+  try {
+    return readCopySource(request)
+  } catch {
+    // The operation itself says what is wrong with it.
+    return undefined
+  }
+}
+
 function invalid(header: string) {
   return objectErrors.InvalidArgument('Copy Source must mention the source bucket and key: sourcebucket/sourcekey', {
     extra: { ArgumentName: 'x-amz-copy-source', ArgumentValue: header },
   })
 }
 
-/** The caller must be allowed to read what it copies. Throws AccessDenied. */
-export function requireCopySource(request: S3Request, { bucket, key, versionId }: CopySource): void {
+/**
+ * The version that is to be copied. Throws AccessDenied where the caller may not read it or its bucket is another owner's, and what is
+ * the answer to a source that is not there, is a delete marker, or does not meet the conditions.
+ */
+export async function readSourceVersion(
+  request: S3Request,
+  objects: ObjectsService,
+  from: CopySource,
+): Promise<ObjectVersion> {
+  const { bucket, key, versionId } = from
   const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
-  if (!request.isAllowed(action, bucket, key)) throw s3Errors.AccessDenied()
+  if (!request.isAllowed(action, bucket, key, versionId)) throw s3Errors.AccessDenied()
+  const expectedOwner = request.headers['x-amz-source-expected-bucket-owner'] as string | undefined
+  await checkBucketOwner(expectedOwner, () => objects.getBucket(bucket))
+  const source = await findSource(objects, from)
+  if (source.isDeleteMarker) {
+    if (versionId === undefined) throw noSuchSource(from)
+    throw objectErrors.InvalidRequest(
+      'The source of a copy request may not specifically refer to a delete marker by version id.',
+    )
+  }
+  checkCopyConditions(request.headers, source)
+  return source
+}
+
+async function findSource(objects: ObjectsService, from: CopySource): Promise<ObjectVersion> {
+  try {
+    return await objects.getObject(from.bucket, from.key, from.versionId)
+  } catch (error) {
+    throw isCatalogError(error) && error.code === 'NoSuchKey' ? noSuchSource(from) : error
+  }
+}
+
+/** With the bucket, because whether the answer may be told depends on that one. */
+function noSuchSource({ bucket, key }: CopySource): Error {
+  return objectErrors.NoSuchKey(undefined, { extra: { Key: key, BucketName: bucket } })
 }

@@ -2,7 +2,7 @@ import { defineErrors } from 'svc/kernel'
 
 /** What the protocol itself may answer. Codes and statuses as in the AWS S3 error list, titles close to its texts. */
 export const s3Errors = defineErrors({
-  AccessControlListNotSupported: { status: 400, title: 'The bucket does not allow ACLs.' },
+  AccessControlListNotSupported: { status: 400, title: 'The bucket does not allow ACLs; use a bucket policy.' },
   AccessDenied: { status: 403, title: 'Access Denied.' },
   IncompleteBody: {
     status: 400,
@@ -33,5 +33,6 @@ export const s3Errors = defineErrors({
     status: 501,
     title: 'A header or query you provided implies functionality that is not implemented.',
   },
+  SlowDown: { status: 503, title: 'Please reduce your request rate.' },
   ServiceUnavailable: { status: 503, title: 'The service is temporarily unavailable. Please retry.' },
 })

@@ -60,10 +60,15 @@ function resource(context: S3RequestContext): string {
 export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogError {
   if (isCatalogError(thrown)) {
     if (/^[A-Z]/.test(thrown.code)) return hidden(context, thrown)
+    if (thrown.code === 'bucket_not_found')
+      return objectErrors.NoSuchBucket(undefined, { cause: thrown, extra: thrown.extra })
     if (thrown.status === 507) return objectErrors.InsufficientStorage(undefined, { cause: thrown })
     // `gone`: the object was replaced while it was read. The client's next try reads the new one.
     if (thrown.status === 503 || thrown.code === 'gone') {
-      return s3Errors.ServiceUnavailable(undefined, { cause: thrown, extra: { 'retry-after': '1' } })
+      return s3Errors.ServiceUnavailable(publicReason(context, thrown), {
+        cause: thrown,
+        extra: { 'retry-after': '1' },
+      })
     }
   }
   if (thrown instanceof ClientGoneError) return new CatalogError('RequestAborted', 499, thrown.message)
@@ -72,9 +77,21 @@ export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogEr
   return s3Errors.InternalError()
 }
 
-/** Who may not list a bucket does not learn which keys are missing from it. */
+/**
+ * What helps the client: before somebody has done something about a missing key or drives no retry does. How many drives there are is
+ * not for strangers, and where they are is for nobody.
+ */
+function publicReason(context: S3RequestContext, { code, message }: CatalogError): string | undefined {
+  if (code === 'kms_unavailable') return message
+  return code === 'unavailable' && context.identity !== undefined && !message.includes('/') ? message : undefined
+}
+
+/**
+ * Who may not list a bucket does not learn which keys are missing from it, by whatever operation. `BucketName` is that of another one,
+ * that of a copy's source. Source: AWS S3 API reference, GetObject, "Permissions".
+ */
 function hidden(context: S3RequestContext, error: CatalogError): CatalogError {
   if (error.code !== 'NoSuchKey' || context.level !== 'object') return error
-  if (context.method !== 'GET' && context.method !== 'HEAD') return error
-  return context.may('s3:ListBucket', context.bucket, '') ? error : s3Errors.AccessDenied()
+  const bucket = error.extra?.BucketName ?? context.bucket
+  return context.may('s3:ListBucket', bucket, '') ? error : s3Errors.AccessDenied()
 }

@@ -1,23 +1,47 @@
 import { definePlugin } from 'svc/kernel'
 import type { RawHandler } from 'svc/plugins/http/api'
+import { declareApiSettings } from './api-settings.ts'
 import { s3Config } from './config.ts'
 import { createDispatchTable } from './dispatch.ts'
 import { createS3Handler } from './handler.ts'
+import { createRequestLimit } from './request-limit.ts'
+import { createRootAccess } from './root-access.ts'
+import { createS3Service } from './service.ts'
 import { keyNormalizer } from './target.ts'
 
 export default definePlugin({
   name: 's3',
-  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums'],
-  points: ['s3.operation', 's3.observer'],
+  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings'],
+  provides: ['s3'],
+  points: ['s3.operation', 's3.attribute', 's3.observer', 's3.origin-answer', 's3.query-api'],
   config: s3Config,
-  setup({ config, services, ports, log, point, contribute }) {
+  setup({ config, services, ports, threads, log, point, contribute }) {
     const operations = point('s3.operation')
+    const attributes = point('s3.attribute')
     const observers = point('s3.observer')
+    const originAnswers = point('s3.origin-answer')
+    const queryApis = point('s3.query-api')
     // The points can be read only after set-up, and requests come only after `start`.
     let handler: RawHandler | undefined
     contribute('http.mount', 's3', { listener: 's3', handler: exchange => handler!(exchange) })
+    const apiSettings = declareApiSettings(services.settings)
+    const isRootDenied = createRootAccess(apiSettings, services.iam)
+    const requestLimit = createRequestLimit({ api: apiSettings, threads, clock: ports.clock })
+    const s3 = createS3Service({
+      attributes: attributes.list,
+      http: services.http,
+      serverUrl: config.serverUrl,
+      apiSettings,
+      isRootDenied,
+    })
     return {
-      start() {
+      services: { s3 },
+      async start() {
+        await requestLimit.start()
+        const [queryApi, other] = queryApis.list()
+        if (other !== undefined) {
+          throw new Error(`s3: both "${queryApi!.plugin}" and "${other.plugin}" take forms; one may`)
+        }
         handler = createS3Handler({
           ...services,
           clock: ports.clock,
@@ -29,7 +53,13 @@ export default definePlugin({
             normalizeKey: keyNormalizer(config.keyNormalization),
           },
           table: createDispatchTable(operations.list()),
+          attributes: attributes.list().map(({ value }) => value),
+          attributeHeaders: new Set(attributes.list().flatMap(({ value }) => value.headers)),
           observers: observers.list().map(({ value }) => value),
+          originAnswers: originAnswers.list().map(({ value }) => value),
+          queryApi: queryApi?.value,
+          requestLimit,
+          isRootDenied,
         })
       },
     }

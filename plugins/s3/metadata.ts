@@ -58,7 +58,13 @@ function readUser(headers: IncomingHttpHeaders): Record<string, string> {
   for (const name in headers) {
     if (!name.startsWith(prefix)) continue
     const value = headers[name] as string
-    user[name.slice(prefix.length)] = value
+    // An assignment to `__proto__` would set nothing.
+    Object.defineProperty(user, name.slice(prefix.length), {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    })
     // Header values hold one byte a character.
     sizeBytes += name.length - prefix.length + value.length
   }

@@ -1,17 +1,47 @@
 /** One S3 request on its way: what a handler sees of it, and what its record says in the end. */
+import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Logger } from 'svc/kernel'
 import type { Authentication, AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
-import type { Body, ObjectsService } from 'svc/plugins/objects/api'
-import type { PolicyService } from 'svc/plugins/policy/api'
-import type { BodyKind, Level, S3Request, S3RequestRecord, XmlNode } from './api.ts'
+import {
+  type Body,
+  type BodyClaims,
+  type ChangeOrigin,
+  changeOrigin,
+  type ObjectAttributes,
+  type ObjectsService,
+  type ObjectVersion,
+  type Upload,
+} from 'svc/plugins/objects/api'
+import { type AccessRequest, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import { refuseAcl } from './acl.ts'
+import type {
+  BodyKind,
+  Level,
+  OriginAnswer,
+  PostForm,
+  S3Attribute,
+  S3QueryApi,
+  S3Request,
+  S3RequestRecord,
+  WrittenVersion,
+  XmlNode,
+} from './api.ts'
 import { noBody, RequestBody } from './body.ts'
 import { readClaims } from './claims.ts'
 import type { DispatchTable } from './dispatch.ts'
+import { ExistingTags } from './existing-tags.ts'
+import { readAttributes } from './metadata.ts'
+import { otherSourceOf } from './other-sources.ts'
+import { factsOf, uploadWrittenBy } from './request-facts.ts'
+import type { RequestLimit } from './request-limit.ts'
+import { type IsRootDenied, requireRootAccess } from './root-access.ts'
 import type { Target, TargetOptions } from './target.ts'
+import { refuseUnloadedFeature } from './unloaded.ts'
 
 /** What every request of the server shares. */
 export interface S3Environment {
@@ -27,7 +57,14 @@ export interface S3Environment {
   readonly hostId: string
   readonly target: TargetOptions
   readonly table: DispatchTable
+  readonly attributes: readonly S3Attribute[]
+  /** Every header that they serve. */
+  readonly attributeHeaders: ReadonlySet<string>
   readonly observers: readonly ((record: S3RequestRecord) => void)[]
+  readonly originAnswers: readonly OriginAnswer[]
+  readonly queryApi: S3QueryApi | undefined
+  readonly requestLimit: RequestLimit
+  readonly isRootDenied: IsRootDenied
 }
 
 const noParameters: ReadonlyMap<string, string> = new Map()
@@ -49,10 +86,15 @@ export class S3RequestContext implements S3Request {
   operation = 'Unknown'
   errorCode: string | undefined = undefined
   sentBytes = 0
+  /** Names and values in turn, beside those of the answer itself; undefined where nobody asked from another origin. */
+  answerHeaders: readonly string[] | undefined = undefined
+  /** What the policies of who is not root are asked about the request as a whole, prepared for them. */
+  asked: AccessRequest | undefined = undefined
   /** The answer is over, or the client is gone. */
   isClosed = false
   #body: RequestBody | undefined = undefined
   #checksumAlgorithm: ChecksumAlgorithm | undefined = undefined
+  #existingTags: ExistingTags | undefined = undefined
 
   constructor(exchange: Exchange, environment: S3Environment) {
     this.exchange = exchange
@@ -82,6 +124,16 @@ export class S3RequestContext implements S3Request {
     return this.exchange.clientAddress
   }
 
+  get origin(): ChangeOrigin {
+    const { identity, clientAddress, requestId } = this
+    return changeOrigin({
+      identity,
+      clientAddress,
+      requestId,
+      userAgent: this.exchange.request.headers['user-agent'],
+    })
+  }
+
   get body(): Body {
     return this.#body ?? noBody
   }
@@ -103,21 +155,145 @@ export class S3RequestContext implements S3Request {
 
   /** Functions of their own, because handlers take requests apart. */
   get isAllowed(): S3Request['isAllowed'] {
-    return (action, bucket, key) => this.may(action, bucket, key)
+    return (action, bucket, key, versionId) => this.may(action, bucket, key, versionId)
+  }
+
+  get prepareAccess(): S3Request['prepareAccess'] {
+    return bucket => (this.isRoot ? undefined : this.environment.policy.prepare(bucket))
+  }
+
+  get mayCarryTags(): S3Request['mayCarryTags'] {
+    return source => this.#mayCarryTags(source)
   }
 
   get normalizeKey(): S3Request['normalizeKey'] {
     return this.environment.target.normalizeKey
   }
 
-  may(action: string, bucket: string, key: string): boolean {
-    return this.environment.policy.isAllowed({
+  readAttributes(): ObjectAttributes {
+    let attributes = readAttributes(this.headers)
+    for (const contributed of this.environment.attributes) {
+      const asked = contributed.read(this)
+      if (asked !== undefined) attributes = { ...attributes, ...asked }
+    }
+    return attributes
+  }
+
+  customerKey(purpose: 'object' | 'copy-source'): KeyObject | undefined {
+    for (const contributed of this.environment.attributes) {
+      const key = contributed.customerKey?.(this, purpose)
+      if (key !== undefined) return key
+    }
+    return undefined
+  }
+
+  describeAttributes(version: ObjectVersion): Readonly<Record<string, string>> | undefined {
+    let headers: Readonly<Record<string, string>> | undefined
+    for (const contributed of this.environment.attributes) {
+      const shown = contributed.describe(this, version)
+      if (shown !== undefined) headers = headers === undefined ? shown : { ...headers, ...shown }
+    }
+    return headers
+  }
+
+  describeWritten(written: WrittenVersion): MaybePromise<Readonly<Record<string, string>> | undefined> {
+    return describe(this.environment.attributes, one => one.describeWritten?.(this, written))
+  }
+
+  describeUpload(upload: Upload): MaybePromise<Readonly<Record<string, string>> | undefined> {
+    return describe(this.environment.attributes, one => one.describeUpload?.(this, upload))
+  }
+
+  describePart(upload: Upload): Readonly<Record<string, string>> | undefined {
+    let headers: Readonly<Record<string, string>> | undefined
+    for (const contributed of this.environment.attributes) {
+      const told = contributed.describePart?.(this, upload)
+      if (told !== undefined) headers = headers === undefined ? told : { ...headers, ...told }
+    }
+    return headers
+  }
+
+  takeForm(form: PostForm): MaybePromise<BodyClaims> {
+    const authentication = this.environment.authSigv4.authenticateForm(form.fields)
+    return authentication instanceof Promise
+      ? authentication.then(authentication => this.#admitForm(form, authentication))
+      : this.#admitForm(form, authentication)
+  }
+
+  #admitForm(form: PostForm, authentication: Authentication): MaybePromise<BodyClaims> {
+    const admitted = requireRootAccess(this.environment.isRootDenied, authentication.identity)
+    return admitted === undefined
+      ? this.#takeForm(form, authentication)
+      : admitted.then(() => this.#takeForm(form, authentication))
+  }
+
+  #takeForm(form: PostForm, authentication: Authentication): BodyClaims {
+    const { attributeHeaders, checksums } = this.environment
+    // A form without a signature leaves who asks as the request's head has it.
+    if (authentication.method === 'form') this.authentication = authentication
+    // What policies ask of the browser is still in the head; whatever describes an object is in the form alone.
+    const { referer, 'user-agent': userAgent } = this.headers
+    this.headers = { ...form.headers, referer, 'user-agent': userAgent }
+    this.key = form.key
+    refuseUnloadedFeature(form.headers, undefined, attributeHeaders)
+    refuseAcl(form.headers, 'object')
+    const { md5, checksum } = readClaims(form.headers, this.authentication!, checksums)
+    return { md5, checksum }
+  }
+
+  may(action: string, bucket: string, key: string, versionId?: string): boolean {
+    if (this.isRoot) return true
+    const request = this.question(action, bucket, key, versionId)
+    // What a policy would have to know of the object, and nobody has fetched, may be what denies.
+    if (key !== '' && !this.knowsTags(bucket, key, versionId) && this.needsTags(request)) return false
+    return this.environment.policy.isAllowed(request)
+  }
+
+  #mayCarryTags(source: ObjectVersion): boolean {
+    if (this.isRoot) return true
+    const from = otherSourceOf(this)
+    if (from?.carriesTags !== true) return true
+    this.#existingTags ??= new ExistingTags(this.environment.objects)
+    // What the dispatcher asked about may have changed since.
+    this.#existingTags.note(source, from.versionId)
+    return this.may('s3:PutObject', this.bucket, this.key)
+  }
+
+  get isRoot(): boolean {
+    return this.authentication?.identity?.isRoot === true
+  }
+
+  /** What the engine is asked. */
+  question(action: string, bucket: string, key: string, versionId: string | undefined): AccessRequest {
+    return {
       identity: this.identity,
       action,
       bucket,
       key,
-      conditions: () => this.#conditions(),
-    })
+      conditions: () => requestConditions(factsOf(this, this.#existingTags, bucket, key, versionId)),
+    }
+  }
+
+  needsTags(request: AccessRequest): boolean {
+    return this.environment.policy.mentions(request, 's3:existingobjecttag/')
+  }
+
+  knowsTags(bucket: string, key: string, versionId: string | undefined): boolean {
+    return this.#existingTags?.has(bucket, key, versionId) === true
+  }
+
+  /** Fetches the tags of an object that a policy wants to know. */
+  fetchTags(bucket: string, key: string, versionId: string | undefined): MaybePromise<void> {
+    this.#existingTags ??= new ExistingTags(this.environment.objects)
+    return this.#existingTags.fetch(bucket, key, versionId)
+  }
+
+  /** Fetches what the upload that is written to was begun with, where a policy wants to know it. */
+  fetchUploadTags(asked: AccessRequest): MaybePromise<void> {
+    const uploadId = uploadWrittenBy(this)
+    if (uploadId === undefined || !this.environment.policy.mentions(asked, 's3:requestobjecttag')) return undefined
+    this.#existingTags ??= new ExistingTags(this.environment.objects)
+    return this.#existingTags.fetchUpload(this.environment.objects, this.bucket, this.key, uploadId)
   }
 
   /** Whether bytes of the request are still to come, so that the connection cannot simply take the next one. */
@@ -153,27 +329,24 @@ export class S3RequestContext implements S3Request {
       sentBytes: this.sentBytes,
     }
   }
+}
 
-  /** Condition keys of AWS's policy language, for the request as a whole. */
-  #conditions(): Record<string, readonly string[]> {
-    const { headers, query } = this
-    const conditions: Record<string, readonly string[]> = {
-      'aws:sourceip': [this.clientAddress],
-      'aws:securetransport': [String(this.secure)],
-      's3:authtype': [this.authentication?.method === 'presigned' ? 'REST-QUERY-STRING' : 'REST-HEADER'],
-    }
-    const add = (name: string, value: string | undefined) => {
-      if (value !== undefined) conditions[name] = [value]
-    }
-    add('aws:useragent', headers['user-agent'])
-    add('aws:referer', headers.referer)
-    for (const name of ['prefix', 'delimiter', 'max-keys'] as const) add(`s3:${name}`, query.get(name))
-    add('s3:versionid', query.get('versionId'))
-    for (const name in headers) {
-      if (name.startsWith('x-amz-')) add(`s3:${name}`, headers[name] as string)
-    }
-    return conditions
+/** What contributions say of one thing, together; without a promise where none of them waits. */
+function describe(
+  attributes: readonly S3Attribute[],
+  ask: (attribute: S3Attribute) => MaybePromise<Readonly<Record<string, string>> | undefined>,
+): MaybePromise<Readonly<Record<string, string>> | undefined> {
+  let headers: Readonly<Record<string, string>> | undefined
+  let pending: Promise<void> | undefined
+  const take = (shown: Readonly<Record<string, string>> | undefined) => {
+    if (shown !== undefined) headers = headers === undefined ? shown : { ...headers, ...shown }
   }
+  for (const attribute of attributes) {
+    const shown = ask(attribute)
+    if (!(shown instanceof Promise)) take(shown)
+    else pending = Promise.all([pending, shown.then(take)]).then(() => undefined)
+  }
+  return pending === undefined ? headers : pending.then(() => headers)
 }
 
 function withoutChecksums(headers: IncomingHttpHeaders): IncomingHttpHeaders {

@@ -27,7 +27,8 @@ export async function createSlowAnswer(
     if (!isBegun) {
       isBegun = true
       // The length is not known: chunked. The declaration must be the first thing in a document.
-      response.writeHead(200, ['x-amz-id-2', hostId, 'Content-Type', 'application/xml'])
+      const head = ['x-amz-id-2', hostId, 'Content-Type', 'application/xml', ...(context.answerHeaders ?? [])]
+      response.writeHead(200, head)
       response.write(xmlDeclaration)
     } else response.write(' ')
     cancel = clock.after(patienceMs, keepAlive)

@@ -27,7 +27,7 @@ export interface TargetOptions {
   readonly normalizeKey: (key: string) => string
 }
 
-const noParameters: ReadonlyMap<string, string> = new Map()
+export const noParameters: ReadonlyMap<string, string> = new Map()
 /** Longer keys cannot be too long by mistake of this quick test: no character takes more than three bytes a code unit. */
 const surelyShort = Math.floor(keyBytesMax / 3)
 

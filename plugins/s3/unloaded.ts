@@ -5,17 +5,20 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Level } from './api.ts'
+import { s3Errors } from './errors.ts'
 
 export interface UnloadedOperation {
   readonly operation: string
   readonly plugin: string
+  /** Whether S3 has it with that method, and not only something else of that name. */
+  readonly isExact?: boolean
 }
 
 /** parameter, plugin, then `METHOD=Operation` for buckets and, behind `|`, for objects. */
 const rows: readonly (readonly [parameter: string, plugin: string, operations: string])[] = [
   ['abac', 'abac', 'GET=GetBucketAbac PUT=PutBucketAbac'],
   ['accelerate', 'accelerate', 'GET=GetBucketAccelerateConfiguration PUT=PutBucketAccelerateConfiguration'],
-  ['acl', 'acl', 'GET=GetBucketAcl PUT=PutBucketAcl | GET=GetObjectAcl PUT=PutObjectAcl'],
+  ['acl', 'bucket-ownership', 'GET=GetBucketAcl PUT=PutBucketAcl | GET=GetObjectAcl PUT=PutObjectAcl'],
   [
     'analytics',
     'analytics',
@@ -29,7 +32,7 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
   ['delete', 'object-operations', 'POST=DeleteObjects'],
   [
     'encryption',
-    'sse',
+    'encryption',
     'GET=GetBucketEncryption PUT=PutBucketEncryption DELETE=DeleteBucketEncryption | PUT=UpdateObjectEncryption',
   ],
   ['events', 'notify', 'GET=ListenNotification'],
@@ -69,21 +72,25 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
     'bucket-metrics',
     'GET=ListBucketMetricsConfigurations PUT=PutBucketMetricsConfiguration DELETE=DeleteBucketMetricsConfiguration',
   ],
-  ['notification', 'notify', 'GET=GetBucketNotificationConfiguration PUT=PutBucketNotificationConfiguration'],
+  [
+    'notification',
+    'bucket-notification',
+    'GET=GetBucketNotificationConfiguration PUT=PutBucketNotificationConfiguration',
+  ],
   ['object-lock', 'object-lock', 'GET=GetObjectLockConfiguration PUT=PutObjectLockConfiguration'],
   [
     'ownershipControls',
-    'acl',
+    'bucket-ownership',
     'GET=GetBucketOwnershipControls PUT=PutBucketOwnershipControls DELETE=DeleteBucketOwnershipControls',
   ],
   ['policy', 'bucket-policy', 'GET=GetBucketPolicy PUT=PutBucketPolicy DELETE=DeleteBucketPolicy'],
   ['policyStatus', 'bucket-policy', 'GET=GetBucketPolicyStatus'],
   [
     'publicAccessBlock',
-    'access-rules',
+    'bucket-ownership',
     'GET=GetPublicAccessBlock PUT=PutPublicAccessBlock DELETE=DeletePublicAccessBlock',
   ],
-  ['renameObject', 'rename', '| PUT=RenameObject'],
+  ['renameObject', 'object-operations', '| PUT=RenameObject'],
   ['replication', 'replication', 'GET=GetBucketReplication PUT=PutBucketReplication DELETE=DeleteBucketReplication'],
   ['requestPayment', 'request-payment', 'GET=GetBucketRequestPayment PUT=PutBucketRequestPayment'],
   ['restore', 'tier', '| POST=RestoreObject'],
@@ -98,8 +105,8 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
   ['torrent', 'torrent', '| GET=GetObjectTorrent'],
   ['uploadId', 'multipart', '| GET=ListParts PUT=UploadPart POST=CompleteMultipartUpload DELETE=AbortMultipartUpload'],
   ['uploads', 'multipart', 'GET=ListMultipartUploads | POST=CreateMultipartUpload'],
-  ['versioning', 'versioning', 'GET=GetBucketVersioning PUT=PutBucketVersioning'],
-  ['versions', 'versioning', 'GET=ListObjectVersions'],
+  ['versioning', 'bucket-operations', 'GET=GetBucketVersioning PUT=PutBucketVersioning'],
+  ['versions', 'bucket-operations', 'GET=ListObjectVersions'],
   ['website', 'website', 'GET=GetBucketWebsite PUT=PutBucketWebsite DELETE=DeleteBucketWebsite'],
 ]
 
@@ -127,7 +134,8 @@ export function unloadedSubresource(level: Level, method: string, parameter: str
   if (entry === undefined || level === 'service') return undefined
   const operations = level === 'bucket' ? entry.bucket : entry.object
   // The sub-resource exists, but not here or not with this method: its name is then the best that can be told.
-  return { operation: operations.get(method) ?? parameter, plugin: entry.plugin }
+  const operation = operations.get(method)
+  return { operation: operation ?? parameter, plugin: entry.plugin, isExact: operation !== undefined }
 }
 
 export interface UnloadedRow extends UnloadedOperation {
@@ -202,36 +210,40 @@ interface Feature {
 /** Request headers that ask for a feature, by lower-case name. */
 const features: readonly (readonly [name: string, feature: Feature])[] = [
   ['x-amz-bucket-object-lock-enabled', { plugin: 'object-lock', harmless: ['false', 'False'] }],
-  ['x-amz-copy-source-server-side-encryption-customer-algorithm', { plugin: 'sse', harmless: [] }],
-  ['x-amz-copy-source-server-side-encryption-customer-key', { plugin: 'sse', harmless: [] }],
+  ['x-amz-copy-source-server-side-encryption-customer-algorithm', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-copy-source-server-side-encryption-customer-key', { plugin: 'encryption', harmless: [] }],
   ['x-amz-meta-snowball-auto-extract', { plugin: 'extract', harmless: ['false'] }],
   ['x-amz-object-lock-legal-hold', { plugin: 'object-lock', harmless: [] }],
   ['x-amz-object-lock-mode', { plugin: 'object-lock', harmless: [] }],
   ['x-amz-object-lock-retain-until-date', { plugin: 'object-lock', harmless: [] }],
   ['x-amz-object-ownership', { plugin: 'acl', harmless: ['BucketOwnerEnforced'] }],
-  ['x-amz-server-side-encryption', { plugin: 'sse', harmless: [] }],
-  ['x-amz-server-side-encryption-aws-kms-key-id', { plugin: 'sse', harmless: [] }],
-  ['x-amz-server-side-encryption-bucket-key-enabled', { plugin: 'sse', harmless: ['false'] }],
-  ['x-amz-server-side-encryption-context', { plugin: 'sse', harmless: [] }],
-  ['x-amz-server-side-encryption-customer-algorithm', { plugin: 'sse', harmless: [] }],
-  ['x-amz-server-side-encryption-customer-key', { plugin: 'sse', harmless: [] }],
-  ['x-amz-server-side-encryption-customer-key-md5', { plugin: 'sse', harmless: [] }],
+  ['x-amz-server-side-encryption', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-aws-kms-key-id', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-bucket-key-enabled', { plugin: 'encryption', harmless: ['false'] }],
+  ['x-amz-server-side-encryption-context', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-algorithm', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-key', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-key-md5', { plugin: 'encryption', harmless: [] }],
   ['x-amz-tagging', { plugin: 'tagging', harmless: [''] }],
   ['x-amz-write-offset-bytes', { plugin: 'append', harmless: [] }],
   ['x-minio-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
   ['x-svc-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
 ]
 
-/** The first header that asks for a feature of a plugin which is not loaded, except those that the operation serves. */
-export function unloadedFeature(
+/** Throws NotImplemented for a header that asks for what no loaded plugin does, except those that the operation or an attribute serves. */
+export function refuseUnloadedFeature(
   headers: IncomingHttpHeaders,
   served: readonly string[] | undefined,
-): { readonly header: string; readonly plugin: string } | undefined {
+  contributed: ReadonlySet<string>,
+): void {
   // Looking for these few is cheaper than walking through all that came.
   for (const [header, { plugin, harmless }] of features) {
     const value = headers[header]
     if (value === undefined || harmless.includes(String(value)) || served?.includes(header)) continue
-    return { header, plugin }
+    if (contributed.has(header)) continue
+    throw s3Errors.NotImplemented(
+      `The header ${header} asks for a feature of the plugin "${plugin}", which is not loaded.`,
+      { extra: { Header: header, Plugin: plugin } },
+    )
   }
-  return undefined
 }

@@ -1,10 +1,11 @@
-/** The body of an operation that takes a document: read whole within its bound, verified, parsed. */
-import { hash } from 'node:crypto'
+/** The body of an operation that takes XML: read, verified, parsed. */
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import { objectErrors } from 'svc/plugins/objects/api'
 import type { BodyKind, XmlNode } from './api.ts'
 import type { RequestBody } from './body.ts'
+import { readDocument } from './document-body.ts'
 import { s3Errors } from './errors.ts'
+import { requireShape } from './xml-nodes.ts'
 import { readXml } from './xml-reader.ts'
 
 type XmlBody = Extract<BodyKind, { kind: 'xml' }>
@@ -15,38 +16,21 @@ export async function readXmlBody(
   kind: XmlBody,
   checksums: ChecksumsService,
 ): Promise<XmlNode | undefined> {
-  if (body.sizeBytes !== undefined && body.sizeBytes > kind.maxBytes) throw tooBig(kind)
-  const chunks: Buffer[] = []
-  let sizeBytes = 0
-  await body.consume(chunk => {
-    sizeBytes += chunk.length
-    if (sizeBytes > kind.maxBytes) throw tooBig(kind)
-    chunks.push(Buffer.from(chunk))
-  })
-  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
-  verify(body, bytes, kind, checksums)
+  const bytes = await readDocument(body, kind.maxBytes, () => tooBig(kind), checksums)
+  if (kind.checksumRequired) requireChecksum(body)
   if (bytes.length === 0) {
     if (kind.optional) return undefined
     throw s3Errors.MissingRequestBodyError()
   }
-  return readXml(bytes, kind.root)
+  const xml = readXml(bytes, kind.root)
+  if (kind.elements !== undefined) requireShape(xml, kind.elements)
+  return xml
 }
 
-function verify(body: RequestBody, bytes: Buffer, kind: XmlBody, checksums: ChecksumsService): void {
+function requireChecksum(body: RequestBody): void {
   const { md5, checksum } = body.claims()
-  if (md5 === undefined && checksum === undefined) {
-    if (!kind.checksumRequired) return
-    throw objectErrors.InvalidRequest('Missing required header for this request: Content-MD5 OR x-amz-checksum-*')
-  }
-  if (md5 !== undefined && !hash('md5', bytes, 'buffer').equals(md5)) {
-    throw objectErrors.BadDigest('The Content-MD5 you specified did not match what we received.')
-  }
-  if (checksum === undefined) return
-  const computed = checksums.create(checksum.algorithm)
-  computed.update(bytes)
-  if (!computed.digest().equals(checksum.value)) {
-    throw objectErrors.BadDigest(`The ${checksum.algorithm} you specified did not match the calculated checksum.`)
-  }
+  if (md5 !== undefined || checksum !== undefined) return
+  throw objectErrors.InvalidRequest('Missing required header for this request: Content-MD5 OR x-amz-checksum-*')
 }
 
 function tooBig(kind: XmlBody) {

@@ -13,19 +13,29 @@ export function writeXmlRoot(root: string, value: XmlValue): string {
   return content === '' ? `<${root} xmlns="${namespace}"/>` : `<${root} xmlns="${namespace}">${content}</${root}>`
 }
 
+/** Content that was written already: once for many places, or by hand, with `escapeXml`, where there is a thousand of a kind. */
+export class PreparedXml {
+  readonly content: string
+
+  constructor(content: string) {
+    this.content = content
+  }
+}
+
 interface Tags {
   readonly open: string
   readonly close: string
   readonly empty: string
 }
 
-/** By element name. Names come from declarations, so there are only so many. */
+/** By element name, constant attributes behind a space included. Names come from declarations, so there are only so many. */
 const tagsByName = new Map<string, Tags>()
 
 function tagsOf(name: string): Tags {
   let tags = tagsByName.get(name)
   if (tags === undefined) {
-    tags = { open: `<${name}>`, close: `</${name}>`, empty: `<${name}/>` }
+    const space = name.indexOf(' ')
+    tags = { open: `<${name}>`, close: `</${space === -1 ? name : name.slice(0, space)}>`, empty: `<${name}/>` }
     tagsByName.set(name, tags)
   }
   return tags
@@ -37,6 +47,7 @@ export function writeElement(name: string, value: XmlValue): string {
   const { open, close, empty } = tagsOf(name)
   if (typeof value === 'string') return value === '' ? empty : open + escapeXml(value) + close
   if (typeof value !== 'object') return open + value + close
+  if (value instanceof PreparedXml) return open + value.content + close
   if (!isList(value)) return open + writeContent(value) + close
   let text = ''
   for (const item of value) text += writeElement(name, item)
@@ -47,12 +58,22 @@ function writeContent(value: XmlValue): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return escapeXml(value)
   if (typeof value !== 'object') return String(value)
+  if (value instanceof PreparedXml) return value.content
   if (isList(value)) throw new TypeError('A list has no element of its own.')
   let text = ''
   for (const name in value) {
     const part = value[name]
-    if (part !== undefined) text += writeElement(name, part)
+    if (part === undefined) continue
+    text += name === '' ? writeMixed(part) : writeElement(name, part)
   }
+  return text
+}
+
+/** Elements of several names in one order. */
+function writeMixed(value: XmlValue): string {
+  if (typeof value !== 'object' || !isList(value)) throw new TypeError('Elements without a common name are a list.')
+  let text = ''
+  for (const item of value) text += writeContent(item)
   return text
 }
 

@@ -1,5 +1,6 @@
 import { objectErrors } from 'svc/plugins/objects/api'
-import { childrenNamed, childText, defineS3Operation, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
+import { childrenNamed, childText, defineS3Operation, type S3Request, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
+import { readTagSet, type Tags, tagSetElements } from 'svc/plugins/tagging/api'
 import { requireNewBucketName } from '../bucket-name.ts'
 
 const ownerships = new Set(['BucketOwnerEnforced', 'BucketOwnerPreferred', 'ObjectWriter'])
@@ -9,27 +10,56 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
   summary: 'Creates a bucket.',
   match: { method: 'PUT', level: 'bucket' },
   action: 's3:CreateBucket',
-  body: { kind: 'xml', root: 'CreateBucketConfiguration', maxBytes: 64 * 1024, optional: true },
+  body: {
+    kind: 'xml',
+    root: 'CreateBucketConfiguration',
+    elements: { LocationConstraint: 'text', Location: 'anything', Bucket: 'anything', Tags: tagSetElements },
+    maxBytes: 64 * 1024,
+    optional: true,
+  },
   reply: { kind: 'empty', status: 200 },
   features: ['x-amz-object-ownership'],
   errors: [
     'BucketAlreadyExists',
     'BucketAlreadyOwnedByYou',
+    'AccessDenied',
+    'BadRequest',
     'InvalidArgument',
     'InvalidBucketAclWithObjectOwnership',
     'InvalidBucketName',
     'InvalidLocationConstraint',
+    'InvalidTag',
     'MalformedXML',
     'NotImplemented',
   ],
-  async handle({ bucket, headers, identity, xml }, { objects, iam, authSigv4 }) {
+  async handle(request, { objects, iam, authSigv4 }) {
+    const { bucket, headers, xml } = request
     requireNewBucketName(bucket)
     requireOwnership(headers['x-amz-object-ownership'] as string | undefined)
-    if (xml !== undefined) readConfiguration(xml, authSigv4.region)
-    await objects.createBucket(bucket, { region: authSigv4.region, owner: identity ?? iam.owner })
+    const tags = xml === undefined ? undefined : readConfiguration(xml, authSigv4.region)
+    if (tags !== undefined && !request.isAllowed('s3:PutBucketTagging', bucket, '')) throw s3Errors.AccessDenied()
+    await objects.createBucket(bucket, {
+      region: authSigv4.region,
+      owner: iam.owner,
+      tags,
+      objectLock: readObjectLock(request),
+    })
     return { headers: { Location: `/${bucket}` } }
   },
 })
+
+/** Object lock needs its own permissions on top, and those for versioning, which comes with it. */
+function readObjectLock({ headers, bucket, isAllowed }: S3Request): boolean {
+  const asked = headers['x-amz-bucket-object-lock-enabled'] as string | undefined
+  if (asked === undefined || asked.toLowerCase() === 'false') return false
+  if (asked.toLowerCase() !== 'true') {
+    throw objectErrors.InvalidArgument('x-amz-bucket-object-lock-enabled is true or false.')
+  }
+  for (const action of ['s3:PutBucketObjectLockConfiguration', 's3:PutBucketVersioning']) {
+    if (!isAllowed(action, bucket, '')) throw s3Errors.AccessDenied()
+  }
+  return true
+}
 
 function requireOwnership(value: string | undefined): void {
   if (value === undefined || value === 'BucketOwnerEnforced') return
@@ -39,17 +69,14 @@ function requireOwnership(value: string | undefined): void {
   })
 }
 
-/** Every SDK sends the region of its client, some always `us-east-1`: both are where the bucket will be anyway. */
-function readConfiguration(xml: XmlNode, region: string): void {
+/**
+ * The tags of the bucket to be, if it has any. Every SDK sends the region of its client, some always `us-east-1`: both are where
+ * the bucket will be anyway.
+ */
+function readConfiguration(xml: XmlNode, region: string): Tags | undefined {
   const location = childText(xml, 'LocationConstraint')
   if (location !== undefined && location !== '' && location !== region && location !== 'us-east-1') {
     throw s3Errors.InvalidLocationConstraint(undefined, { extra: { LocationConstraint: location } })
-  }
-  for (const child of childrenNamed(xml, 'Tags')) {
-    if (child.children.length === 0) continue
-    throw s3Errors.NotImplemented('Tags of a bucket need the plugin "tagging", which is not loaded.', {
-      extra: { Plugin: 'tagging' },
-    })
   }
   for (const name of ['Location', 'Bucket']) {
     if (childrenNamed(xml, name).length === 0) continue
@@ -57,4 +84,7 @@ function readConfiguration(xml: XmlNode, region: string): void {
       extra: { Plugin: 'directory-buckets' },
     })
   }
+  const [set, ...others] = childrenNamed(xml, 'Tags')
+  if (others.length > 0) throw s3Errors.MalformedXML('A bucket has one set of tags.')
+  return set === undefined || set.children.length === 0 ? undefined : readTagSet(set, 'bucket')
 }

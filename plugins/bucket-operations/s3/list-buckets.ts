@@ -27,6 +27,8 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
         startAfter,
         limit: Math.min(limit - found.length, pageMax),
       })
+      // Policies of the buckets may say who lists them, and may just have changed in another thread.
+      if (!mayListAll) await Promise.all(page.buckets.map(({ name }) => request.prepareAccess(name)))
       for (const bucket of page.buckets) {
         if (regionWanted !== undefined && regionWanted !== bucket.region) continue
         if (mayListAll || request.isAllowed('s3:ListBucket', bucket.name, '')) found.push(bucket)
@@ -34,7 +36,7 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
       startAfter = page.next
       if (found.length >= limit) break
     }
-    const owner = request.identity ?? iam.owner
+    const { owner } = iam
     return {
       xml: {
         Owner: { ID: owner.ownerId, DisplayName: owner.displayName },

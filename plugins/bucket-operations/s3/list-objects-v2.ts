@@ -1,6 +1,6 @@
 import { objectErrors } from 'svc/plugins/objects/api'
 import { defineS3Operation, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
-import { describeObjects, describePrefixes, readToken, writeToken } from '../listing.ts'
+import { readToken, writeObjects, writePrefixes, writeToken } from '../listing.ts'
 
 export default defineS3Operation<'objects' | 'iam'>({
   name: 'ListObjectsV2',
@@ -41,8 +41,10 @@ export default defineS3Operation<'objects' | 'iam'>({
         Delimiter: delimiter === '' ? undefined : listingText(delimiter, encoding),
         EncodingType: encoding,
         IsTruncated: page.next !== undefined,
-        Contents: describeObjects(page.objects, encoding, query.get('fetch-owner') === 'true' ? iam.owner : undefined),
-        CommonPrefixes: describePrefixes(page.prefixes, encoding),
+        '': [
+          writeObjects(page.objects, encoding, query.get('fetch-owner') === 'true' ? iam.owner : undefined),
+          writePrefixes(page.prefixes, encoding),
+        ],
       },
     }
   },

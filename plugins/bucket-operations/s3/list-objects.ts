@@ -1,5 +1,5 @@
 import { defineS3Operation, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
-import { describeObjects, describePrefixes } from '../listing.ts'
+import { writeObjects, writePrefixes } from '../listing.ts'
 
 export default defineS3Operation<'objects' | 'iam'>({
   name: 'ListObjects',
@@ -27,8 +27,7 @@ export default defineS3Operation<'objects' | 'iam'>({
         Delimiter: delimiter === '' ? undefined : listingText(delimiter, encoding),
         EncodingType: encoding,
         IsTruncated: page.next !== undefined,
-        Contents: describeObjects(page.objects, encoding, iam.owner),
-        CommonPrefixes: describePrefixes(page.prefixes, encoding),
+        '': [writeObjects(page.objects, encoding, iam.owner), writePrefixes(page.prefixes, encoding)],
       },
     }
   },

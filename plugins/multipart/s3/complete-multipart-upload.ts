@@ -1,19 +1,19 @@
 import { isCatalogError } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
-import { type CompleteRequest, type ObjectsService, objectErrors } from 'svc/plugins/objects/api'
+import { type CompleteRequest, type ObjectsService, objectErrors, type Upload } from 'svc/plugins/objects/api'
 import {
+  allowedWriteConditions,
   checksumFields,
   childrenNamed,
   childText,
   defineS3Operation,
   quoteEtag,
-  readWriteConditions,
   type S3Request,
   s3Errors,
   unquoteEtag,
   type XmlNode,
 } from 'svc/plugins/s3/api'
-import { readChecksumType } from '../part-checksums.ts'
+import { mayTellChecksums, partChecksums, readChecksumType } from '../part-checksums.ts'
 
 const partsMax = 10_000
 
@@ -23,10 +23,17 @@ export default defineS3Operation<'objects' | 'checksums'>({
   match: { method: 'POST', level: 'object', query: ['uploadId'] },
   action: 's3:PutObject',
   // 10 000 parts with their checksums.
-  body: { kind: 'xml', root: 'CompleteMultipartUpload', maxBytes: 4 * 1024 * 1024, checksumOf: 'object' },
+  body: {
+    kind: 'xml',
+    root: 'CompleteMultipartUpload',
+    elements: { Part: { PartNumber: 'text', ETag: 'text', ...partChecksums } },
+    maxBytes: 4 * 1024 * 1024,
+    checksumOf: 'object',
+  },
   reply: { kind: 'xml', root: 'CompleteMultipartUploadResult' },
   isSlow: true,
   errors: [
+    'AccessDenied',
     'BadDigest',
     'EntityTooLarge',
     'EntityTooSmall',
@@ -37,12 +44,16 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'NoSuchBucket',
     'NoSuchKey',
     'NoSuchUpload',
+    'NotImplemented',
     'PreconditionFailed',
   ],
   async handle(request, { objects, checksums }) {
     const { bucket, key, query, headers, xml, secure, host } = request
     const uploadId = query.get('uploadId')!
-    const algorithm = await uploadAlgorithm(request, objects)
+    const upload = await findUpload(request, objects)
+    // Throws where a customer's key comes that is not that of the upload: before anything becomes of it.
+    if (upload !== undefined) await request.describeUpload(upload)
+    const algorithm = upload?.checksumAlgorithm
     const completed = await objects.completeUpload({
       bucket,
       key,
@@ -51,16 +62,20 @@ export default defineS3Operation<'objects' | 'checksums'>({
       checksum: readObjectChecksum(request, checksums),
       checksumType: readChecksumType(headers['x-amz-checksum-type'] as string | undefined),
       sizeBytes: readObjectSize(headers['x-amz-mp-object-size'] as string | undefined),
-      conditions: readWriteConditions(headers),
+      conditions: allowedWriteConditions(request),
+      origin: request.origin,
     })
     return {
-      headers: { 'x-amz-version-id': completed.versionId },
+      headers: {
+        'x-amz-version-id': completed.versionId,
+        ...(await request.describeWritten({ bucket, key, ...completed })),
+      },
       xml: {
         Location: `${secure ? 'https' : 'http'}://${host}/${bucket}/${encodeURIComponent(key).replaceAll('%2F', '/')}`,
         Bucket: bucket,
         Key: key,
         ETag: quoteEtag(completed.etag),
-        ...checksumFields(completed.checksum),
+        ...(mayTellChecksums(request, completed) ? checksumFields(completed.checksum) : undefined),
       },
     }
   },
@@ -69,12 +84,9 @@ export default defineS3Operation<'objects' | 'checksums'>({
 type ListedPart = CompleteRequest['parts'][number]
 
 /** Undefined also when the upload is gone: whether this is a repeated completion is found out by `completeUpload`. */
-async function uploadAlgorithm(
-  { bucket, key, query }: S3Request,
-  objects: ObjectsService,
-): Promise<ChecksumAlgorithm | undefined> {
+async function findUpload({ bucket, key, query }: S3Request, objects: ObjectsService): Promise<Upload | undefined> {
   try {
-    return (await objects.getUpload(bucket, key, query.get('uploadId')!)).checksumAlgorithm
+    return await objects.getUpload(bucket, key, query.get('uploadId')!)
   } catch (error) {
     if (isCatalogError(error) && error.code === 'NoSuchUpload') return undefined
     throw error

@@ -1,4 +1,4 @@
-import { defineS3Operation, readAttributes } from 'svc/plugins/s3/api'
+import { defineS3Operation } from 'svc/plugins/s3/api'
 import { readUploadChecksum } from '../part-checksums.ts'
 
 export default defineS3Operation<'objects' | 'checksums'>({
@@ -19,10 +19,10 @@ export default defineS3Operation<'objects' | 'checksums'>({
   async handle(request, { objects, checksums }) {
     const { bucket, key, headers } = request
     const { algorithm, type } = readUploadChecksum(request, checksums)
-    const { uploadId } = await objects.createUpload({
+    const upload = await objects.createUpload({
       bucket,
       key,
-      attributes: readAttributes(headers),
+      attributes: request.readAttributes(),
       checksumAlgorithm: algorithm,
       checksumType: type,
     })
@@ -30,8 +30,9 @@ export default defineS3Operation<'objects' | 'checksums'>({
       headers: {
         'x-amz-checksum-algorithm': headers['x-amz-checksum-algorithm'] === undefined ? undefined : algorithm,
         'x-amz-checksum-type': headers['x-amz-checksum-algorithm'] === undefined ? undefined : type,
+        ...(await request.describeUpload(upload)),
       },
-      xml: { Bucket: bucket, Key: key, UploadId: uploadId },
+      xml: { Bucket: bucket, Key: key, UploadId: upload.uploadId },
     }
   },
 })

@@ -1,5 +1,6 @@
 import { defineS3Operation, isoTime, quoteEtag, readListSize } from 'svc/plugins/s3/api'
 import { readPartMarker } from '../parameters.ts'
+import { mayTellChecksums } from '../part-checksums.ts'
 
 export default defineS3Operation<'objects' | 'iam'>({
   name: 'ListParts',
@@ -9,13 +10,18 @@ export default defineS3Operation<'objects' | 'iam'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ListPartsResult' },
   errors: ['InvalidArgument', 'NoSuchBucket', 'NoSuchUpload'],
-  async handle({ bucket, key, query }, { objects, iam }) {
+  async handle(request, { objects, iam }) {
+    const { bucket, key, query } = request
     const marker = readPartMarker(query.get('part-number-marker'))
     const maxParts = readListSize(query.get('max-parts'), 'max-parts')
     const upload = await objects.getUpload(bucket, key, query.get('uploadId')!)
     const { parts, isTruncated } = await objects.listParts(upload, marker, maxParts)
+    // Throws where a customer's key comes that is not that of the upload.
+    const headers = await request.describeUpload(upload)
+    const tellsChecksums = mayTellChecksums(request, upload)
     const owner = { ID: iam.owner.ownerId, DisplayName: iam.owner.displayName }
     return {
+      headers,
       xml: {
         Bucket: bucket,
         Key: key,
@@ -34,7 +40,9 @@ export default defineS3Operation<'objects' | 'iam'>({
           LastModified: isoTime(modifiedMs),
           ETag: quoteEtag(etag),
           Size: sizeBytes,
-          ...(checksum === undefined ? undefined : { [`Checksum${checksum.algorithm}`]: checksum.value }),
+          ...(checksum !== undefined && tellsChecksums
+            ? { [`Checksum${checksum.algorithm}`]: checksum.value }
+            : undefined),
         })),
       },
     }

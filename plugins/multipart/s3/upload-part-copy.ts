@@ -1,13 +1,11 @@
 import { objectErrors } from 'svc/plugins/objects/api'
 import {
-  checkBucketOwner,
-  checkCopyConditions,
   defineS3Operation,
   isoTime,
   quoteEtag,
   readCopyRange,
   readCopySource,
-  requireCopySource,
+  readSourceVersion,
 } from 'svc/plugins/s3/api'
 import { readPartNumber } from '../parameters.ts'
 
@@ -35,19 +33,9 @@ export default defineS3Operation<'objects'>({
     const { bucket, key, query, headers } = request
     const partNumber = readPartNumber(request)
     const from = readCopySource(request)
-    requireCopySource(request, from)
-    const upload = await objects.getUpload(bucket, key, query.get('uploadId')!)
-    await checkBucketOwner(headers['x-amz-source-expected-bucket-owner'] as string | undefined, () =>
-      objects.getBucket(from.bucket),
-    )
-    const source = await objects.getObject(from.bucket, from.key, from.versionId)
-    if (source.isDeleteMarker) {
-      if (from.versionId === undefined) throw objectErrors.NoSuchKey(undefined, { extra: { Key: from.key } })
-      throw objectErrors.InvalidRequest(
-        'The source of a copy request may not specifically refer to a delete marker by version id.',
-      )
-    }
-    checkCopyConditions(headers, source)
+    const found = await objects.getUpload(bucket, key, query.get('uploadId')!)
+    const upload = { ...found, customerKey: request.customerKey('object') }
+    const source = await readSourceVersion(request, objects, from)
     const range = readCopyRange(headers['x-amz-copy-source-range'] as string | undefined, source.sizeBytes)
     const { start, length } = range ?? { start: 0, length: source.sizeBytes }
     if (length > partBytesMax) {
@@ -55,10 +43,13 @@ export default defineS3Operation<'objects'>({
         `The specified copy source is larger than the maximum allowable size for a copy source: ${partBytesMax}`,
       )
     }
-    const part = await objects.copyPart(upload, partNumber, source, start, length)
+    const part = await objects.copyPart(upload, partNumber, source, start, length, request.customerKey('copy-source'))
     const { checksum } = part
     return {
-      headers: { 'x-amz-copy-source-version-id': source.versionId === 'null' ? undefined : source.versionId },
+      headers: {
+        'x-amz-copy-source-version-id': source.versionId === 'null' ? undefined : source.versionId,
+        ...request.describePart(found),
+      },
       xml: {
         LastModified: isoTime(part.modifiedMs),
         ETag: quoteEtag(part.etag),

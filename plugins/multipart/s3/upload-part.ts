@@ -1,6 +1,6 @@
 import { checksumHeaders, defineS3Operation, quoteEtag } from 'svc/plugins/s3/api'
 import { readPartNumber } from '../parameters.ts'
-import { requirePartAlgorithm, verifyingBody } from '../part-checksums.ts'
+import { putPart } from '../put-part.ts'
 
 export default defineS3Operation<'objects' | 'checksums'>({
   name: 'UploadPart',
@@ -23,20 +23,20 @@ export default defineS3Operation<'objects' | 'checksums'>({
   async handle(request, { objects, checksums }) {
     const { bucket, key, query, body, checksumAlgorithm } = request
     const partNumber = readPartNumber(request)
-    const upload = await objects.getUpload(bucket, key, query.get('uploadId')!)
-    requirePartAlgorithm(upload, checksumAlgorithm)
-    const isOther = checksumAlgorithm !== undefined && checksumAlgorithm !== upload.checksumAlgorithm
-    const part = await objects.putPart(
-      upload,
-      partNumber,
-      isOther ? verifyingBody(body, checksumAlgorithm, checksums) : body,
-    )
-    const claimed = isOther ? body.claims().checksum : undefined
+    const found = await objects.getUpload(bucket, key, query.get('uploadId')!)
+    const upload = { ...found, customerKey: request.customerKey('object') }
+    const { part, claimed } = await putPart({ upload, partNumber, body, checksumAlgorithm }, { objects, checksums })
     const answered =
       claimed === undefined
         ? part.checksum
         : { algorithm: claimed.algorithm, type: 'FULL_OBJECT' as const, value: claimed.value.toString('base64') }
-    return { headers: { ETag: quoteEtag(part.etag), ...withoutType(checksumHeaders(answered)) } }
+    return {
+      headers: {
+        ETag: quoteEtag(part.etag),
+        ...withoutType(checksumHeaders(answered)),
+        ...request.describePart(found),
+      },
+    }
   },
 })
 

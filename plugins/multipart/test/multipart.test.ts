@@ -19,8 +19,8 @@ import {
   type UploadPartCopyCommandInput,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { outcome, startServer } from 'svc/plugins/s3/testing'
 import t from 'tap'
-import { outcome, startServer } from './start.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
@@ -427,4 +427,22 @@ t.test("the SDK's own upload of a stream goes through", async t => {
   }).done()
   t.match(done.ETag, /-4"$/)
   t.ok(body.equals((await bytes('managed')).bytes))
+})
+
+t.test('metadata and tags keep whatever key they have until the upload is completed', async t => {
+  const Key = 'keys'
+  const Metadata = JSON.parse('{ "__proto__": "a", "constructor": "b" }') as Record<string, string>
+  const Tagging = '__proto__=c&constructor=d'
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, Metadata, Tagging }))
+  const { ETag } = await client.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 1, Body: 'part' }))
+  const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
+  await client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload }))
+  await client.send(new PutObjectCommand({ Bucket, Key: 'keys-at-once', Body: 'x', Metadata, Tagging }))
+  for (const name of [Key, 'keys-at-once']) {
+    const answer = await server.signed({ method: 'HEAD', path: `/${Bucket}/${name}` })
+    t.equal(answer.headers.get('x-amz-meta-__proto__'), 'a', name)
+    t.equal(answer.headers.get('x-amz-meta-constructor'), 'b')
+    const tags = await (await server.signed({ method: 'GET', path: `/${Bucket}/${name}`, query: 'tagging=' })).text()
+    t.match(tags, '<Tag><Key>__proto__</Key><Value>c</Value></Tag><Tag><Key>constructor</Key><Value>d</Value></Tag>')
+  }
 })

@@ -1,22 +1,19 @@
 import { type ObjectAttributes, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
 import {
+  allowedWriteConditions,
   type CopySource,
-  checkBucketOwner,
-  checkCopyConditions,
   checksumFields,
   defineS3Operation,
   isoTime,
   quoteEtag,
-  readAttributes,
   readCopySource,
-  readWriteConditions,
+  readSourceVersion,
   requireChecksumAlgorithm,
-  requireCopySource,
   type S3Request,
+  s3Errors,
 } from 'svc/plugins/s3/api'
-
-/** Larger objects are copied in parts. */
-const copyBytesMax = 5 * 1024 ** 3
+import { copyBytesMax } from '../copy-size.ts'
+import { requireTagCopy } from '../tag-copy.ts'
 
 export default defineS3Operation<'objects' | 'checksums'>({
   name: 'CopyObject',
@@ -36,26 +33,24 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'NoSuchBucket',
     'NoSuchKey',
     'NoSuchVersion',
+    'NotImplemented',
     'PreconditionFailed',
   ],
   async handle(request, { objects, checksums }) {
     const { bucket, key, headers } = request
     const from = readCopySource(request)
-    requireCopySource(request, from)
-    await checkBucketOwner(headers['x-amz-source-expected-bucket-owner'] as string | undefined, () =>
-      objects.getBucket(from.bucket),
-    )
-    const source = await objects.getObject(from.bucket, from.key, from.versionId)
-    refuseDeleteMarker(from, source)
-    checkCopyConditions(headers, source)
+    const source = await readSourceVersion(request, objects, from)
+    if (!request.mayCarryTags(source)) throw s3Errors.AccessDenied()
     if (source.sizeBytes > copyBytesMax) {
       throw objectErrors.InvalidRequest(
         `The specified copy source is larger than the maximum allowable size for a copy source: ${copyBytesMax}`,
       )
     }
     const checksumAlgorithm = requireChecksumAlgorithm(headers['x-amz-checksum-algorithm'], checksums)
-    const { attributes, isChanged } = copyAttributes(request, source)
-    if (!isChanged && checksumAlgorithm === undefined && from.bucket === bucket && from.key === key) {
+    const { attributes, isChanged } = copyAttributes(request, from, source)
+    // A version by its id is restored that way: it becomes the newest one.
+    const isSame = from.versionId === undefined && from.bucket === bucket && from.key === key
+    if (!isChanged && checksumAlgorithm === undefined && isSame) {
       throw objectErrors.InvalidRequest(
         "This copy request is illegal because it is trying to copy an object to itself without changing the object's " +
           'metadata, storage class, website redirect location or encryption attributes.',
@@ -63,16 +58,19 @@ export default defineS3Operation<'objects' | 'checksums'>({
     }
     const copied = await objects.copyObject({
       source,
+      sourceCustomerKey: request.customerKey('copy-source'),
       bucket,
       key,
       attributes,
       checksumAlgorithm,
-      conditions: readWriteConditions(headers),
+      conditions: allowedWriteConditions(request),
+      origin: request.origin,
     })
     return {
       headers: {
         'x-amz-version-id': copied.versionId,
         'x-amz-copy-source-version-id': source.versionId === 'null' ? undefined : source.versionId,
+        ...(await request.describeWritten({ bucket, key, ...copied })),
       },
       xml: {
         LastModified: isoTime(copied.modifiedMs),
@@ -83,32 +81,32 @@ export default defineS3Operation<'objects' | 'checksums'>({
   },
 })
 
-function refuseDeleteMarker({ key, versionId }: CopySource, source: ObjectVersion): void {
-  if (!source.isDeleteMarker) return
-  if (versionId === undefined) throw objectErrors.NoSuchKey(undefined, { extra: { Key: key } })
-  throw objectErrors.InvalidRequest(
-    'The source of a copy request may not specifically refer to a delete marker by version id.',
-  )
-}
-
 /** The directives decide what comes from the source; storage class and redirect always come with the request. */
 function copyAttributes(
-  { headers }: S3Request,
+  request: S3Request,
+  from: CopySource,
   source: ObjectVersion,
 ): { attributes: ObjectAttributes; isChanged: boolean } {
-  const given = readAttributes(headers)
+  const { headers } = request
+  const given = request.readAttributes()
   const metadata = directive(headers['x-amz-metadata-directive'], 'x-amz-metadata-directive')
   const tagging = directive(headers['x-amz-tagging-directive'], 'x-amz-tagging-directive')
+  if (tagging === 'COPY' && source.tags !== undefined) requireTagCopy(request, from)
   const { websiteRedirectLocation } = given.system
   const kept = { ...source.system, websiteRedirectLocation }
   const isChanged =
-    metadata === 'REPLACE' || headers['x-amz-storage-class'] !== undefined || websiteRedirectLocation !== undefined
+    metadata === 'REPLACE' ||
+    headers['x-amz-storage-class'] !== undefined ||
+    websiteRedirectLocation !== undefined ||
+    given.encryptionWish !== undefined
   return {
     attributes: {
       system: metadata === 'REPLACE' ? given.system : kept,
       user: metadata === 'REPLACE' ? given.user : source.user,
       storageClass: given.storageClass,
-      tags: tagging === 'REPLACE' ? undefined : source.tags,
+      tags: tagging === 'REPLACE' ? given.tags : source.tags,
+      lock: given.lock,
+      encryptionWish: given.encryptionWish,
     },
     isChanged,
   }

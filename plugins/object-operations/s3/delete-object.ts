@@ -1,4 +1,5 @@
-import { defineS3Operation, readDeleteConditions } from 'svc/plugins/s3/api'
+import { mayBypassGovernance } from 'svc/plugins/object-lock/api'
+import { allowedDeleteConditions, defineS3Operation } from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'objects'>({
   name: 'DeleteObject',
@@ -8,10 +9,15 @@ export default defineS3Operation<'objects'>({
   versionedAction: 's3:DeleteObjectVersion',
   body: { kind: 'none' },
   reply: { kind: 'empty', status: 204 },
-  errors: ['InvalidArgument', 'NoSuchBucket', 'PreconditionFailed'],
-  async handle({ bucket, key, query, headers }, { objects }) {
-    const conditions = readDeleteConditions(headers)
-    const { versionId, isDeleteMarker } = await objects.deleteObject(bucket, key, query.get('versionId'), conditions)
+  errors: ['AccessDenied', 'InvalidArgument', 'NoSuchBucket', 'PreconditionFailed'],
+  async handle(request, { objects }) {
+    const { bucket, key, query } = request
+    const named = query.get('versionId')
+    const { origin } = request
+    const options =
+      named === undefined ? { origin } : { origin, bypassGovernance: mayBypassGovernance(request, key, named) }
+    const conditions = allowedDeleteConditions(request)
+    const { versionId, isDeleteMarker } = await objects.deleteObject(bucket, key, named, conditions, options)
     return {
       headers: {
         'x-amz-version-id': versionId,

@@ -1,8 +1,9 @@
-import { isCatalogError } from 'svc/kernel'
-import type { DeleteConditions, ObjectsService } from 'svc/plugins/objects/api'
+import { mayBypassGovernance } from 'svc/plugins/object-lock/api'
+import type { DeleteConditions, DeleteOutcome } from 'svc/plugins/objects/api'
 import {
   childrenNamed,
   childText,
+  conditionAction,
   defineS3Operation,
   type S3Request,
   s3Errors,
@@ -13,8 +14,6 @@ import {
 
 const keysMax = 1000
 const keyBytesMax = 1024
-/** Deletes of one request that may be under way together: they share commits, and leave room for others. */
-const concurrency = 64
 
 interface Item {
   readonly key: string
@@ -33,19 +32,33 @@ export default defineS3Operation<'objects'>({
   match: { method: 'POST', level: 'bucket', query: ['delete'] },
   action: 's3:DeleteObject',
   authorization: 'items',
-  body: { kind: 'xml', root: 'Delete', maxBytes: 2 * 1024 * 1024, checksumRequired: true },
+  body: {
+    kind: 'xml',
+    root: 'Delete',
+    elements: {
+      Object: { Key: 'text', VersionId: 'text', ETag: 'text', Size: 'text', LastModifiedTime: 'text' },
+      Quiet: 'text',
+    },
+    maxBytes: 2 * 1024 * 1024,
+    checksumRequired: true,
+  },
   reply: { kind: 'xml', root: 'DeleteResult' },
   errors: ['BadDigest', 'InvalidDigest', 'InvalidRequest', 'MalformedXML', 'NoSuchBucket'],
   async handle(request, { objects }) {
     const xml = request.xml!
     const items = readItems(request, xml)
-    const isQuiet = childText(xml, 'Quiet') === 'true'
-    await objects.getBucket(request.bucket)
-    const outcomes: Outcome[] = []
-    for (let start = 0; start < items.length; start += concurrency) {
-      const slice = items.slice(start, start + concurrency)
-      outcomes.push(...(await Promise.all(slice.map(item => deleteItem(request, objects, item)))))
-    }
+    const isQuiet = readQuiet(xml)
+    const toDelete = (item: Item) => ({
+      ...item,
+      bypassGovernance: item.versionId !== undefined && mayBypassGovernance(request, item.key, item.versionId),
+    })
+    const refusals = items.map(item => refusalOf(request, item))
+    const allowed = items.filter((_, index) => refusals[index] === undefined)
+    // Who may delete nothing there does not learn whether the bucket exists.
+    const { bucket, origin } = request
+    const results = allowed.length === 0 ? [] : await objects.deleteObjects(bucket, allowed.map(toDelete), origin)
+    let next = 0
+    const outcomes = items.map((item, index) => refusals[index] ?? describe(item, results[next++]!))
     return {
       xml: {
         Deleted: isQuiet ? undefined : outcomes.flatMap(({ Deleted }) => (Deleted === undefined ? [] : [Deleted])),
@@ -55,6 +68,12 @@ export default defineS3Operation<'objects'>({
   },
 })
 
+function readQuiet(xml: XmlNode): boolean {
+  const text = childText(xml, 'Quiet')?.trim() ?? 'false'
+  if (text !== 'true' && text !== 'false') throw s3Errors.MalformedXML('Quiet is true or false.')
+  return text === 'true'
+}
+
 function readItems({ normalizeKey }: S3Request, xml: XmlNode): readonly Item[] {
   const nodes = childrenNamed(xml, 'Object')
   if (nodes.length === 0 || nodes.length > keysMax) {
@@ -63,7 +82,11 @@ function readItems({ normalizeKey }: S3Request, xml: XmlNode): readonly Item[] {
   return nodes.map(node => {
     const key = childText(node, 'Key')
     if (key === undefined || key === '') throw s3Errors.MalformedXML('An Object has no Key.')
-    return { key: normalizeKey(key), versionId: childText(node, 'VersionId'), conditions: readConditions(node) }
+    return {
+      key: normalizeKey(key),
+      versionId: childText(node, 'VersionId') || undefined,
+      conditions: readConditions(node),
+    }
   })
 }
 
@@ -81,26 +104,30 @@ function readConditions(node: XmlNode): DeleteConditions | undefined {
   }
 }
 
-async function deleteItem(request: S3Request, objects: ObjectsService, item: Item): Promise<Outcome> {
-  const { key, versionId, conditions } = item
-  const VersionId = versionId === '' ? undefined : versionId
-  const failed = (Code: string, Message: string) => ({ Error: { Key: key, VersionId, Code, Message } })
-  const action = VersionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion'
-  if (!request.isAllowed(action, request.bucket, key)) return failed('AccessDenied', 'Access Denied')
-  if (Buffer.byteLength(key) > keyBytesMax) return failed('KeyTooLongError', 'Your key is too long')
-  try {
-    const result = await objects.deleteObject(request.bucket, key, VersionId, conditions)
-    return {
-      Deleted: {
-        Key: key,
-        VersionId: VersionId === undefined ? undefined : result.versionId,
-        DeleteMarker: result.isDeleteMarker ? true : undefined,
-        DeleteMarkerVersionId: result.isDeleteMarker ? result.versionId : undefined,
-      },
-    }
-  } catch (error) {
-    // Only what S3 has a code for is an item's own failure; a failed drive is the request's.
-    if (!isCatalogError(error) || error.status >= 500) throw error
-    return failed(error.code, error.message)
+/** Undefined for an item that may be deleted. */
+function refusalOf({ bucket, isAllowed }: S3Request, { key, versionId, conditions }: Item): Outcome | undefined {
+  const action = versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion'
+  const telling = conditions === undefined ? undefined : conditionAction(conditions, versionId)
+  const mayKnow = telling === undefined || isAllowed(telling, bucket, key, versionId)
+  if (!mayKnow || !isAllowed(action, bucket, key, versionId)) {
+    return failure(key, versionId, 'AccessDenied', 'Access Denied')
+  }
+  if (Buffer.byteLength(key) > keyBytesMax) return failure(key, versionId, 'KeyTooLongError', 'Your key is too long')
+  return undefined
+}
+
+function failure(Key: string, VersionId: string | undefined, Code: string, Message: string): Outcome {
+  return { Error: { Key, VersionId, Code, Message } }
+}
+
+function describe({ key, versionId }: Item, outcome: DeleteOutcome): Outcome {
+  if ('failed' in outcome) return failure(key, versionId, outcome.failed.code, outcome.failed.message)
+  return {
+    Deleted: {
+      Key: key,
+      VersionId: versionId === undefined ? undefined : outcome.versionId,
+      DeleteMarker: outcome.isDeleteMarker ? true : undefined,
+      DeleteMarkerVersionId: outcome.isDeleteMarker ? outcome.versionId : undefined,
+    },
   }
 }

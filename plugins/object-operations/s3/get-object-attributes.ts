@@ -1,5 +1,13 @@
 import { type ObjectPart, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
-import { checksumFields, defineS3Operation, httpDate, readListSize, type S3Request } from 'svc/plugins/s3/api'
+import {
+  checksumFields,
+  defineS3Operation,
+  httpDate,
+  readListSize,
+  type S3Request,
+  shownVersionId,
+} from 'svc/plugins/s3/api'
+import { refuseDeleteMarker } from '../read-answer.ts'
 
 const known = new Set(['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'])
 
@@ -16,11 +24,13 @@ export default defineS3Operation<'objects'>({
     const { bucket, key, query, headers } = request
     const wanted = readWanted(headers['x-amz-object-attributes'] as string | undefined)
     const version = await objects.getObject(bucket, key, query.get('versionId'))
-    if (version.isDeleteMarker) throw refusal(request, version)
+    refuseDeleteMarker(request, version)
+    // For what it refuses: what is told of an object that a customer's key encrypts is told to who has the key.
+    request.describeAttributes(version)
     return {
       headers: {
         'Last-Modified': httpDate(version.modifiedMs),
-        'x-amz-version-id': version.versionId === 'null' ? undefined : version.versionId,
+        'x-amz-version-id': await shownVersionId(request, objects, version.versionId),
       },
       xml: {
         ETag: wanted.has('ETag') ? version.etag : undefined,
@@ -40,13 +50,6 @@ function readWanted(header: string | undefined): ReadonlySet<string> {
   throw objectErrors.InvalidArgument('Invalid attribute name specified.', {
     extra: { ArgumentName: 'x-amz-object-attributes', ArgumentValue: header ?? '' },
   })
-}
-
-function refusal({ query, key }: S3Request, version: ObjectVersion) {
-  const facts = { 'x-amz-delete-marker': 'true', 'x-amz-version-id': version.versionId }
-  return query.has('versionId')
-    ? objectErrors.MethodNotAllowed(undefined, { extra: { ...facts, allow: 'DELETE' } })
-    : objectErrors.NoSuchKey(undefined, { extra: { ...facts, Key: key } })
 }
 
 function describeParts({ headers }: S3Request, { parts }: ObjectVersion) {

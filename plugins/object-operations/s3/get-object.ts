@@ -1,5 +1,5 @@
 import type { ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
-import { defineS3Operation, type S3Request, type S3Result } from 'svc/plugins/s3/api'
+import { defineS3Operation, type S3Request, type S3Result, shownVersionId } from 'svc/plugins/s3/api'
 import type { MaybePromise } from 'svc/plugins/storage/api'
 import { planRead } from '../read-answer.ts'
 
@@ -34,9 +34,22 @@ export default defineS3Operation<'objects'>({
 
 /** Without a promise where the bytes are at hand: a small object is answered in the turn in which it was asked for. */
 function respond(request: S3Request, objects: ObjectsService, version: ObjectVersion): MaybePromise<S3Result> {
-  const { status, start, length, headers } = planRead(request, version)
+  const shownId = shownVersionId(request, objects, version.versionId)
+  return shownId instanceof Promise
+    ? shownId.then(id => answerWith(request, objects, version, id))
+    : answerWith(request, objects, version, shownId)
+}
+
+function answerWith(
+  request: S3Request,
+  objects: ObjectsService,
+  version: ObjectVersion,
+  shownId: string | undefined,
+): MaybePromise<S3Result> {
+  const { status, start, length, headers } = planRead(request, version, shownId)
   if (status === 304) return { status, headers }
-  const data = objects.read(version, start, length)
+  const key = version.encryption === undefined ? undefined : request.customerKey('object')
+  const data = objects.read(version, start, length, key)
   return data instanceof Promise
     ? data.then(read => ({ status, headers, data: read, sizeBytes: length }))
     : { status, headers, data, sizeBytes: length }

@@ -1,4 +1,4 @@
-import { defineS3Operation } from 'svc/plugins/s3/api'
+import { defineS3Operation, shownVersionId } from 'svc/plugins/s3/api'
 import { planRead } from '../read-answer.ts'
 
 export default defineS3Operation<'objects'>({
@@ -24,7 +24,8 @@ export default defineS3Operation<'objects'>({
   ],
   async handle(request, { objects }) {
     const version = await objects.getObject(request.bucket, request.key, request.query.get('versionId'))
-    const { status, length, headers } = planRead(request, version)
+    const shownId = await shownVersionId(request, objects, version.versionId)
+    const { status, length, headers } = planRead(request, version, shownId)
     return { status, headers, sizeBytes: length }
   },
 })

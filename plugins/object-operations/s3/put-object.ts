@@ -1,4 +1,4 @@
-import { checksumHeaders, defineS3Operation, quoteEtag, readAttributes, readWriteConditions } from 'svc/plugins/s3/api'
+import { allowedWriteConditions, checksumHeaders, defineS3Operation, quoteEtag } from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'objects'>({
   name: 'PutObject',
@@ -8,6 +8,7 @@ export default defineS3Operation<'objects'>({
   body: { kind: 'stream' },
   reply: { kind: 'empty', status: 200 },
   errors: [
+    'AccessDenied',
     'BadDigest',
     'EntityTooLarge',
     'IncompleteBody',
@@ -19,16 +20,19 @@ export default defineS3Operation<'objects'>({
     'MissingContentLength',
     'NoSuchBucket',
     'NoSuchKey',
+    'NotImplemented',
     'PreconditionFailed',
   ],
-  async handle({ bucket, key, headers, body, checksumAlgorithm }, { objects }) {
+  async handle(request, { objects }) {
+    const { bucket, key, body, checksumAlgorithm } = request
     const stored = await objects.putObject({
       bucket,
       key,
-      attributes: readAttributes(headers),
+      attributes: request.readAttributes(),
       body,
       checksumAlgorithm,
-      conditions: readWriteConditions(headers),
+      conditions: allowedWriteConditions(request),
+      origin: request.origin,
     })
     return {
       headers: {
@@ -36,6 +40,7 @@ export default defineS3Operation<'objects'>({
         'x-amz-object-size': stored.sizeBytes,
         'x-amz-version-id': stored.versionId,
         ...checksumHeaders(stored.checksum),
+        ...(await request.describeWritten({ bucket, key, ...stored })),
       },
     }
   },

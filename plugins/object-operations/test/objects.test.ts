@@ -17,8 +17,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import fc from 'fast-check'
+import { outcome, startServer } from 'svc/plugins/s3/testing'
 import t from 'tap'
-import { outcome, startServer } from './start.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
@@ -205,7 +205,8 @@ t.test('what is not there is named', async t => {
     await outcome(client.send(new DeleteObjectCommand({ Bucket: 'no-such-bucket', Key: 'a' }))),
     '404 NoSuchBucket',
   )
-  t.equal(await outcome(get('condition', { VersionId: 'abc' })), '404 NoSuchVersion')
+  t.equal(await outcome(get('condition', { VersionId: 'abc' })), '400 InvalidArgument')
+  t.equal(await outcome(get('condition', { VersionId: '00000000000001' })), '404 NoSuchVersion')
   t.equal(await text('condition', { VersionId: 'null' }), 'x')
   t.equal(await outcome(put('k'.repeat(1025), 'x')), '400 KeyTooLongError')
   t.equal(await outcome(put('k'.repeat(1024), 'x')), 'ok')
@@ -270,6 +271,16 @@ t.test('many deletes at once, each with its own outcome', async t => {
   t.equal(quiet.Deleted, undefined)
   t.equal(await outcome(get(keys[4]!)), '404 NoSuchKey')
 
+  const deleteXml = async (text: string) => {
+    const body = `<Delete>${text}<Object><Key>a</Key></Object></Delete>`
+    const headers = { 'content-md5': createHash('md5').update(body).digest('base64') }
+    const answer = await server.signed({ method: 'POST', path: `/${Bucket}`, query: 'delete=', body, headers })
+    return { status: answer.status, text: await answer.text() }
+  }
+  t.match(await deleteXml('<Quiet>maybe</Quiet>'), { status: 400, text: /MalformedXML/ })
+  t.match(await deleteXml('<Quiet/>'), { status: 400, text: /MalformedXML/ })
+  t.match(await deleteXml('<Quiet> false </Quiet>'), { status: 200, text: /<Deleted>/ })
+
   const many = Array.from({ length: 1001 }, (_, i) => ({ Key: `many-${i}` }))
   const remove = (Objects: { Key: string }[], bucket = Bucket) =>
     outcome(client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects } })))
@@ -321,7 +332,8 @@ t.test('copies keep or replace what the directives say', async t => {
 
   t.equal(await outcome(copy({ CopySource: `${Bucket}/nothing` })), '404 NoSuchKey')
   t.equal(await outcome(copy({ CopySource: 'no-such-bucket/a' })), '404 NoSuchBucket')
-  t.equal(await outcome(copy({ CopySource: `${Bucket}/source?versionId=abc` })), '404 NoSuchVersion')
+  t.equal(await outcome(copy({ CopySource: `${Bucket}/source?versionId=abc` })), '400 InvalidArgument')
+  t.equal(await outcome(copy({ CopySource: `${Bucket}/source?versionId=00000000000001` })), '404 NoSuchVersion')
   t.equal(await outcome(copy({ Bucket: 'no-such-bucket' })), '404 NoSuchBucket')
   for (const CopySource of ['nothing', '/', `${Bucket}/`, `${Bucket}/source?versionId=`]) {
     t.equal(await outcome(copy({ CopySource })), '400 InvalidArgument', CopySource)

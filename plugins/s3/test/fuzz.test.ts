@@ -267,7 +267,7 @@ const documents = [
   [
     'POST',
     'delete=',
-    '<Delete xmlns="x"><Quiet>false</Quiet><Object><Key>a&#x1;</Key><VersionId>null</VersionId></Object></Delete>',
+    '<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Quiet>false</Quiet><Object><Key>a&#x1;</Key><VersionId>null</VersionId></Object></Delete>',
   ],
   [
     'POST',

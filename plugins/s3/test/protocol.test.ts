@@ -21,6 +21,7 @@ import {
 import { RequestBody } from '../body.ts'
 import { createDispatchTable } from '../dispatch.ts'
 import { keyNormalizer, parseTarget } from '../target.ts'
+import { childrenNamed, childText, childTexts, requireShape } from '../xml-nodes.ts'
 import { readXml } from '../xml-reader.ts'
 import { escapeXml, writeElement, writeXmlRoot } from '../xml-writer.ts'
 
@@ -223,7 +224,10 @@ t.test('references, CDATA, comments, prefixes and white space mean what XML says
   const read = (xml: string) => readXml(Buffer.from(xml), 'a')
   t.equal(read('<a>&#x1;&#1;&#65;&#x41;&lt;&amp;lt;&quot;&apos;&gt;</a>').text, '\u0001\u0001AA<&lt;"\'>')
   t.equal(read('<a>  x <!-- c -->y<![CDATA[<&amp;>]]>&amp;</a>').text, '  x y<&amp;>&')
-  t.equal(read('\ufeff<?xml version="1.0"?>\n<n:a xmlns:n="x">1</n:a>\n').text, '1')
+  t.equal(
+    read('\ufeff<?xml version="1.0"?>\n<n:a xmlns:n="http://s3.amazonaws.com/doc/2006-03-01/">1</n:a>\n').text,
+    '1',
+  )
   t.equal(read('<a>x\r\ny&#13;z</a>').text, 'x\ny\rz')
   t.same(
     read('<a><b>1</b><c/><b>2</b></a>').children.map(({ name, text }) => [name, text]),
@@ -251,6 +255,12 @@ t.test('documents that are not exactly one well-formed element are MalformedXML'
     '<a>&#xD800;</a>',
     '<a>&#x110000;</a>',
     '<a>&#;</a>',
+    '<a>\0</a>',
+    '<a><![CDATA[\0]]></a>',
+    '<a>x<b/></a>',
+    '<a><b/>\u00a0</a>',
+    '<a><b>1</b><![CDATA[x]]></a>',
+    '<a>\n<b><c/>&amp;</b>\n</a>',
     '<a>a & b</a>',
     '<a><1/></a>',
     '<a><__proto__>1</__proto__></a>',
@@ -272,8 +282,80 @@ t.test('documents that are not exactly one well-formed element are MalformedXML'
   )
 })
 
+t.test('the answer to a deep document is short', async t => {
+  try {
+    readXml(Buffer.from(`<a>${'<b>'.repeat(5000)}`), 'a')
+    t.fail('it was read')
+  } catch (error) {
+    t.ok((error as Error).message.length < 400)
+  }
+})
+
+t.test('elements are of the namespace of S3 or of none', async t => {
+  const own = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
+  const prefixed = 'xmlns:s="http://s3.amazonaws.com/doc/2006-03-01/"'
+  for (const xml of [
+    '<a><b>1</b></a>',
+    `<a ${own}><b>1</b></a>`,
+    '<a xmlns="http://doc.s3.amazonaws.com/2006-03-01"><b>1</b></a>',
+    `<a ${own}><b xmlns="">1</b></a>`,
+    `<s:a ${prefixed}><s:b>1</s:b></s:a>`,
+    `<s:a ${prefixed}><b>1</b></s:a>`,
+    `<a ${own}><x:b xmlns:x='http://s3.amazonaws.com/doc/2006-03-01'>1</x:b></a>`,
+    `<a ${own} xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="c" other="d"><b>1</b></a>`,
+  ]) {
+    const { name, children } = readXml(Buffer.from(xml), 'a')
+    t.same([name, children], ['a', [{ name: 'b', text: '1', children: [] }]], xml)
+  }
+  for (const xml of [
+    '<a xmlns="urn:x"><b>1</b></a>',
+    '<a xmlns="urn:x"/>',
+    `<a ${own}><b xmlns="urn:x">1</b></a>`,
+    '<a xmlns:x="urn:x"><x:b>1</x:b></a>',
+    '<x:a><b>1</b></x:a>',
+    `<s:a ${prefixed}><t:b>1</t:b></s:a>`,
+    `<s:a ${prefixed} xmlns="urn:x"><b>1</b></s:a>`,
+    `<:a ${own}/>`,
+    '<a xmlns="HTTP://s3.amazonaws.com/doc/2006-03-01/"/>',
+    `<a xmlns="urn:x" ${own}/>`,
+    '<a xmlns:__proto__="urn:x"><__proto__:b/></a>',
+  ]) {
+    t.equal(
+      codeOf(() => readXml(Buffer.from(xml), 'a')),
+      'MalformedXML',
+      xml,
+    )
+  }
+})
+
+t.test('what nobody would read is refused: text for elements, elements for text', async t => {
+  const read = (xml: string) => readXml(Buffer.from(xml), 'a')
+  const nested = read('<a><b><c/></b></a>')
+  const blank = read('<a>\r\n\t <b> 1 </b> <b/></a>')
+  requireShape(blank, { b: 'text' })
+  t.same(childTexts(blank, 'b'), [' 1 ', ''])
+  t.equal(childText(blank, 'c'), undefined)
+  requireShape(read('<a><b><c/>\n</b></a>'), { b: { c: 'text' }, d: 'text' })
+  requireShape(nested, { b: 'anything' })
+  const text = read('<a>logs/</a>')
+  const refused = [
+    () => requireShape(text, { b: 'text' }),
+    () => requireShape(nested, { b: 'text' }),
+    () => requireShape(nested, { b: { d: 'text' } }),
+    () => requireShape(nested, { b: {} }),
+    () => requireShape(blank, {}),
+    () => requireShape(read('<a><toString/></a>'), { b: 'text' }),
+    () => childrenNamed(text, 'b'),
+    () => childText(text, 'b'),
+    () => childText(nested, 'b'),
+    () => childTexts(nested, 'b'),
+    () => childText(blank, 'b'),
+  ]
+  for (const reading of refused) t.equal(codeOf(reading), 'MalformedXML', String(reading))
+})
+
 t.test('random bytes and damaged documents never do worse than MalformedXML', async () => {
-  const valid = '<a xmlns="n"><b>1 &amp; 2</b><![CDATA[x]]><!-- y --><c d="e"/></a>'
+  const valid = '<a xmlns="" n=""><b>1 &amp; 2</b><![CDATA[x]]><!-- y --><c d="e"/></a>'
   const damaged = fc
     .tuple(
       fc.nat(valid.length),

@@ -1,0 +1,50 @@
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { requireNewBucketName } from '../bucket-name.ts'
+import { Bucket, describeBucket } from './bucket-schema.ts'
+import { isPublicBucket } from './public-access.ts'
+
+const CreateBucket = Type.Object(
+  {
+    name: Type.String({ maxLength: 255 }),
+    region: Type.Optional(Type.String({ description: 'The region of the server, and no other.' })),
+    versioning: Type.Optional(Type.Boolean({ description: 'Implied by `objectLock`.' })),
+    objectLock: Type.Optional(Type.Boolean()),
+    quotaBytes: Type.Optional(Type.Integer({ minimum: 0, description: '0: no quota.' })),
+    created: Type.Optional(Type.String({ readOnly: true })),
+  },
+  { $id: 'CreateBucket' },
+)
+
+export default defineAdminOperation({
+  id: 'createBucket',
+  method: 'POST',
+  path: '/buckets',
+  tag: 'buckets',
+  summary: 'Creates a bucket. Versioning, object lock and quota need their own actions on top.',
+  authorize: ['s3:CreateBucket'],
+  authorizeRequest: ({ body: { name, versioning, objectLock, quotaBytes = 0 } }) => ({
+    bucket: name,
+    actions: [
+      's3:CreateBucket',
+      ...(versioning === true || objectLock === true ? ['s3:PutBucketVersioning'] : []),
+      ...(objectLock === true ? ['s3:PutBucketObjectLockConfiguration'] : []),
+      ...(quotaBytes > 0 ? ['admin:SetBucketQuota'] : []),
+    ],
+  }),
+  body: CreateBucket,
+  response: Bucket,
+  location: ({ name }) => `/buckets/${name}`,
+  errors: ['already_exists', 'invalid_bucket_name'],
+  uses: ['objects', 'iam', 'authSigv4', 'policy'],
+  async handle({ body }, { objects, iam, authSigv4: { region }, policy }) {
+    const { name, objectLock = false, versioning = false, quotaBytes = 0 } = body
+    requireNewBucketName(name)
+    if (body.region !== undefined && body.region !== region) {
+      throw adminErrors.invalid_argument(`The region of this server is ${region}.`)
+    }
+    // One commit: there is no bucket without what it was to have.
+    const bucket = await objects.createBucket(name, { region, owner: iam.owner, versioning, objectLock, quotaBytes })
+    return describeBucket(bucket, await objects.usage(name), region, isPublicBucket(policy, name))
+  },
+})

@@ -1,0 +1,26 @@
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { Bucket, BucketParameters, describeBucket, describePart } from './bucket-schema.ts'
+import { viewOf } from './list-buckets.ts'
+import { isPublicBucket } from './public-access.ts'
+
+export default defineAdminOperation({
+  id: 'getBucket',
+  method: 'GET',
+  path: '/buckets/{bucket}',
+  tag: 'buckets',
+  summary: 'Returns a bucket with its usage; who may list only a part of it gets name, date and region.',
+  authorize: 'service',
+  params: BucketParameters,
+  response: Bucket,
+  errors: ['bucket_not_found'],
+  uses: ['objects', 'authSigv4', 'policy'],
+  async handle(request, { objects, authSigv4: { region }, policy }) {
+    const { bucket: name } = request.params
+    const view = viewOf(request, name)
+    // Before looking for it: who may not list it does not learn whether it is there.
+    if (view === 'none') throw adminErrors.access_denied()
+    const bucket = await objects.getBucket(name)
+    if (view === 'part') return describePart(bucket, region)
+    return describeBucket(bucket, await objects.usage(name), region, isPublicBucket(policy, name))
+  },
+})

@@ -1,0 +1,56 @@
+import {
+  type AdminRequest,
+  decodeCursor,
+  defineAdminOperation,
+  encodeCursor,
+  pageOf,
+  pageParameters,
+} from 'svc/plugins/admin/api'
+import type { Bucket as StoredBucket } from 'svc/plugins/objects/api'
+import { Type } from 'typebox'
+import { Bucket, describeBucket, describePart } from './bucket-schema.ts'
+import { isPublicBucket } from './public-access.ts'
+
+const batchMax = 1000
+
+export default defineAdminOperation({
+  id: 'listBuckets',
+  method: 'GET',
+  path: '/buckets',
+  tag: 'buckets',
+  summary: 'Lists the buckets that the caller may list, all of them or in part.',
+  authorize: 'service',
+  query: Type.Object({ prefix: Type.String({ default: '', maxLength: 255 }), ...pageParameters }),
+  response: pageOf(Bucket),
+  uses: ['objects', 'authSigv4', 'policy'],
+  async handle(request, { objects, authSigv4: { region }, policy }) {
+    const { prefix, cursor, limit } = request.query
+    const mayListAll = request.isAllowed('s3:ListAllMyBuckets')
+    const items = []
+    let position: string | undefined = decodeCursor(cursor) ?? ''
+    // A bucket that is skipped does not count: go on until the page is full or there are no more.
+    while (position !== undefined && items.length < limit) {
+      const startAfter: string = position
+      const page: { buckets: readonly StoredBucket[]; next: string | undefined } = await objects.listBuckets({
+        prefix,
+        startAfter,
+        limit: Math.min(limit - items.length, batchMax),
+      })
+      for (const bucket of page.buckets) {
+        const view = mayListAll ? 'whole' : viewOf(request, bucket.name)
+        if (view === 'part') items.push(describePart(bucket, region))
+        else if (view === 'whole') {
+          const usage = await objects.usage(bucket.name)
+          items.push(describeBucket(bucket, usage, region, isPublicBucket(policy, bucket.name)))
+        }
+      }
+      position = page.next
+    }
+    return { items, nextCursor: encodeCursor(position) }
+  },
+})
+
+export function viewOf(request: Pick<AdminRequest, 'isAllowed' | 'isAllowedInPart'>, bucket: string) {
+  if (request.isAllowed('s3:ListBucket', bucket)) return 'whole'
+  return request.isAllowedInPart('s3:ListBucket', bucket) ? 'part' : 'none'
+}

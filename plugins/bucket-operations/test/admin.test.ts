@@ -1,0 +1,173 @@
+/** Buckets over the Admin API: who sees what, what is needed for what, and deleting with everything in it. */
+import {
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  PutObjectCommand,
+  PutObjectLegalHoldCommand,
+} from '@aws-sdk/client-s3'
+import { type AdminCaller, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
+import t from 'tap'
+import { emptyBucket } from '../empty-bucket.ts'
+
+const allow = (...Action: string[]) => ({ Effect: 'Allow', Action, Resource: 'arn:aws:s3:::*' })
+const on = (bucket: string, ...Action: string[]) => ({ Effect: 'Allow', Action, Resource: `arn:aws:s3:::${bucket}` })
+
+const server = await startAdmin({
+  without: ['users'],
+  plugins: [
+    testUsers({
+      partial: [
+        {
+          ...on('photos', 's3:ListBucket'),
+          Condition: { StringLike: { 's3:prefix': 'public/*' } },
+        },
+        on('mine', 's3:ListBucket'),
+      ],
+      team: [{ ...allow('s3:CreateBucket'), Resource: 'arn:aws:s3:::team-*' }],
+      versioner: [allow('s3:CreateBucket', 's3:PutBucketVersioning')],
+      deleter: [allow('s3:DeleteBucket')],
+    }),
+  ],
+})
+t.teardown(() => server.stop())
+const { s3: client, signed } = server
+const as = (user: string) => server.signedBy(user, userSecret)
+const create = (name: string, more: object = {}, call: AdminCaller = signed) =>
+  call({ method: 'POST', path: '/api/v1/buckets', body: { name, ...more } })
+const outcome = ({ status, json }: { status: number; json: { code?: string } | undefined }) =>
+  json?.code === undefined ? `${status}` : `${status} ${json.code}`
+
+t.test('what a bucket is, with what is in it', async t => {
+  await create('photos', { versioning: true })
+  await create('mine')
+  const empty = await create('locked', { objectLock: true, region: 'us-east-1' })
+  t.match(empty.json, { versioning: 'enabled', objectLockEnabled: true, objects: 0, tags: {}, partial: false })
+  await client.send(new PutObjectCommand({ Bucket: 'photos', Key: 'a', Body: 'four' }))
+  await client.send(new PutObjectCommand({ Bucket: 'photos', Key: 'a', Body: 'again' }))
+  await client.send(new DeleteObjectCommand({ Bucket: 'photos', Key: 'a' }))
+  const { json } = await signed({ path: '/api/v1/buckets/photos' })
+  t.match(json, { objects: 0, versions: 2, deleteMarkers: 1, size: 9, public: false, quotaBytes: 0 })
+  const usage = await signed({ path: '/api/v1/usage?bucket=photos&bucket=mine' })
+  t.match(usage.json, { bucketsCount: 2, totalSize: 9, versionsCount: 2, buckets: { photos: { deleteMarkers: 1 } } })
+  const info = await signed({ path: '/api/v1/info' })
+  t.match(info.json, { buckets: 3, usage: 9 })
+})
+
+t.test('who may list a part of a bucket sees a part of it', async t => {
+  const partial = as('partial')
+  const { json } = await partial({ path: '/api/v1/buckets' })
+  t.same(
+    json.items.map(({ name }: { name: string }) => name),
+    ['mine', 'photos'],
+  )
+  t.equal(json.items[0].size, 0)
+  t.same(Object.keys(json.items[1]).toSorted(), ['created', 'name', 'partial', 'region'])
+  t.same((await partial({ path: '/api/v1/buckets/photos' })).json, json.items[1])
+  t.equal(outcome(await partial({ path: '/api/v1/buckets/locked' })), '403 access_denied')
+  t.equal(outcome(await partial({ path: '/api/v1/buckets/missing' })), '403 access_denied', 'nor whether it is there')
+})
+
+t.test('pages and prefixes', async t => {
+  const names: string[] = []
+  let cursor = ''
+  do {
+    const { json } = await signed({ path: `/api/v1/buckets?limit=2&cursor=${cursor}` })
+    names.push(...json.items.map(({ name }: { name: string }) => name))
+    cursor = json.nextCursor
+  } while (cursor !== '')
+  t.same(names, ['locked', 'mine', 'photos'])
+  t.same((await signed({ path: '/api/v1/buckets?prefix=mi' })).json.items.length, 1)
+  t.same((await as('partial')({ path: '/api/v1/buckets?limit=1' })).json.items[0].name, 'mine')
+})
+
+t.test('a bucket is created under the name that the policy is about', async t => {
+  t.equal(outcome(await create('team-a', {}, as('team'))), '201')
+  t.equal(outcome(await create('other', {}, as('team'))), '403 access_denied')
+  t.equal(outcome(await create('team-b', { versioning: true }, as('team'))), '403 access_denied')
+  t.equal(outcome(await create('team-b', { objectLock: true }, as('versioner'))), '403 access_denied')
+  t.equal(outcome(await create('team-b', { quotaBytes: 1 }, as('versioner'))), '403 access_denied')
+  t.equal(outcome(await create('team-b', { versioning: true }, as('versioner'))), '201')
+  t.equal(outcome(await create('team-b')), '409 already_exists')
+  const limited = await create('with-quota', { quotaBytes: 1000, versioning: true })
+  t.match(limited.json, { quotaBytes: 1000, versioning: 'enabled', objectLockEnabled: false })
+  t.equal(outcome(await create('elsewhere', { region: 'eu-west-1' })), '400 invalid_argument')
+  t.equal(outcome(await create('No_Name')), '400 invalid_bucket_name')
+})
+
+t.test('versioning', async t => {
+  const set = (bucket: string, status: string) =>
+    signed({ method: 'PUT', path: `/api/v1/buckets/${bucket}/versioning`, body: { status } })
+  t.equal(outcome(await set('mine', 'off')), '200', 'what it is already')
+  t.equal(outcome(await set('mine', 'enabled')), '200')
+  t.equal(outcome(await set('mine', 'off')), '409 conflict')
+  t.same((await set('mine', 'suspended')).json, { status: 'suspended' })
+  t.equal(outcome(await set('locked', 'suspended')), '409 conflict')
+  t.equal(outcome(await set('missing', 'enabled')), '404 bucket_not_found')
+})
+
+t.test('a bucket goes empty, or with everything in it, unless something is locked', async t => {
+  const remove = (bucket: string, query = '', call = signed) =>
+    call({ method: 'DELETE', path: `/api/v1/buckets/${bucket}${query}` })
+  t.equal(outcome(await remove('photos', '?force=true', as('deleter'))), '403 access_denied')
+  t.equal(outcome(await remove('photos', '', as('deleter'))), '409 bucket_not_empty')
+  t.equal(outcome(await remove('photos', '?force=false')), '409 bucket_not_empty')
+  await client.send(new CreateMultipartUploadCommand({ Bucket: 'photos', Key: 'upload' }))
+  for (let start = 0; start < 1100; start += 100) {
+    const keys = Array.from({ length: 100 }, (_, index) => `many/${start + index}`)
+    await Promise.all(keys.map(Key => client.send(new PutObjectCommand({ Bucket: 'photos', Key, Body: 'x' }))))
+  }
+  t.equal(outcome(await remove('photos', '?force=true')), '204')
+  t.equal(outcome(await remove('photos', '?force=true')), '404 bucket_not_found')
+  await client.send(new PutObjectCommand({ Bucket: 'locked', Key: 'kept', Body: 'x' }))
+  await client.send(new PutObjectLegalHoldCommand({ Bucket: 'locked', Key: 'kept', LegalHold: { Status: 'ON' } }))
+  t.equal(outcome(await remove('locked', '?force=true')), '409 bucket_not_empty')
+  t.equal((await signed({ path: '/api/v1/buckets/locked' })).json.versions, 1)
+  t.equal(outcome(await remove('team-a')), '204')
+})
+
+t.test('emptying a bucket ends, whoever writes to it and whatever cannot be deleted', async t => {
+  const { objects } = server.kernel.services
+  await create('busy')
+  const write = (Key: string) => client.send(new PutObjectCommand({ Bucket: 'busy', Key, Body: 'x' }))
+  await Promise.all(['a', 'b', 'c'].map(write))
+  let calls = 0
+  type Deletion = (...given: Parameters<typeof objects.deleteObjects>) => ReturnType<typeof objects.deleteObjects>
+  const empty = (deleteObjects: Deletion, passesMax?: number) => {
+    calls = 0
+    const counted: Deletion = (bucket, items) => {
+      // A loop that does not end is a test that does not end.
+      if (++calls > 20) throw new Error('it goes on and on')
+      return deleteObjects(bucket, items)
+    }
+    return emptyBucket({ ...objects, deleteObjects: counted }, 'busy', { passesMax })
+  }
+  const refused = { failed: { code: 'InternalError', message: 'a damaged document' } }
+  const allButB: Deletion = async (bucket, items) => {
+    const rest = items.filter(({ key }) => key !== 'b')
+    const deleted = rest.length === 0 ? [] : [...(await objects.deleteObjects(bucket, rest))]
+    return items.map(({ key }) => (key === 'b' ? refused : deleted.shift()!))
+  }
+  await t.rejects(empty(allButB), { code: 'BucketNotEmpty', message: /InternalError/ })
+  t.equal(calls, 2, 'as long as something goes, it goes on')
+  const withWriter: Deletion = async (bucket, items) => {
+    const outcomes = await objects.deleteObjects(bucket, items)
+    await write(`later/${calls}`)
+    return outcomes
+  }
+  await t.rejects(empty(withWriter, 5), { code: 'BucketNotEmpty', message: /After 5 pages/ })
+  t.equal(calls, 5)
+  await empty((bucket, items) => objects.deleteObjects(bucket, items), 1)
+  t.same(
+    (
+      await objects.listVersions({
+        bucket: 'busy',
+        prefix: '',
+        delimiter: '',
+        keyMarker: '',
+        versionIdMarker: '',
+        maxKeys: 9,
+      })
+    ).versions,
+    [],
+  )
+})

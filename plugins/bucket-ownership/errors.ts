@@ -1,0 +1,9 @@
+import { defineErrors } from 'svc/kernel'
+
+/** Codes and statuses as in the AWS S3 error list. */
+export const ownershipErrors = defineErrors({
+  MissingSecurityHeader: { status: 400, title: 'Your request was missing a required header.' },
+  NoSuchPublicAccessBlockConfiguration: { status: 404, title: 'The public access block configuration was not found.' },
+  OwnershipControlsNotFoundError: { status: 404, title: 'The bucket ownership controls were not found.' },
+  UnexpectedContent: { status: 400, title: 'This request does not support content.' },
+})

@@ -1,0 +1,19 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { BucketParameters } from './policy-schema.ts'
+
+export default defineAdminOperation({
+  id: 'deleteBucketPolicy',
+  method: 'DELETE',
+  path: '/buckets/{bucket}/policy',
+  tag: 'buckets',
+  summary: 'Removes the policy of a bucket, also one that cannot be read. It is no error when there is none.',
+  authorize: ['s3:DeleteBucketPolicy'],
+  params: BucketParameters,
+  etag: true,
+  errors: ['bucket_not_found', 'precondition_failed'],
+  uses: ['bucketPolicy', 'objects'],
+  async handle({ params: { bucket }, ifMatch }, { bucketPolicy, objects }) {
+    await objects.getBucket(bucket)
+    await bucketPolicy.delete(bucket, { ifMatch })
+  },
+})

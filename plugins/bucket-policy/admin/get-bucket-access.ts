@@ -1,0 +1,20 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { BucketParameters } from './policy-schema.ts'
+import { describeAccess, SimpleAccess } from './simple-access-schema.ts'
+
+export default defineAdminOperation({
+  id: 'getBucketAccess',
+  method: 'GET',
+  path: '/buckets/{bucket}/access',
+  tag: 'buckets',
+  summary: 'Returns what the presets of simple access allow to everybody.',
+  authorize: ['s3:GetBucketPolicy'],
+  params: BucketParameters,
+  response: SimpleAccess,
+  errors: ['bucket_not_found', 'document_unreadable'],
+  uses: ['bucketPolicy', 'objects'],
+  async handle({ params: { bucket } }, { bucketPolicy, objects }) {
+    await objects.getBucket(bucket)
+    return describeAccess(bucketPolicy, bucket)
+  },
+})

@@ -1,0 +1,24 @@
+import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { BucketParameters, bodyBytesMax, describePolicy, PolicyDocument, PolicyInput } from './policy-schema.ts'
+import { writePolicy } from './write-policy.ts'
+
+export default defineAdminOperation({
+  id: 'putBucketPolicy',
+  method: 'PUT',
+  path: '/buckets/{bucket}/policy',
+  tag: 'buckets',
+  summary: 'Replaces the policy of a bucket. What is wrong with it is in `errors`, by statement, line and column.',
+  authorize: ['s3:PutBucketPolicy'],
+  params: BucketParameters,
+  body: PolicyInput,
+  bodyBytesMax,
+  response: PolicyDocument,
+  etag: true,
+  errors: ['bucket_not_found', 'malformed_policy', 'precondition_failed', 'public_access_blocked'],
+  uses: ['bucketPolicy', 'objects'],
+  async handle({ params: { bucket }, body, ifMatch }, { bucketPolicy, objects }) {
+    await objects.getBucket(bucket)
+    const { policy, etag } = await writePolicy(bucketPolicy, bucket, body, { ifMatch })
+    return replyWith(describePolicy(policy), { etag })
+  },
+})

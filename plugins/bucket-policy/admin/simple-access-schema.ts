@@ -1,0 +1,37 @@
+import { Type } from 'typebox'
+import type { BucketPolicyService } from '../api.ts'
+import { rulesOf } from '../simple-access.ts'
+import { readPolicy } from './read-policy.ts'
+
+export const SimpleAccess = Type.Object(
+  {
+    bucket: Type.String(),
+    rules: Type.Array(
+      Type.Object({
+        prefix: Type.String({ description: 'Of keys; empty is the whole bucket.' }),
+        keys: Type.String({
+          description:
+            'What it holds for: every key that begins so. Without `/` before the `*`, `pub*` is `public.txt`, too.',
+        }),
+        preset: Type.Union([Type.Literal('download'), Type.Literal('upload'), Type.Literal('public')]),
+      }),
+      { description: 'By prefix. Other statements of the policy are not shown.' },
+    ),
+    public: Type.Boolean({
+      description: 'The policy allows something to everybody, and public access is not blocked.',
+    }),
+    hasPolicy: Type.Boolean(),
+  },
+  { $id: 'SimpleAccess' },
+)
+
+export async function describeAccess(bucketPolicy: BucketPolicyService, bucket: string) {
+  const policy = (await readPolicy(bucketPolicy, bucket))?.policy
+  return {
+    bucket,
+    rules:
+      policy === undefined ? [] : rulesOf(bucket, policy.document).map(rule => ({ ...rule, keys: `${rule.prefix}*` })),
+    public: policy?.isPublic === true && !(await bucketPolicy.ignoresPublic(bucket)),
+    hasPolicy: policy !== undefined,
+  }
+}

@@ -1,0 +1,26 @@
+import type { CompiledPolicy } from 'svc/plugins/policy/api'
+import type { ChangeOptions } from 'svc/plugins/store/api'
+import type { BucketPolicyService } from '../api.ts'
+import { bucketPolicyProblems } from '../errors.ts'
+import { bodyBytesMax } from './policy-schema.ts'
+
+/** Stores what came as JSON. Rejects with `malformed_policy`, `public_access_blocked`, `precondition_failed`. */
+export async function writePolicy(
+  bucketPolicy: BucketPolicyService,
+  bucket: string,
+  document: object,
+  options: ChangeOptions,
+): Promise<{ readonly policy: CompiledPolicy; readonly etag: string }> {
+  const text = textOf(document)
+  const { policy, errors } = bucketPolicy.compile(bucket, text)
+  if (policy === undefined) throw bucketPolicyProblems.malformed_policy(errors[0]?.message, { cause: errors })
+  if (policy.isPublic && (await bucketPolicy.refusesPublic(bucket))) throw bucketPolicyProblems.public_access_blocked()
+  const { etag } = await bucketPolicy.put(bucket, text, options)
+  return { policy, etag }
+}
+
+/** For people to read, where white space does not make it too long. */
+function textOf(document: object): string {
+  const text = JSON.stringify(document, undefined, 2)
+  return Buffer.byteLength(text) <= bodyBytesMax ? text : JSON.stringify(document)
+}

@@ -1,0 +1,132 @@
+/**
+ * The policies of buckets and who decides by them.
+ *
+ * Invariants:
+ *
+ * 1. A decision counts every change of the bucket's policy, and of its public access block, that was acknowledged before the
+ *    request came: `prepare` asks for both, and what is decided later is never from before it.
+ * 2. Nobody gains a right because a document is damaged: what cannot be read, or is no longer a policy, denies everything.
+ * 3. What is not known without waiting, and was not prepared, denies everything.
+ */
+import type { Logger } from 'svc/kernel'
+import type { BucketOwnershipService } from 'svc/plugins/bucket-ownership/api'
+import {
+  type BucketPolicies,
+  type CompiledPolicy,
+  type PolicyService,
+  type PolicySource,
+  requestConditions,
+} from 'svc/plugins/policy/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
+import { type Static, Type } from 'typebox'
+import type { BucketPolicyService } from './api.ts'
+import type { BucketPolicyConfig } from './config.ts'
+import { createPrepared } from './prepared.ts'
+
+/** The text, because it is returned as it was put; what it means is compiled from it. */
+const schema = Type.Object({ text: Type.String() }, { additionalProperties: false })
+type Value = Static<typeof schema>
+
+/** A policy as the engine takes it, made once per change: nothing is left to be made for a request. */
+interface Usable {
+  readonly policy: CompiledPolicy | undefined
+  readonly open: BucketPolicies
+  readonly publicBlocked: BucketPolicies
+}
+
+export interface BucketPolicyOptions {
+  readonly store: StoreService
+  readonly policy: PolicyService
+  readonly bucketOwnership: Pick<BucketOwnershipService, 'blocks'>
+  readonly config: BucketPolicyConfig
+  readonly log: Logger
+}
+
+export interface BucketPolicy {
+  readonly service: BucketPolicyService
+  readonly source: PolicySource
+}
+
+/** Declares a collection: during set-up. */
+export function createBucketPolicy({ store, policy, bucketOwnership, config, log }: BucketPolicyOptions): BucketPolicy {
+  const documents = store.collection({ name: 'bucket-policy', schema, version: 1, scope: 'bucket' })
+  const usable = documents.compiled(compileStored)
+  const publicAccess = Object.freeze({ isBlocked: config.blockPublicAccess, mode: config.blockPublicAccessMode })
+  let denied: BucketPolicies | undefined
+
+  /** Made late: the catalogue has all actions only when every plugin is set up. */
+  function denyEverything(): BucketPolicies {
+    denied ??= Object.freeze({ policies: policy.combine([{ policy: compileDenial(policy), source: 'bucket-policy' }]) })
+    return denied
+  }
+
+  function compileStored({ id, value }: StoredDocument<Value>): Usable {
+    const { policy: compiled, errors } = policy.compile(value.text, { kind: 'bucket', bucket: id })
+    if (compiled === undefined) {
+      const [{ line, column, message }] = errors
+      log.error(
+        { bucket: id, line, column, problem: message },
+        'a stored bucket policy is no policy: everything is denied',
+      )
+      return { policy: undefined, open: denyEverything(), publicBlocked: denyEverything() }
+    }
+    const policies = policy.combine([{ policy: compiled, source: 'bucket-policy' }])
+    return {
+      policy: compiled,
+      open: Object.freeze({ policies }),
+      publicBlocked: Object.freeze({ policies, blockPublicAccess: true }),
+    }
+  }
+
+  const ignoresPublic = (bucket: string): MaybePromise<boolean> =>
+    publicAccess.isBlocked || then(bucketOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
+
+  function policiesOf(bucket: string): MaybePromise<BucketPolicies | undefined> {
+    return then(usable.get(bucket), found => {
+      if (found === undefined) {
+        return then(documents.problem(bucket), problem => (problem === undefined ? undefined : denyEverything()))
+      }
+      if (found.policy?.isPublic !== true) return found.open
+      return then(ignoresPublic(bucket), isIgnored => (isIgnored ? found.publicBlocked : found.open))
+    })
+  }
+
+  const prepared = createPrepared(policiesOf, denyEverything)
+
+  const service: BucketPolicyService = {
+    get: bucket =>
+      then(documents.get(bucket), document => {
+        if (document === undefined) {
+          return then(documents.problem(bucket), problem => (problem === undefined ? undefined : 'unreadable'))
+        }
+        const { etag, value } = document
+        return { text: value.text, etag, policy: policy.compile(value.text, { kind: 'bucket', bucket }).policy }
+      }),
+    compile: (bucket, document) => policy.compile(document, { kind: 'bucket', bucket }),
+    put: (bucket, text, options) => documents.put(bucket, { text }, { ...options, overwriteUnreadable: true }),
+    delete: (bucket, options) => documents.delete(bucket, { ...options, overwriteUnreadable: true }),
+    ignoresPublic,
+    refusesPublic(bucket) {
+      if (publicAccess.isBlocked && publicAccess.mode === 'reject') return true
+      return then(bucketOwnership.blocks(bucket), ({ blockPublicPolicy }) => blockPublicPolicy)
+    },
+    keepsAccess(identity, bucket, compiled, facts) {
+      const bucketPolicies = { policies: policy.combine([{ policy: compiled, source: 'bucket-policy' }]) }
+      const conditions = () => requestConditions(facts)
+      return policy.isAllowed({ identity, action: 's3:PutBucketPolicy', bucket, conditions, bucketPolicies })
+    },
+    publicAccess,
+  }
+  return { service, source: { prepare: prepared.prepare, bucketPolicies: prepared.get } }
+}
+
+function compileDenial(policy: PolicyService): CompiledPolicy {
+  const statement = { Sid: 'Unreadable', Effect: 'Deny', Principal: '*', Action: 's3:*', Resource: '*' }
+  const { policy: compiled } = policy.compile({ Version: '2012-10-17', Statement: statement }, { kind: 'bucket' })
+  return compiled!
+}
+
+function then<A, B>(value: MaybePromise<A>, next: (value: A) => MaybePromise<B>): MaybePromise<B> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}

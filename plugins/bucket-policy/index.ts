@@ -1,0 +1,43 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import deleteBucketAccess from './admin/delete-bucket-access.ts'
+import deletePolicyAsAdmin from './admin/delete-bucket-policy.ts'
+import getBucketAccess from './admin/get-bucket-access.ts'
+import getPolicyAsAdmin from './admin/get-bucket-policy.ts'
+import putPolicyAsAdmin from './admin/put-bucket-policy.ts'
+import setBucketAccess from './admin/set-bucket-access.ts'
+import { createBucketPolicy } from './bucket-policy.ts'
+import { bucketPolicyConfig } from './config.ts'
+import deleteBucketPolicy from './s3/delete-bucket-policy.ts'
+import getBucketPolicy from './s3/get-bucket-policy.ts'
+import getBucketPolicyStatus from './s3/get-bucket-policy-status.ts'
+import { createPutBucketPolicy } from './s3/put-bucket-policy.ts'
+
+const adminOperations = [
+  deleteBucketAccess,
+  deletePolicyAsAdmin,
+  getBucketAccess,
+  getPolicyAsAdmin,
+  putPolicyAsAdmin,
+  setBucketAccess,
+]
+
+export default definePlugin({
+  name: 'bucket-policy',
+  requires: ['bucketOwnership', 'checksums', 'objects', 'policy', 'store'],
+  provides: ['bucketPolicy'],
+  config: bucketPolicyConfig,
+  setup({ config, services, ports, log, contribute }) {
+    const { service: bucketPolicy, source } = createBucketPolicy({ ...services, config, log })
+    contribute('policy.source', 'bucket-policy', source)
+    const operations = [deleteBucketPolicy, getBucketPolicy, getBucketPolicyStatus, createPutBucketPolicy(ports.clock)]
+    for (const operation of operations) {
+      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, bucketPolicy }))
+    }
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, bucketPolicy }))
+    }
+    return { services: { bucketPolicy } }
+  },
+})

@@ -1,0 +1,16 @@
+import { defineS3Operation } from 'svc/plugins/s3/api'
+
+export default defineS3Operation<'bucketPolicy' | 'objects'>({
+  name: 'DeleteBucketPolicy',
+  summary: 'Removes the policy of a bucket, also one that cannot be read.',
+  match: { method: 'DELETE', level: 'bucket', query: ['policy'] },
+  action: 's3:DeleteBucketPolicy',
+  body: { kind: 'none' },
+  reply: { kind: 'empty', status: 204 },
+  errors: ['NoSuchBucket'],
+  async handle({ bucket }, { bucketPolicy, objects }) {
+    await objects.getBucket(bucket)
+    await bucketPolicy.delete(bucket)
+    return {}
+  },
+})

@@ -1,0 +1,84 @@
+/**
+ * Simple access: presets for prefixes, kept as statements of the bucket's policy. A statement is of a preset when it says exactly
+ * what the preset would say; every other statement is left alone.
+ */
+import type { PolicyDocument, StatementDocument } from 'svc/plugins/policy/api'
+
+/**
+ * `download`: everybody may read objects. `upload`: everybody may write them, and read none. `public`: everybody may read, write,
+ * delete and list. `private`: no rule.
+ */
+export type Preset = 'private' | 'download' | 'upload' | 'public'
+
+export interface SimpleRule {
+  readonly prefix: string
+  readonly preset: Exclude<Preset, 'private'>
+}
+
+const reads = ['s3:GetObject']
+const writes = ['s3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts']
+const actionsOf: Readonly<Record<SimpleRule['preset'], readonly string[]>> = {
+  download: reads,
+  upload: writes,
+  public: [...reads, ...writes, 's3:DeleteObject'],
+}
+
+/** In a resource these would mean something else than themselves. */
+export const unusableInPrefix = /[*?$]/
+
+/** What everybody may by presets, by prefix. */
+export function rulesOf(bucket: string, { Statement }: PolicyDocument): readonly SimpleRule[] {
+  const rules = Statement.flatMap(statement => ruleOf(bucket, statement) ?? [])
+  return rules.toSorted((a, b) => (a.prefix < b.prefix ? -1 : a.prefix > b.prefix ? 1 : 0))
+}
+
+/** The statements with the rule of a prefix replaced; none at all where nothing is left. */
+export function withPreset(
+  bucket: string,
+  statements: readonly StatementDocument[],
+  prefix: string,
+  preset: Preset,
+): readonly StatementDocument[] {
+  const rules = statements.map(statement => ruleOf(bucket, statement))
+  const wasListed = rules.some(rule => rule?.prefix === prefix && rule.preset === 'public')
+  const listing = wasListed ? JSON.stringify(listingOf(bucket, prefix)) : undefined
+  const others = statements.filter(
+    (statement, index) => rules[index]?.prefix !== prefix && JSON.stringify(statement) !== listing,
+  )
+  if (preset === 'private') return others
+  const own = [statementOf(bucket, { prefix, preset })]
+  return preset === 'public' ? [...others, ...own, listingOf(bucket, prefix)] : [...others, ...own]
+}
+
+function ruleOf(bucket: string, statement: StatementDocument): SimpleRule | undefined {
+  const { Resource, Action } = statement
+  const start = `arn:aws:s3:::${bucket}/`
+  if (typeof Resource !== 'string' || !Resource.startsWith(start) || !Resource.endsWith('*')) return undefined
+  const prefix = Resource.slice(start.length, -1)
+  const text = JSON.stringify(statement)
+  for (const preset of ['download', 'upload', 'public'] as const) {
+    if (Action?.length !== actionsOf[preset].length) continue
+    if (text === JSON.stringify(statementOf(bucket, { prefix, preset }))) return { prefix, preset }
+  }
+  return undefined
+}
+
+/** Elements in the order in which the engine keeps them. */
+function statementOf(bucket: string, { prefix, preset }: SimpleRule): StatementDocument {
+  return {
+    Effect: 'Allow',
+    Principal: '*',
+    Action: actionsOf[preset],
+    Resource: `arn:aws:s3:::${bucket}/${prefix}*`,
+  }
+}
+
+function listingOf(bucket: string, prefix: string): StatementDocument {
+  const statement: StatementDocument = {
+    Effect: 'Allow',
+    Principal: '*',
+    Action: 's3:ListBucket',
+    Resource: `arn:aws:s3:::${bucket}`,
+  }
+  return prefix === '' ? statement : { ...statement, Condition: { StringLike: { 's3:prefix': `${prefix}*` } } }
+}

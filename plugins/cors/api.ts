@@ -1,0 +1,28 @@
+/**
+ * Cross-origin resource sharing: rules of a bucket that say which pages of other origins a browser may let read its answers. They
+ * grant nothing by themselves: who may do what is decided as for every request. Source: AWS S3 User Guide, "Using cross-origin
+ * resource sharing"; WHATWG Fetch, section 3.2.
+ */
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { CorsRule } from './rules.ts'
+
+export { corsErrors } from './errors.ts'
+export { type CorsRule, type CorsRuleProblem, checkCorsRules } from './rules.ts'
+
+/** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors`. */
+export interface CorsService {
+  /** In the order in which they are evaluated; empty where there are none. */
+  rules(bucket: string): MaybePromise<{ readonly rules: readonly CorsRule[]; readonly etag: string | undefined }>
+  /** Rules that `checkCorsRules` has nothing against; none removes them all. Resolves with the ETag, undefined for none. */
+  replace(
+    bucket: string,
+    rules: readonly CorsRule[],
+    options?: { readonly ifMatch?: string },
+  ): Promise<string | undefined>
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    cors: CorsService
+  }
+}

@@ -1,0 +1,55 @@
+/** The rules of each bucket, and the headers that follow from them for every answer to a page of another origin. */
+import type { ApiSettings, OriginAnswer } from 'svc/plugins/s3/api'
+import type { Settings } from 'svc/plugins/settings/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { StoreService } from 'svc/plugins/store/api'
+import { Type } from 'typebox'
+import type { CorsService } from './api.ts'
+import { createCommonRules } from './common-rules.ts'
+import { type ReadyRules, readyRules, vary } from './matching.ts'
+import { CorsRule } from './rules.ts'
+
+export interface Cors extends CorsService {
+  /** The bucket's rules made ready, those of the settings where it has none; undefined where there are none at all. */
+  ready(bucket: string): MaybePromise<ReadyRules | undefined>
+  readonly answerOrigin: OriginAnswer
+}
+
+export function createCors(store: StoreService, api: Settings<ApiSettings>): Cors {
+  const documents = store.collection({
+    name: 'bucket-cors',
+    schema: Type.Object({ rules: Type.Array(CorsRule) }, { additionalProperties: false }),
+    version: 1,
+    scope: 'bucket',
+  })
+  const compiled = documents.compiled(document => readyRules(document.value.rules))
+  const headersFor = (ready: ReadyRules | undefined, origin: string, method: string) =>
+    ready === undefined ? undefined : [...(ready.forRequest(origin, method) ?? []), ...vary]
+  const common = createCommonRules(api)
+  const ready = (bucket: string): MaybePromise<ReadyRules | undefined> => {
+    if (bucket === '') return common()
+    const own = compiled.get(bucket)
+    return own instanceof Promise ? own.then(rules => rules ?? common()) : (own ?? common())
+  }
+  return {
+    ready,
+    answerOrigin({ origin, method, bucket }) {
+      // A preflight has its own answer.
+      if (method === 'OPTIONS') return undefined
+      const found = ready(bucket)
+      if (found instanceof Promise) return found.then(rules => headersFor(rules, origin, method))
+      return headersFor(found, origin, method)
+    },
+    rules(bucket) {
+      const document = documents.get(bucket)
+      const rulesOf = (found: Awaited<typeof document>) => ({ rules: found?.value.rules ?? [], etag: found?.etag })
+      return document instanceof Promise ? document.then(rulesOf) : rulesOf(document)
+    },
+    async replace(bucket, rules, options = {}) {
+      const change = { ...options, overwriteUnreadable: true }
+      if (rules.length > 0) return (await documents.put(bucket, { rules: [...rules] }, change)).etag
+      await documents.delete(bucket, change)
+      return undefined
+    },
+  }
+}

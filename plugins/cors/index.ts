@@ -1,0 +1,33 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
+import getCorsAsAdmin from './admin/get-bucket-cors.ts'
+import putCorsAsAdmin from './admin/put-bucket-cors.ts'
+import { createCors } from './cors.ts'
+import deleteBucketCors from './s3/delete-bucket-cors.ts'
+import getBucketCors from './s3/get-bucket-cors.ts'
+import { createPreflights } from './s3/preflight.ts'
+import putBucketCors from './s3/put-bucket-cors.ts'
+
+const operations = [deleteBucketCors, getBucketCors, putBucketCors]
+const adminOperations = [getCorsAsAdmin, putCorsAsAdmin]
+
+export default definePlugin({
+  name: 'cors',
+  requires: ['objects', 's3', 'store'],
+  provides: ['cors'],
+  config: Type.Object({}),
+  setup({ services, contribute }) {
+    const cors = createCors(services.store, services.s3.apiSettings)
+    for (const operation of operations) {
+      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, cors }))
+    }
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, cors }))
+    }
+    for (const preflight of createPreflights(cors)) contribute('s3.operation', preflight.name, preflight)
+    contribute('s3.origin-answer', 'cors', cors.answerOrigin)
+    return { services: { cors } }
+  },
+})

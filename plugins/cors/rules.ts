@@ -1,0 +1,77 @@
+/** Rules as they are stored, and what a rule may say. */
+import { type Static, Type } from 'typebox'
+
+export const CorsRule = Type.Object(
+  {
+    id: Type.Optional(Type.String()),
+    allowedOrigins: Type.Array(Type.String()),
+    allowedMethods: Type.Array(Type.String()),
+    allowedHeaders: Type.Array(Type.String()),
+    exposeHeaders: Type.Array(Type.String()),
+    maxAgeSeconds: Type.Optional(Type.Integer()),
+  },
+  { additionalProperties: false },
+)
+
+export type CorsRule = Static<typeof CorsRule>
+
+export interface CorsRuleProblem {
+  /** Of the rule; -1 for the list as a whole. */
+  readonly index: number
+  /** A sentence, as AWS says it where AWS refuses the same. */
+  readonly message: string
+}
+
+const rulesMax = 100
+const idLengthMax = 255
+const methods = new Set(['GET', 'PUT', 'POST', 'DELETE', 'HEAD'])
+/** A token of RFC 9110 section 5.6.2. */
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** What can be written into a header again: an origin is visible ASCII. */
+const visible = /^[!-~]+$/
+const maxAgeMax = 2 ** 31 - 1
+
+/** Everything that is wrong with a list of rules; nothing for none at all, which removes them. */
+export function checkCorsRules(rules: readonly CorsRule[]): readonly CorsRuleProblem[] {
+  const problems: CorsRuleProblem[] = []
+  if (rules.length > rulesMax) {
+    problems.push({
+      index: -1,
+      message: `The number of CORS rules should not exceed allowed limit of ${rulesMax} rules.`,
+    })
+  }
+  for (const [index, rule] of rules.entries()) {
+    for (const message of problemsOf(rule)) problems.push({ index, message })
+  }
+  return problems
+}
+
+function* problemsOf(rule: CorsRule): Generator<string> {
+  const { id, allowedOrigins, allowedMethods, allowedHeaders, exposeHeaders, maxAgeSeconds } = rule
+  if (id !== undefined && id.length > idLengthMax) yield `The ID of a rule has at most ${idLengthMax} characters.`
+  if (allowedOrigins.length === 0) yield 'A rule needs at least one AllowedOrigin.'
+  if (allowedMethods.length === 0) yield 'A rule needs at least one AllowedMethod.'
+  for (const origin of allowedOrigins) {
+    if (!visible.test(origin)) yield `AllowedOrigin "${origin}" is no origin.`
+    else if (wildcards(origin) > 1) yield `AllowedOrigin "${origin}" can not have more than one wildcard.`
+  }
+  for (const method of allowedMethods) {
+    if (!methods.has(method)) yield `Found unsupported HTTP method in CORS config. Unsupported method is ${method}`
+  }
+  for (const name of allowedHeaders) {
+    if (!headerName.test(name)) yield `AllowedHeader "${name}" is no name of a header.`
+    else if (wildcards(name) > 1) yield `AllowedHeader "${name}" can not have more than one wildcard.`
+  }
+  for (const name of exposeHeaders) {
+    if (name.includes('*')) {
+      yield `ExposeHeader "${name}" contains wildcard. We currently do not support wildcard for ExposeHeader.`
+    } else if (!headerName.test(name)) yield `ExposeHeader "${name}" is no name of a header.`
+  }
+  if (maxAgeSeconds !== undefined && !(maxAgeSeconds >= 0 && maxAgeSeconds <= maxAgeMax)) {
+    yield `MaxAgeSeconds is an integer from 0 to ${maxAgeMax}.`
+  }
+}
+
+function wildcards(text: string): number {
+  return text.split('*').length - 1
+}

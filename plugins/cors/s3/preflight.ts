@@ -1,0 +1,58 @@
+/**
+ * What a browser asks before it sends a request of a page of another origin: it comes without credentials, for a bucket or for a key,
+ * and is answered alike. Source: AWS S3 API reference, OPTIONS object.
+ */
+import type { Level, S3Operation, S3Request, S3Result } from 'svc/plugins/s3/api'
+import type { Cors } from '../cors.ts'
+import { corsErrors } from '../errors.ts'
+import { vary } from '../matching.ts'
+
+const namesMax = 200
+
+export function createPreflights(cors: Cors): readonly S3Operation[] {
+  const declare = (name: string, level: 'bucket' | 'object', summary: string): S3Operation => ({
+    name,
+    summary,
+    match: { method: 'OPTIONS', level },
+    action: undefined,
+    body: { kind: 'none' },
+    reply: { kind: 'empty', status: 200 },
+    errors: ['AccessForbidden', 'BadRequest'],
+    handle: request => answerPreflight(request, level, cors),
+  })
+  return [
+    declare('OptionsBucket', 'bucket', 'Says whether a page of another origin may send a request to a bucket.'),
+    declare('OptionsObject', 'object', 'Says whether a page of another origin may send a request for an object.'),
+  ]
+}
+
+async function answerPreflight({ bucket, headers }: S3Request, level: Level, cors: Cors): Promise<S3Result> {
+  const { origin } = headers
+  const method = headers['access-control-request-method']
+  if (origin === undefined || origin === '') throw corsErrors.BadRequest()
+  if (method === undefined || method === '') {
+    throw corsErrors.BadRequest(`Invalid Access-Control-Request-Method: ${method ?? 'null'}`)
+  }
+  const refused = { extra: { Method: method, ResourceType: level.toUpperCase() } }
+  const ready = await cors.ready(bucket)
+  if (ready === undefined) {
+    throw corsErrors.AccessForbidden('CORSResponse: CORS is not enabled for this bucket.', refused)
+  }
+  const names = namesOf(headers['access-control-request-headers'])
+  const allowed = names.length > namesMax ? undefined : ready.forPreflight(origin, method, names)
+  if (allowed === undefined) throw corsErrors.AccessForbidden(undefined, refused)
+  return { headers: recordOf([...allowed, ...vary]) }
+}
+
+function namesOf(list: string | undefined): string[] {
+  return (list ?? '')
+    .split(',')
+    .map(name => name.trim().toLowerCase())
+    .filter(name => name !== '')
+}
+
+function recordOf(pairs: readonly string[]): Record<string, string> {
+  const record: Record<string, string> = {}
+  for (let i = 0; i < pairs.length; i += 2) record[pairs[i]!] = pairs[i + 1]!
+  return record
+}

@@ -1,0 +1,119 @@
+import type { Static } from 'typebox'
+import { Type } from 'typebox'
+import { type LifecycleFilter, type LifecycleRule, type LifecycleRuleProblem, predicatesOf } from '../rules.ts'
+
+const Days = Type.Optional(Type.Integer())
+const Time = Type.Optional(Type.String({ format: 'date-time' }))
+
+const Rule = Type.Object({
+  id: Type.Optional(Type.String({ description: 'A rule without one gets one.' })),
+  enabled: Type.Boolean(),
+  filter: Type.Optional(
+    Type.Object({
+      prefix: Type.Optional(Type.String()),
+      tags: Type.Optional(Type.Record(Type.String(), Type.String())),
+      sizeGreaterThan: Type.Optional(Type.Integer()),
+      sizeLessThan: Type.Optional(Type.Integer()),
+    }),
+  ),
+  expiration: Type.Optional(
+    Type.Object({ days: Days, date: Time, expiredObjectDeleteMarker: Type.Optional(Type.Boolean()) }),
+  ),
+  noncurrentExpiration: Type.Optional(
+    Type.Object({ noncurrentDays: Type.Integer(), newerNoncurrentVersions: Type.Optional(Type.Integer()) }),
+  ),
+  abortIncompleteUpload: Type.Optional(Type.Object({ daysAfterInitiation: Type.Integer() })),
+  transitions: Type.Optional(
+    Type.Array(Type.Object({ days: Days, date: Time, storageClass: Type.Optional(Type.String()) })),
+  ),
+  noncurrentTransitions: Type.Optional(
+    Type.Array(
+      Type.Object({
+        noncurrentDays: Days,
+        newerNoncurrentVersions: Type.Optional(Type.Integer()),
+        storageClass: Type.Optional(Type.String()),
+      }),
+    ),
+  ),
+})
+
+export const Lifecycle = Type.Object(
+  { rules: Type.Array(Rule, { description: 'At most 1000; empty: none.' }) },
+  { $id: 'Lifecycle' },
+)
+
+export const LifecycleRunResult = Type.Object(
+  {
+    buckets: Type.Integer({ description: '0 where there are no rules.' }),
+    versions: Type.Integer({ description: 'Old enough for some rule, and looked at.' }),
+    deleted: Type.Integer({ description: 'Versions and delete markers that were removed.' }),
+    deleteMarkers: Type.Integer({ description: 'Delete markers that were made.' }),
+    uploadsAborted: Type.Integer(),
+    locked: Type.Integer({ description: 'Versions that object lock kept.' }),
+  },
+  { $id: 'LifecycleRunResult' },
+)
+
+type AdminRule = Static<typeof Rule>
+
+/** The stored form of what was sent. An id that is left out is the empty text. */
+export function readRule({
+  id = '',
+  enabled,
+  filter,
+  expiration,
+  noncurrentExpiration,
+  abortIncompleteUpload,
+}: AdminRule): LifecycleRule {
+  const { date, ...rest } = expiration ?? {}
+  return {
+    id,
+    enabled,
+    filter: readFilter(filter ?? {}),
+    ...(expiration && { expiration: { ...rest, ...(date === undefined ? undefined : { dateMs: Date.parse(date) }) } }),
+    ...(noncurrentExpiration && { noncurrentExpiration }),
+    ...(abortIncompleteUpload && { abortIncompleteUpload }),
+  }
+}
+
+/** One predicate stands for itself, several under `and`: as S3 has them. */
+function readFilter({ tags: map = {}, ...plain }: NonNullable<AdminRule['filter']>): LifecycleFilter {
+  const tags = Object.entries(map).map(([key, value]) => ({ key, value }))
+  if (tags.length + Object.keys(plain).length > 1) return { and: { ...plain, tags } }
+  const [tag] = tags
+  return tag === undefined ? plain : { tag }
+}
+
+/** Transitions have no stored form. */
+export function transitionProblems(rules: readonly AdminRule[]): readonly LifecycleRuleProblem[] {
+  return rules.flatMap(({ transitions = [], noncurrentTransitions = [] }, index) =>
+    transitions.length + noncurrentTransitions.length === 0
+      ? []
+      : [{ index, code: 'NotImplemented', message: 'Transitions need a remote tier, and this server has none.' }],
+  )
+}
+
+export function describeLifecycle(rules: readonly LifecycleRule[]) {
+  return { rules: rules.map(describeRule) }
+}
+
+function describeRule(rule: LifecycleRule): AdminRule {
+  const { id, enabled, expiration, noncurrentExpiration, abortIncompleteUpload } = rule
+  const { prefix, tags, sizeGreaterThan, sizeLessThan } = predicatesOf(rule)
+  const { dateMs, ...rest } = expiration ?? {}
+  return {
+    id,
+    enabled,
+    filter: {
+      prefix,
+      ...(tags.length === 0 ? undefined : { tags: Object.fromEntries(tags.map(tag => [tag.key, tag.value])) }),
+      ...(sizeGreaterThan === undefined ? undefined : { sizeGreaterThan }),
+      ...(sizeLessThan === undefined ? undefined : { sizeLessThan }),
+    },
+    ...(expiration && {
+      expiration: { ...rest, ...(dateMs === undefined ? undefined : { date: new Date(dateMs).toISOString() }) },
+    }),
+    ...(noncurrentExpiration && { noncurrentExpiration }),
+    ...(abortIncompleteUpload && { abortIncompleteUpload }),
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Lifecycle: rules of a bucket by which versions expire and uploads are aborted. Source: AWS S3 User Guide, "Managing the lifecycle
+ * of objects". Days are those of UTC.
+ */
+import type { ObjectVersion, Upload } from 'svc/plugins/objects/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Expiration } from './ready-rules.ts'
+import type { LifecycleRule } from './rules.ts'
+
+export { lifecycleErrors } from './errors.ts'
+export type { Expiration } from './ready-rules.ts'
+export { checkLifecycleRules, type LifecycleFilter, type LifecycleRule, type LifecycleRuleProblem } from './rules.ts'
+
+/** `x-amz-transition-default-minimum-object-size`: kept and returned; there are no transitions. */
+export type TransitionMinimum = 'all_storage_classes_128K' | 'varies_by_storage_class'
+
+export interface Lifecycle {
+  /** Empty where there is no configuration. */
+  readonly rules: readonly LifecycleRule[]
+  readonly transitionMinimum: TransitionMinimum
+  /** Undefined where there is no configuration. */
+  readonly etag: string | undefined
+}
+
+export interface LifecycleRunResult {
+  readonly buckets: number
+  /** Versions that were old enough for some rule, and looked at. */
+  readonly versions: number
+  /** Versions and delete markers that were removed. */
+  readonly deleted: number
+  readonly deleteMarkers: number
+  readonly uploadsAborted: number
+  /** Versions that a lock kept: they are there still, perhaps under a new delete marker. */
+  readonly locked: number
+}
+
+/** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors`. */
+export interface LifecycleService {
+  configuration(bucket: string): MaybePromise<Lifecycle>
+  /**
+   * Rules that `checkLifecycleRules` has nothing against; none removes the configuration. Those without an id (the empty text) get
+   * one. Resolves with what is stored then.
+   */
+  replace(
+    bucket: string,
+    rules: readonly LifecycleRule[],
+    options?: { readonly ifMatch?: string; readonly transitionMinimum?: TransitionMinimum },
+  ): Promise<Lifecycle>
+  /** Applies the rules now, whatever the time of the next run. Throws `conflict` while somebody else does. */
+  run(bucket: string): Promise<LifecycleRunResult>
+  /** When a newest version will expire, and by which rule. */
+  expirationOf(
+    version: Pick<ObjectVersion, 'bucket' | 'key' | 'modifiedMs' | 'sizeBytes' | 'tags'>,
+  ): MaybePromise<Expiration | undefined>
+  /** When an upload will be aborted, and by which rule. */
+  abortionOf(upload: Pick<Upload, 'bucket' | 'key' | 'startedMs'>): MaybePromise<Expiration | undefined>
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    lifecycle: LifecycleService
+  }
+}

@@ -1,0 +1,61 @@
+/** The stored rules of each bucket, and the index of due times where they need it. */
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { Collection, CompiledDocuments, StoreService } from 'svc/plugins/store/api'
+import { type Static, Type } from 'typebox'
+import type { LifecycleService } from './api.ts'
+import { type ReadyRules, readyRules } from './ready-rules.ts'
+import { LifecycleRule } from './rules.ts'
+
+const LifecycleDocument = Type.Object(
+  {
+    rules: Type.Array(LifecycleRule),
+    transitionMinimum: Type.Union([Type.Literal('all_storage_classes_128K'), Type.Literal('varies_by_storage_class')]),
+  },
+  { additionalProperties: false },
+)
+
+export interface Ready extends ReadyRules {
+  readonly etag: string
+}
+
+export interface Configurations extends Pick<LifecycleService, 'configuration' | 'replace'> {
+  readonly documents: Collection<Static<typeof LifecycleDocument>>
+  readonly ready: CompiledDocuments<Ready>
+}
+
+export function createConfigurations(store: StoreService, objects: ObjectsService): Configurations {
+  const documents = store.collection({
+    name: 'bucket-lifecycle',
+    schema: LifecycleDocument,
+    version: 1,
+    scope: 'bucket',
+  })
+  const ready = documents.compiled(({ value, etag }) => ({ ...readyRules(value.rules), etag }))
+  return {
+    documents,
+    ready,
+    configuration(bucket) {
+      const document = documents.get(bucket)
+      const describe = (found: Awaited<typeof document>) => ({
+        rules: found?.value.rules ?? [],
+        transitionMinimum: found?.value.transitionMinimum ?? 'all_storage_classes_128K',
+        etag: found?.etag,
+      })
+      return document instanceof Promise ? document.then(describe) : describe(document)
+    },
+    async replace(bucket, rules, { ifMatch, transitionMinimum = 'all_storage_classes_128K' } = {}) {
+      const change = { ...(ifMatch === undefined ? undefined : { ifMatch }), overwriteUnreadable: true }
+      // Two commits: what comes between them, and what a crash leaves undone, the worker makes good (see `matchIndex`).
+      if (rules.length === 0) {
+        await documents.delete(bucket, change)
+        await objects.changeBucket(bucket, { dueIndex: 'off' })
+        return { rules, transitionMinimum, etag: undefined }
+      }
+      const { needsIndex } = readyRules(rules)
+      if (needsIndex) await objects.changeBucket(bucket, { dueIndex: 'on' })
+      const { etag } = await documents.put(bucket, { rules: [...rules], transitionMinimum }, change)
+      if (!needsIndex) await objects.changeBucket(bucket, { dueIndex: 'off' })
+      return { rules, transitionMinimum, etag }
+    },
+  }
+}

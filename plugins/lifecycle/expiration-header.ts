@@ -1,0 +1,43 @@
+/**
+ * `x-amz-expiration` of newest versions that are read or written; `x-amz-abort-date` and `x-amz-abort-rule-id` of uploads. Source: AWS S3
+ * API reference, HeadObject, PutObject, CreateMultipartUpload.
+ */
+import { httpDate, type S3Attribute } from 'svc/plugins/s3/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Expiration, LifecycleService } from './api.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+export function expirationHeader(lifecycle: Pick<LifecycleService, 'expirationOf' | 'abortionOf'>): S3Attribute {
+  return {
+    headers: [],
+    read: () => undefined,
+    describe({ query }, version) {
+      if (query.has('versionId')) return undefined
+      const expiration: MaybePromise<Expiration | undefined> = lifecycle.expirationOf(version)
+      // Rules are remembered from the start on (index.ts); where they must be fetched again the header is left out once.
+      return expiration instanceof Promise ? undefined : expirationOf(expiration)
+    },
+    describeWritten: (_, written) => then(lifecycle.expirationOf(written), expirationOf),
+    describeUpload: (_, upload) => then(lifecycle.abortionOf(upload), abortionOf),
+  }
+}
+
+function then(
+  found: MaybePromise<Expiration | undefined>,
+  show: (expiration: Expiration | undefined) => Headers | undefined,
+): MaybePromise<Headers | undefined> {
+  return found instanceof Promise ? found.then(show) : show(found)
+}
+
+function expirationOf(expiration: Expiration | undefined): Headers | undefined {
+  if (expiration === undefined) return undefined
+  const { dueMs, ruleId } = expiration
+  return { 'x-amz-expiration': `expiry-date="${httpDate(dueMs)}", rule-id="${encodeURIComponent(ruleId)}"` }
+}
+
+function abortionOf(expiration: Expiration | undefined): Headers | undefined {
+  if (expiration === undefined) return undefined
+  const { dueMs, ruleId } = expiration
+  return { 'x-amz-abort-date': httpDate(dueMs), 'x-amz-abort-rule-id': encodeURIComponent(ruleId) }
+}

@@ -1,0 +1,39 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import getBucketLifecycle from './admin/get-bucket-lifecycle.ts'
+import putBucketLifecycle from './admin/put-bucket-lifecycle.ts'
+import runBucketLifecycle from './admin/run-bucket-lifecycle.ts'
+import { expirationHeader } from './expiration-header.ts'
+import { createLifecycle } from './lifecycle.ts'
+import { registerFamilies } from './metrics.ts'
+import deleteBucketLifecycle from './s3/delete-bucket-lifecycle.ts'
+import getBucketLifecycleConfiguration from './s3/get-bucket-lifecycle-configuration.ts'
+import putBucketLifecycleConfiguration from './s3/put-bucket-lifecycle-configuration.ts'
+
+const operations = [deleteBucketLifecycle, getBucketLifecycleConfiguration, putBucketLifecycleConfiguration]
+const adminOperations = [getBucketLifecycle, putBucketLifecycle, runBucketLifecycle]
+
+export default definePlugin({
+  name: 'lifecycle',
+  requires: ['objects', 'scanner', 'store', 'metrics'],
+  provides: ['lifecycle'],
+  setup({ services, ports, threads, contribute, background }) {
+    const { objects, store, metrics, scanner } = services
+    const families = registerFamilies(metrics, threads.isMain)
+    const { onAction } = families
+    const intervalMs = async () => (await scanner.settings.get()).cycle
+    const lifecycle = createLifecycle({ objects, store, ports, threads, intervalMs, onAction })
+    const { service, worker } = lifecycle
+    for (const operation of operations) {
+      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, lifecycle: service }))
+    }
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { objects, lifecycle: service }))
+    }
+    contribute('s3.attribute', 'expiration', expirationHeader(service))
+    // Everything under one hand: rules of a bucket are never applied twice at a time.
+    if (threads.isMain) background(scanner.atSpeed(families.watch(worker)))
+    return { services: { lifecycle: service }, start: lifecycle.start, stop: lifecycle.stop }
+  },
+})

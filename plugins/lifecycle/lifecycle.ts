@@ -1,0 +1,87 @@
+/** The service: rules as they are stored, what they say of a version, and runs, which are made in the main thread alone. */
+import type { Ports, Threads } from 'svc/kernel'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { StoreService } from 'svc/plugins/store/api'
+import type { LifecycleRunResult, LifecycleService } from './api.ts'
+import { type Configurations, createConfigurations, type Ready } from './configurations.ts'
+import { createRun, type LifecycleAction } from './run.ts'
+import { createWorker, type LifecycleWorker } from './worker.ts'
+
+export interface LifecycleOptions {
+  readonly objects: ObjectsService
+  readonly store: StoreService
+  readonly ports: Ports
+  readonly threads: Threads
+  /** Asked before each round. */
+  readonly intervalMs: () => MaybePromise<number>
+  onAction(action: LifecycleAction): void
+}
+
+export interface RunningLifecycle {
+  readonly service: LifecycleService
+  readonly configurations: Configurations
+  readonly worker: LifecycleWorker
+  start(): Promise<void>
+  stop(): void
+}
+
+const runCall = 'lifecycle.run'
+
+export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
+  const { objects, store, ports, threads, intervalMs, onAction } = options
+  const { clock, random } = ports
+  const configurations = createConfigurations(store, objects)
+  const worker = createWorker({
+    configurations,
+    clock,
+    intervalMs,
+    createRun: bucket => createRun({ objects, configurations, bucket, now: clock.now, onAction }),
+  })
+  if (threads.isMain) threads.handle(runCall, (bucket: string) => worker.run(bucket))
+  const service: LifecycleService = {
+    configuration: configurations.configuration,
+    replace: (bucket, rules, change) => {
+      const named = rules.map(rule => (rule.id === '' ? { ...rule, id: random.bytes(16).toString('hex') } : rule))
+      return configurations.replace(bucket, named, change)
+    },
+    run: bucket => (threads.isMain ? worker.run(bucket) : threads.call<LifecycleRunResult>(0, runCall, bucket)),
+    expirationOf: version => ask(configurations, version.bucket, rules => rules.expirationOf(version)),
+    abortionOf: ({ bucket, key, startedMs }) => ask(configurations, bucket, rules => rules.abortionOf(key, startedMs)),
+  }
+  let unwatch: (() => void) | undefined
+  return {
+    service,
+    configurations,
+    worker,
+    async start() {
+      unwatch = configurations.documents.watch(({ id }) => {
+        worker.note(id)
+        remember(configurations, id)
+      })
+      for (let next: string | undefined = ''; next !== undefined; ) {
+        const page: { readonly documents: readonly { readonly id: string }[]; readonly next: string | undefined } =
+          await configurations.documents.list({ startAfter: next })
+        for (const { id } of page.documents) remember(configurations, id)
+        next = page.next
+      }
+    },
+    stop() {
+      unwatch?.()
+      unwatch = undefined
+    },
+  }
+}
+
+function ask<T>({ ready }: Configurations, bucket: string, question: (rules: Ready) => T | undefined) {
+  const rules = ready.get(bucket)
+  if (rules instanceof Promise) return rules.then(found => (found === undefined ? undefined : question(found)))
+  return rules === undefined ? undefined : question(rules)
+}
+
+/** Has a thread fetch rules before an answer needs them: headers of reads are made without waiting. */
+function remember({ ready }: Configurations, bucket: string): void {
+  const fetched = ready.get(bucket)
+  // Whoever needs the rules meets the same failure and reports it.
+  if (fetched instanceof Promise) fetched.catch(() => undefined)
+}

@@ -1,0 +1,80 @@
+/** Lifecycle rules over the Admin API: the rules of S3, with ETags, and everything that is wrong at once. */
+import { startAdmin } from 'svc/plugins/admin/testing'
+import t from 'tap'
+
+const server = await startAdmin()
+t.teardown(() => server.stop())
+const { signed } = server
+const { lifecycle, objects } = server.kernel.services
+const path = '/api/v1/buckets/aging/lifecycle'
+const put = (rules: readonly object[], headers: Record<string, string> = {}) =>
+  signed({ method: 'PUT', path, body: { rules }, headers })
+
+t.test('rules are those of S3, and change only where the ETag is right', async t => {
+  t.equal((await signed({ path })).json.code, 'bucket_not_found')
+  await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'aging' } })
+  const none = await signed({ path })
+  t.same([none.json, none.headers.etag], [{ rules: [] }, undefined])
+  const rules = [
+    {
+      id: 'a',
+      enabled: true,
+      filter: { prefix: 'x/', tags: { k: 'v' }, sizeGreaterThan: 1, sizeLessThan: 9 },
+      expiration: { days: 3 },
+      noncurrentExpiration: { noncurrentDays: 1, newerNoncurrentVersions: 2 },
+    },
+    { id: 'b', enabled: false, filter: { prefix: '' }, expiration: { date: '2031-01-01T00:00:00.000Z' } },
+    { id: 'c', enabled: true, filter: { prefix: '', tags: { k: 'v' } }, expiration: { days: 1 } },
+  ]
+  const first = await put(rules)
+  t.same([first.status, first.json], [200, { rules }])
+  t.match(first.headers.etag, /^"[0-9a-f]{32}"$/)
+  const read = await signed({ path })
+  t.same([read.json, read.headers.etag], [{ rules }, first.headers.etag])
+  const stored = (await lifecycle.configuration('aging')).rules
+  t.same(stored[1]!.filter, { prefix: '' }, 'one predicate stands for itself')
+  t.same(stored[2]!.filter, { and: { prefix: '', tags: [{ key: 'k', value: 'v' }] } })
+
+  const abort = { enabled: true, abortIncompleteUpload: { daysAfterInitiation: 7 } }
+  t.equal((await put([abort], { 'if-match': '"0"' })).json.code, 'precondition_failed')
+  const second = await put([abort], { 'if-match': String(first.headers.etag) })
+  t.match(second.json.rules, [{ id: /^[0-9a-f]{32}$/, filter: { prefix: '' } }])
+  t.same((await put([])).json, { rules: [] })
+  t.equal((await signed({ path })).headers.etag, undefined)
+})
+
+t.test('everything that is wrong is told, by rule', async t => {
+  const fine = { id: 'fine', enabled: true, expiration: { days: 1 } }
+  const transitions = [{ days: 1, storageClass: 'GLACIER' }]
+  const answer = await put([fine, { ...fine, transitions }, { enabled: true }])
+  t.equal(`${answer.status} ${answer.json.code}`, '400 invalid_configuration')
+  t.match(answer.json.ruleErrors, [
+    { rule: 1, id: 'fine', code: 'NotImplemented' },
+    { rule: 1, id: 'fine', code: 'InvalidArgument', message: /unique/ },
+    { rule: 2, code: 'InvalidRequest', message: /action/ },
+  ])
+  t.same((await signed({ path })).json, { rules: [] }, 'nothing was stored')
+})
+
+t.test('rules are applied on demand', async t => {
+  const run = () => signed({ method: 'POST', path: `${path}/run` })
+  const nothing = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 }
+  t.same((await run()).json, nothing, 'a bucket without rules is left as it is')
+  await objects.changeBucket('aging', { versioning: 'enabled' })
+  // A delete marker that is alone is due at once.
+  await objects.deleteObject('aging', 'gone')
+  await lifecycle.replace('aging', [
+    { id: 'm', enabled: true, prefix: '', expiration: { expiredObjectDeleteMarker: true } },
+  ])
+  const sums = { ...nothing }
+  for (let tries = 0; tries < 100 && sums.deleted === 0 && (await objects.usage('aging')).deleteMarkers > 0; tries++) {
+    const { status, json } = await run()
+    t.ok(status === 200 || json.code === 'conflict')
+    if (status === 200) Object.assign(sums, json)
+  }
+  t.equal((await objects.usage('aging')).deleteMarkers, 0)
+  t.equal(
+    (await signed({ method: 'POST', path: '/api/v1/buckets/missing/lifecycle/run' })).json.code,
+    'bucket_not_found',
+  )
+})

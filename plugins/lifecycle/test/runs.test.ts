@@ -1,0 +1,360 @@
+/**
+ * Random rules over random histories of days, against a model that walks everything. A failure prints the seed and the path;
+ * SVC_TEST_SEED and SVC_TEST_RUNS choose others.
+ */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Body } from 'svc/plugins/objects/api'
+import t from 'tap'
+import { checkLifecycleRules, type LifecycleRule } from '../rules.ts'
+import { LifecycleModel } from './lifecycle-model.ts'
+import { dayMs, startLifecycle } from './start.ts'
+
+const seed = Number(process.env.SVC_TEST_SEED ?? Date.now() % 2 ** 31)
+const runCount = Number(process.env.SVC_TEST_RUNS ?? 200)
+const server = await startLifecycle({ byHand: true, atNoon: true })
+t.teardown(() => server.stop())
+t.comment(`seed ${seed}, ${runCount} histories`)
+const { objects, lifecycle } = server.kernel.services
+const owner = server.kernel.services.iam.owner
+
+function payload(size: number): Body {
+  return {
+    sizeBytes: size,
+    claims: () => ({ md5: undefined, checksum: undefined }),
+    async consume(sink) {
+      if (size > 0) await sink(Buffer.alloc(size))
+    },
+  }
+}
+
+const keys = ['a', 'a/b', 'a/\u0001c', 'logs/d', '\u{1f600}'] as const
+const key = fc.constantFrom(...keys)
+const days = fc.integer({ min: 1, max: 4 })
+const tag = fc.record({ key: fc.constant('t'), value: fc.constantFrom('1', '2') })
+const prefix = fc.constantFrom('', 'a', 'a/', 'logs/', '\u{1f600}', 'none')
+const sizes = fc.constantFrom(
+  { sizeGreaterThan: 10 },
+  { sizeLessThan: 20 },
+  { sizeGreaterThan: 5, sizeLessThan: 25 },
+  {},
+)
+const form = fc.oneof(
+  fc.record({ prefix }),
+  fc.record({ filter: fc.record({ prefix }) }),
+  fc.record({ filter: fc.record({ tag }) }),
+  fc.record({ filter: fc.constantFrom({}, { sizeGreaterThan: 10 }, { sizeLessThan: 20 }) }),
+  fc
+    .tuple(fc.option(prefix, { nil: undefined }), sizes, fc.array(tag, { maxLength: 1 }))
+    .filter(([p, s, tags]) => p !== undefined || tags.length > 0 || Object.keys(s).length > 0)
+    .map(([p, s, tags]) => ({ filter: { and: { ...s, ...(p === undefined ? undefined : { prefix: p }), tags } } })),
+)
+const expiration = fc.oneof(
+  fc.record({ days }),
+  // Counted from when the rule is put: see `play`.
+  fc.integer({ min: -3, max: 6 }).map(offset => ({ dateMs: offset * dayMs })),
+  fc.constantFrom({ expiredObjectDeleteMarker: true }, { expiredObjectDeleteMarker: false }),
+)
+const noncurrentExpiration = fc.oneof(
+  fc.record({ noncurrentDays: days }),
+  fc.record({ noncurrentDays: days, newerNoncurrentVersions: fc.integer({ min: 1, max: 3 }) }),
+)
+const actions = fc.record(
+  { expiration, noncurrentExpiration, abortIncompleteUpload: fc.record({ daysAfterInitiation: days }) },
+  { requiredKeys: [] },
+)
+const rule: fc.Arbitrary<LifecycleRule> = fc
+  .tuple(form, actions, fc.integer({ min: 0, max: 9 }))
+  .map(([f, a, n]) => ({ id: '', enabled: n > 0, ...f, ...a }) as LifecycleRule)
+  .filter(one => checkLifecycleRules([one]).length === 0)
+
+const step = fc.oneof(
+  { weight: 10, arbitrary: fc.record({ do: fc.constant('put'), key, size: fc.nat(30), tagged: fc.nat(2) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('delete'), key }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('deleteVersion'), key, place: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('tag'), key, place: fc.nat(3), tagged: fc.nat(2) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('hold'), key, place: fc.nat(3), on: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('upload'), key }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('versioning'), to: fc.constantFrom('enabled', 'suspended') }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('rules'), rules: fc.array(rule, { maxLength: 5 }) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('wait'), days: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('run') }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
+const tagsFor = (tagged: number): Record<string, string> => (tagged === 0 ? {} : { t: String(tagged) })
+const seen: Record<string, number> = {}
+let bucketCount = 0
+
+const all = { prefix: '', delimiter: '', keyMarker: '' }
+async function versionsOf(bucket: string) {
+  const listed = await objects.listVersions({ bucket, ...all, versionIdMarker: '', maxKeys: 1000 })
+  return listed.versions
+}
+
+async function check(bucket: string, model: LifecycleModel): Promise<void> {
+  const listed = (await versionsOf(bucket)).map(one => [one.key, one.isDeleteMarker, one.sizeBytes, one.versionId])
+  const order = [...model.keys.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  const expected = order.flatMap(name => model.versions(name).map(one => [name, one.isMarker, one.size, one.id]))
+  assert.deepEqual(listed, expected)
+  const versions = [...model.keys.values()].flat()
+  const bodies = versions.filter(one => !one.isMarker)
+  assert.deepEqual(await objects.usage(bucket), {
+    objects: [...model.keys.values()].filter(([newest]) => newest !== undefined && !newest.isMarker).length,
+    versions: bodies.length,
+    deleteMarkers: versions.length - bodies.length,
+    sizeBytes: bodies.reduce((sum, one) => sum + one.size, 0),
+    uploads: model.uploads.length,
+  })
+  const { uploads } = await objects.listUploads({ bucket, ...all, uploadIdMarker: '', maxUploads: 1000 })
+  assert.deepEqual(uploads.map(one => one.uploadId).sort(), model.uploads.map(one => one.id).sort())
+}
+
+/** Every entry of the index, by a walk over all versions. */
+async function checkIndex(bucket: string, model: LifecycleModel): Promise<void> {
+  const { dueIndex } = await objects.getBucket(bucket)
+  if (dueIndex?.isComplete !== true) return
+  const ranges = [{ prefix: '', lastDay: 2 ** 23 }]
+  const found: unknown[] = []
+  for (const kind of ['current', 'noncurrent', 'marker'] as const) {
+    const { entries } = await objects.listDue({ bucket, kind, ranges, withTags: true })
+    for (const entry of entries) found.push([kind, entry.key, entry.day, entry.sizeBytes, entry.tags ?? {}])
+  }
+  const expected: unknown[] = []
+  for (const [name, versions] of model.keys) {
+    for (const [place, one] of versions.entries()) {
+      const day = Math.floor((place === 0 ? one.modifiedMs : one.sinceMs) / dayMs)
+      if (place === 0 && one.isMarker && versions.length > 1) continue
+      const kind = place > 0 ? 'noncurrent' : one.isMarker ? 'marker' : 'current'
+      expected.push([kind, name, day, one.size, one.tags])
+    }
+  }
+  const sorted = (list: unknown[]) => list.map(one => JSON.stringify(one)).sort()
+  assert.deepEqual(sorted(found), sorted(expected))
+}
+
+const datedFrom =
+  (startMs: number) =>
+  (one: LifecycleRule): LifecycleRule => {
+    const { dateMs } = one.expiration ?? {}
+    return dateMs === undefined ? one : { ...one, expiration: { dateMs: startMs + dateMs } }
+  }
+
+async function play(history: { readonly locked: boolean; readonly steps: readonly Step[] }): Promise<void> {
+  const bucket = `runs-${++bucketCount}`
+  const model = new LifecycleModel()
+  await objects.createBucket(bucket, { region: 'us-east-1', owner, objectLock: history.locked })
+  if (history.locked) model.versioning = 'enabled'
+  const newest = async (name: string) => (await objects.getObject(bucket, name)).versionId
+  for (const one of history.steps) {
+    const nowMs = server.now()
+    const found = 'place' in one ? model.versions(one.key)[one.place] : undefined
+    if (one.do === 'put') {
+      const tags = tagsFor(one.tagged)
+      const body = payload(one.size)
+      await objects.putObject({
+        bucket,
+        key: one.key,
+        attributes: { ...attributes, tags },
+        body,
+        checksumAlgorithm: undefined,
+      })
+      const id = await newest(one.key)
+      model.add(one.key, { id, isMarker: false, size: one.size, tags, hold: false, modifiedMs: nowMs })
+    } else if (one.do === 'delete') {
+      const { isDeleteMarker } = await objects.deleteObject(bucket, one.key)
+      if (model.versioning === 'off') model.keys.delete(one.key)
+      else {
+        assert.ok(isDeleteMarker)
+        const id = await newest(one.key)
+        model.add(one.key, { id, isMarker: true, size: 0, tags: {}, hold: false, modifiedMs: nowMs })
+      }
+    } else if (one.do === 'deleteVersion') {
+      if (found === undefined || found.hold) continue
+      await objects.deleteObject(bucket, one.key, found.id)
+      model.remove(one.key, found)
+    } else if (one.do === 'tag') {
+      if (found === undefined || found.isMarker) continue
+      found.tags = tagsFor(one.tagged)
+      await objects.changeVersion(bucket, one.key, found.id, { tags: found.tags })
+    } else if (one.do === 'hold') {
+      if (!history.locked || found === undefined || found.isMarker) continue
+      found.hold = one.on
+      await objects.changeVersion(bucket, one.key, found.id, { legalHold: one.on })
+    } else if (one.do === 'upload') {
+      const options = { attributes, checksumAlgorithm: undefined, checksumType: undefined }
+      const upload = await objects.createUpload({ bucket, key: one.key, ...options })
+      await objects.putPart(upload, 1, payload(3))
+      model.uploads.push({ key: one.key, id: upload.uploadId, startedMs: nowMs })
+    } else if (one.do === 'versioning') {
+      if (history.locked) continue
+      model.versioning = one.to as 'enabled' | 'suspended'
+      await objects.changeBucket(bucket, { versioning: model.versioning })
+    } else if (one.do === 'rules') {
+      model.rules = one.rules.map(datedFrom(Math.floor(nowMs / dayMs) * dayMs))
+      await lifecycle.replace(bucket, model.rules)
+    } else if (one.do === 'wait') server.advanceDays(one.days)
+    else {
+      await apply(bucket, model)
+      // Only what the first made possible: a new delete marker is one more noncurrent version's beginning.
+      await apply(bucket, model)
+    }
+    for (const [name, versions] of model.keys) if (versions.length === 0) model.keys.delete(name)
+  }
+  await check(bucket, model)
+}
+
+async function apply(bucket: string, model: LifecycleModel): Promise<void> {
+  const nowMs = server.now()
+  const { buckets, versions, ...result } = await lifecycle.run(bucket)
+  assert.equal(buckets, model.rules.length === 0 ? 0 : 1)
+  const marker = { id: '?', isMarker: true, size: 0, tags: {}, hold: false, modifiedMs: nowMs }
+  const expected = model.run(nowMs, () => ({ ...marker }))
+  for (const [name, list] of model.keys) {
+    for (const version of list) if (version.id === '?') version.id = (await objects.getObject(bucket, name)).versionId
+    if (list.length === 0) model.keys.delete(name)
+  }
+  assert.deepEqual(result, expected)
+  assert.ok(versions >= result.deleted, `${versions} looked at`)
+  for (const [name, count] of Object.entries(result)) seen[name] = (seen[name] ?? 0) + count
+  await check(bucket, model)
+  await checkIndex(bucket, model)
+}
+
+t.test('rules remove what the model removes, and nothing else', { timeout: 300_000 }, async t => {
+  const steps = fc.array(step, { minLength: 5, maxLength: 70 })
+  const ended = fc
+    .tuple(steps, fc.array(rule, { minLength: 2, maxLength: 6 }))
+    .map(([list, rules]): Step[] => [
+      ...list.slice(0, 8),
+      { do: 'rules', rules },
+      ...list.slice(8),
+      { do: 'wait', days: 5 },
+      { do: 'run' },
+    ])
+  await fc.assert(fc.asyncProperty(fc.record({ locked: fc.boolean(), steps: ended }), play), {
+    seed,
+    numRuns: runCount,
+  })
+  // Locked versions that are due are rare here: they have a test of their own.
+  for (const name of ['deleted', 'deleteMarkers', 'uploadsAborted']) t.ok(seen[name]! > 0, `${name}: ${seen[name]}`)
+})
+
+const put = (bucket: string, name: string, tags: Record<string, string> = {}) =>
+  objects.putObject({
+    bucket,
+    key: name,
+    attributes: { ...attributes, tags },
+    body: payload(1),
+    checksumAlgorithm: undefined,
+  })
+const ranges = [{ prefix: '', lastDay: 2 ** 23 }]
+const expireAll: LifecycleRule = { id: 'r', enabled: true, prefix: '', expiration: { days: 1 } }
+
+t.test('what changed since it was found stays', async t => {
+  const bucket = 'runs-races'
+  await objects.createBucket(bucket, { region: 'us-east-1', owner })
+  await objects.changeBucket(bucket, { versioning: 'enabled', dueIndex: 'on' })
+  for (const name of ['overwritten', 'tagged', 'same']) await put(bucket, name, { t: '1' })
+  const { entries } = await objects.listDue({ bucket, kind: 'current', ranges, withTags: true })
+  await put(bucket, 'overwritten')
+  await objects.changeVersion(bucket, 'tagged', undefined, { tags: {} })
+  const expiries = entries.map(({ key, sequence, tags }) => ({ kind: 'current' as const, key, sequence, tags }))
+  t.same(await objects.expire(bucket, expiries), ['changed', 'marked', 'changed'], 'by key')
+  t.same(await objects.expire(bucket, expiries), ['changed', 'changed', 'changed'], 'once')
+
+  for (let i = 0; i < 3; i++) await put(bucket, 'kept')
+  const older = await objects.listDue({ bucket, kind: 'noncurrent', ranges, newerMax: 1 })
+  const oldest = older.entries.find(entry => entry.key === 'kept')!
+  t.equal(oldest.newerCount, 1)
+  const [, newer] = (await versionsOf(bucket)).filter(one => one.key === 'kept')
+  await objects.deleteObject(bucket, 'kept', newer!.versionId)
+  const expiry = { kind: 'noncurrent' as const, key: 'kept', sequence: oldest.sequence }
+  t.same(await objects.expire(bucket, [{ ...expiry, newerMin: 1 }]), ['changed'], 'too few newer ones are left')
+  t.same(await objects.expire(bucket, [expiry]), ['deleted'])
+})
+
+t.test('rules are applied by one hand at a time, and no longer than they stand', async t => {
+  const bucket = 'runs-hands'
+  const count = 1500
+  await objects.createBucket(bucket, { region: 'us-east-1', owner })
+  await Promise.all(Array.from({ length: count }, (_, i) => put(bucket, `k${i}`)))
+  await lifecycle.replace(bucket, [expireAll])
+  server.advanceDays(2)
+  const first = lifecycle.run(bucket)
+  await t.rejects(lifecycle.run(bucket), { code: 'conflict' })
+  while ((await objects.usage(bucket)).objects === count) await new Promise(resolve => setImmediate(resolve))
+  await lifecycle.replace(bucket, [])
+  const left = (await objects.usage(bucket)).objects
+  const { deleted } = await first
+  t.ok(deleted > 0 && deleted < count, `${deleted} of ${count}`)
+  t.ok(left - (count - deleted) <= 64, 'at most the commit that was under way when the rules went')
+  await lifecycle.replace(bucket, [expireAll])
+  t.equal((await lifecycle.run(bucket)).deleted, count - deleted, 'a later run does the rest')
+})
+
+t.test('objects that were there before the rules are found, also while they change', async t => {
+  const bucket = 'runs-before'
+  await objects.createBucket(bucket, { region: 'us-east-1', owner })
+  await objects.changeBucket(bucket, { versioning: 'enabled' })
+  const names = Array.from({ length: 400 }, (_, i) => `k${String(i).padStart(3, '0')}`)
+  for (let i = 0; i < 2; i++) await Promise.all(names.map(name => put(bucket, name)))
+  const before = await objects.changeBucket(bucket, { dueIndex: 'on' })
+  const { since } = before.dueIndex!
+  // Whatever a page has passed or not reached changes its place.
+  const churn = async () => {
+    for (const name of names) {
+      const { versionId } = await objects.getObject(bucket, name)
+      if (Number(name.slice(1)) % 2 === 0) await objects.deleteObject(bucket, name, versionId)
+      else await put(bucket, name)
+    }
+  }
+  const build = async () => {
+    let after: Buffer | undefined
+    do after = await objects.indexDue(bucket, after)
+    while (after !== undefined)
+  }
+  await Promise.all([build(), churn()])
+  await objects.changeBucket(bucket, { dueIndex: { completeSince: since - 1 } })
+  t.equal((await objects.getBucket(bucket)).dueIndex?.isComplete, false, 'what somebody else built is not this index')
+  const found = async (kind: 'current' | 'noncurrent') => {
+    let total = 0
+    let after: Buffer | undefined
+    do {
+      const page = await objects.listDue({ bucket, kind, ranges, after })
+      total += page.entries.length
+      after = page.next
+    } while (after !== undefined)
+    return total
+  }
+  t.equal(await found('current'), 400)
+  t.equal(await found('noncurrent'), 400)
+})
+
+t.test('what object lock keeps stays, under a delete marker where it was the newest', async t => {
+  const bucket = 'runs-locked'
+  await objects.createBucket(bucket, { region: 'us-east-1', owner, objectLock: true })
+  const hold = (legalHold: boolean) => objects.changeVersion(bucket, 'a', undefined, { legalHold })
+  await put(bucket, 'a')
+  await hold(true)
+  const noncurrentExpiration = { noncurrentDays: 1 }
+  await lifecycle.replace(bucket, [{ ...expireAll, noncurrentExpiration }])
+  server.advanceDays(2)
+  const none = { buckets: 1, versions: 1, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 1 }
+  t.same(await lifecycle.run(bucket), { ...none, deleteMarkers: 1 })
+  t.same(
+    (await versionsOf(bucket)).map(one => one.isDeleteMarker),
+    [true, false],
+  )
+  server.advanceDays(2)
+  t.same(await lifecycle.run(bucket), none, 'also as a noncurrent version')
+  const kept = (await versionsOf(bucket))[1]!
+  await objects.changeVersion(bucket, 'a', kept.versionId, { legalHold: false })
+  t.match(
+    await lifecycle.run(bucket),
+    { deleted: 2, locked: 0 },
+    'the version, and the delete marker that is alone then',
+  )
+  t.same(await versionsOf(bucket), [])
+})

@@ -1,0 +1,35 @@
+/** The server with a clock that can be moved, and without the worker's own turns where a test makes them. */
+import { startServer, type TestServer } from 'svc/plugins/s3/testing'
+import { createSystemPorts } from 'svc/testing'
+import { pauseMs } from '../worker.ts'
+
+export const dayMs = 86_400_000
+
+export interface LifecycleServer extends TestServer {
+  now(): number
+  advanceDays(days: number): void
+}
+
+/** `byHand`: rules are applied by `lifecycle.run` alone. `atNoon`: so that no midnight passes unasked. */
+export async function startLifecycle({ byHand = false, atNoon = false } = {}): Promise<LifecycleServer> {
+  const { clock } = createSystemPorts()
+  const startMs = clock.now()
+  let aheadMs = atNoon ? Math.ceil(startMs / dayMs) * dayMs + dayMs / 2 - startMs : 0
+  const now = () => clock.now() + aheadMs
+  const server = await startServer({
+    ports: {
+      clock: {
+        now,
+        monotonicNs: () => clock.monotonicNs(),
+        after: (ms, call) => (byHand && ms === pauseMs ? () => undefined : clock.after(ms, call)),
+      },
+    },
+  })
+  return {
+    ...server,
+    now,
+    advanceDays(days) {
+      aheadMs += days * dayMs
+    },
+  }
+}

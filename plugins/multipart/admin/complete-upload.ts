@@ -1,0 +1,86 @@
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { readWriteConditions, unquoteEtag } from 'svc/plugins/s3/api'
+import { type Static, Type } from 'typebox'
+import { readUploadParameters, requireOnKey, UploadParameters, UploadQuery } from './upload-parameters.ts'
+
+const partsMax = 10_000
+
+const CompleteUpload = Type.Object(
+  {
+    parts: Type.Optional(
+      Type.Array(Type.Object({ partNumber: Type.Integer({ minimum: 1, maximum: partsMax }), etag: Type.String() }), {
+        minItems: 1,
+        maxItems: partsMax,
+        description: 'By number; absent: all that are stored.',
+      }),
+    ),
+  },
+  { $id: 'CompleteUpload' },
+)
+
+/** What is made of an upload: `ObjectSummary` of objects. */
+const CompletedObject = Type.Object(
+  {
+    key: Type.String(),
+    versionId: Type.Optional(Type.String()),
+    size: Type.Integer({ description: 'Bytes.' }),
+    etag: Type.String({ description: 'Without quotes.' }),
+    lastModified: Type.String({ format: 'date-time' }),
+    isDeleteMarker: Type.Boolean(),
+    isLatest: Type.Boolean(),
+    storageClass: Type.String(),
+    contentType: Type.Optional(Type.String()),
+  },
+  { $id: 'CompletedObject' },
+)
+
+export default defineAdminOperation({
+  id: 'completeUpload',
+  method: 'POST',
+  path: '/buckets/{bucket}/uploads/{uploadId}/complete',
+  tag: 'uploads',
+  summary: 'Makes an object of the parts of an upload. `If-None-Match: *` keeps what is there already.',
+  authorize: ['s3:PutObject'],
+  authorizeRequest(request) {
+    const asked = requireOnKey('s3:PutObject', { createsObject: true })(request)
+    // Whether a condition on what is there holds tells what is there.
+    return request.headers['if-match'] === undefined ? asked : { ...asked, actions: [...asked.actions, 's3:GetObject'] }
+  },
+  params: UploadParameters,
+  query: UploadQuery,
+  body: CompleteUpload,
+  bodyOptional: true,
+  response: CompletedObject,
+  errors: [
+    'bad_digest',
+    'bucket_not_found',
+    'entity_too_small',
+    'invalid_part',
+    'precondition_failed',
+    'quota_exceeded',
+    'upload_not_found',
+  ],
+  uses: ['objects'],
+  async handle(request, { objects }) {
+    const { bucket, key, uploadId } = readUploadParameters(request)
+    const upload = await objects.getUpload(bucket, key, uploadId)
+    const given = request.body.parts ?? (await objects.listParts(upload, 0, partsMax)).parts
+    if (given.length === 0) throw adminErrors.invalid_part('The upload has no parts.')
+    const parts = given.map(({ partNumber, etag }) => ({ partNumber, etag: unquoteEtag(etag) }))
+    const conditions = readWriteConditions(request.headers)
+    const stored = await objects.completeUpload({ bucket, key, uploadId, parts, conditions, origin: request.origin })
+    const { system, storageClass } = upload.attributes
+    const answer: Static<typeof CompletedObject> = {
+      key,
+      ...(stored.versionId === undefined ? undefined : { versionId: stored.versionId }),
+      size: stored.sizeBytes,
+      etag: stored.etag,
+      lastModified: new Date(stored.modifiedMs).toISOString(),
+      isDeleteMarker: false,
+      isLatest: true,
+      storageClass,
+      ...(system.contentType === undefined ? undefined : { contentType: system.contentType }),
+    }
+    return answer
+  },
+})

@@ -1,0 +1,62 @@
+import {
+  attributeRequirements,
+  BucketParameters,
+  defineAdminOperation,
+  headersOfFields,
+  newObjectFields,
+  ObjectKey,
+} from 'svc/plugins/admin/api'
+import { requireKeyLength } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
+import { uploadChecksum } from '../part-checksums.ts'
+import { describeNewUpload, UploadSession } from './upload-schema.ts'
+
+const CreateUpload = Type.Object(
+  {
+    key: ObjectKey,
+    ...newObjectFields,
+    checksumAlgorithm: Type.Optional(
+      Type.String({ description: 'Of the whole object; default CRC64NVME. As S3 names them.' }),
+    ),
+  },
+  { $id: 'CreateUpload' },
+)
+
+export default defineAdminOperation({
+  id: 'createUpload',
+  method: 'POST',
+  path: '/buckets/{bucket}/uploads',
+  tag: 'uploads',
+  summary:
+    'Begins an upload in parts. It can be gone on with over S3, too. Tags and locks need their own actions on top.',
+  authorize: ['s3:PutObject'],
+  authorizeRequest(request) {
+    const { actions, facts } = attributeRequirements(headersOfFields(request.body))
+    return {
+      actions: ['s3:PutObject', ...actions],
+      bucket: request.params.bucket,
+      key: request.normalizeKey(request.body.key),
+      facts: { ...facts, createsObject: false },
+    }
+  },
+  params: BucketParameters,
+  body: CreateUpload,
+  response: UploadSession,
+  location: ({ bucket, key, uploadId }) => `/buckets/${bucket}/uploads/${uploadId}?key=${encodeURIComponent(key)}`,
+  errors: ['bucket_not_found', 'invalid_object_key', 'quota_exceeded'],
+  uses: ['objects', 'checksums', 's3'],
+  async handle(request, { objects, checksums, s3 }) {
+    const { bucket } = request.params
+    const { key: givenKey, checksumAlgorithm, ...fields } = request.body
+    const key = request.normalizeKey(givenKey)
+    requireKeyLength(key)
+    const headers = headersOfFields(fields)
+    const { facts } = attributeRequirements(headers)
+    const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
+    const attributes = s3.readAttributes({ bucket, key, headers, isAllowed })
+    const { algorithm, type } = uploadChecksum(checksumAlgorithm, undefined, checksums)
+    return describeNewUpload(
+      await objects.createUpload({ bucket, key, attributes, checksumAlgorithm: algorithm, checksumType: type }),
+    )
+  },
+})

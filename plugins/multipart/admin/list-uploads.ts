@@ -1,0 +1,48 @@
+import {
+  adminErrors,
+  BucketParameters,
+  decodeCursor,
+  defineAdminOperation,
+  encodeCursor,
+  pageOf,
+  pageParameters,
+} from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { describeUpload, UploadSession } from './upload-schema.ts'
+
+export default defineAdminOperation({
+  id: 'listUploads',
+  method: 'GET',
+  path: '/buckets/{bucket}/uploads',
+  tag: 'uploads',
+  summary: 'Lists the uploads in progress by key and then by their beginning, those begun over S3 among them.',
+  authorize: ['s3:ListBucketMultipartUploads'],
+  params: BucketParameters,
+  query: Type.Object({ prefix: Type.String({ default: '', maxLength: 1024 }), ...pageParameters }),
+  response: pageOf(UploadSession),
+  errors: ['bucket_not_found'],
+  uses: ['objects'],
+  async handle({ params: { bucket }, query: { prefix, cursor, limit }, normalizeKey }, { objects }) {
+    const [uploadIdMarker, keyMarker] = readPlace(decodeCursor(cursor))
+    const page = await objects.listUploads({
+      bucket,
+      prefix: normalizeKey(prefix),
+      delimiter: '',
+      keyMarker,
+      uploadIdMarker,
+      maxUploads: limit,
+    })
+    return {
+      items: page.uploads.map(describeUpload),
+      nextCursor: encodeCursor(page.isTruncated ? `${page.nextUploadIdMarker} ${page.nextKeyMarker}` : undefined),
+    }
+  },
+})
+
+/** The id has no space in it; the key may have some. */
+function readPlace(position: string | undefined): readonly [uploadId: string, key: string] {
+  if (position === undefined) return ['', '']
+  const space = position.indexOf(' ')
+  if (space < 1) throw adminErrors.invalid_argument('The cursor is not one that a list has given out.')
+  return [position.slice(0, space), position.slice(space + 1)]
+}

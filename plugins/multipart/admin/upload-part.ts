@@ -1,0 +1,37 @@
+import { defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { putPart } from '../put-part.ts'
+import { readUploadParameters, requireOnKey, UploadParameters, UploadQuery } from './upload-parameters.ts'
+import { describePart, UploadPart } from './upload-schema.ts'
+
+const partNumberMax = 10_000
+
+export default defineAdminOperation({
+  id: 'uploadPart',
+  method: 'PUT',
+  path: '/buckets/{bucket}/uploads/{uploadId}/parts/{partNumber}',
+  tag: 'uploads',
+  summary:
+    'Stores the body of the request as a part of an upload, in the place of one of that number. Content-MD5 and x-amz-checksum-… are verified.',
+  authorize: ['s3:PutObject'],
+  authorizeRequest: requireOnKey('s3:PutObject', { createsObject: false }),
+  params: Type.Object({
+    ...UploadParameters.properties,
+    partNumber: Type.String({ pattern: '^[0-9]{1,5}$', description: `1 to ${partNumberMax}.` }),
+  }),
+  query: UploadQuery,
+  bodyStream: true,
+  response: UploadPart,
+  errors: ['bad_digest', 'bucket_not_found', 'insufficient_storage', 'quota_exceeded', 'upload_not_found'],
+  uses: ['objects', 'checksums'],
+  async handle(request, services) {
+    const { bucket, key, uploadId } = readUploadParameters(request)
+    const partNumber = Number(request.params.partNumber)
+    if (partNumber < 1 || partNumber > partNumberMax) {
+      throw invalidFields([{ element: 'path/partNumber', message: `is not between 1 and ${partNumberMax}` }])
+    }
+    const upload = await services.objects.getUpload(bucket, key, uploadId)
+    const { body, checksumAlgorithm } = request.payload
+    return describePart((await putPart({ upload, partNumber, body, checksumAlgorithm }, services)).part)
+  },
+})

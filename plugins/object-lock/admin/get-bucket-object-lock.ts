@@ -1,0 +1,16 @@
+import { BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { describeObjectLock, ObjectLock } from './object-lock-schema.ts'
+
+export default defineAdminOperation({
+  id: 'getBucketObjectLock',
+  method: 'GET',
+  path: '/buckets/{bucket}/objectlock',
+  tag: 'buckets',
+  summary: 'Returns whether a bucket has object lock, and its default retention.',
+  authorize: ['s3:GetBucketObjectLockConfiguration'],
+  params: BucketParameters,
+  response: ObjectLock,
+  errors: ['bucket_not_found'],
+  uses: ['objects'],
+  handle: async ({ params }, { objects }) => describeObjectLock(await objects.getBucket(params.bucket)),
+})

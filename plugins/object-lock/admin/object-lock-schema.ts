@@ -1,0 +1,20 @@
+import type { Bucket } from 'svc/plugins/objects/api'
+import { Type } from 'typebox'
+
+export const ObjectLock = Type.Object(
+  {
+    enabled: Type.Boolean(),
+    mode: Type.Optional(
+      Type.Union([Type.Literal('GOVERNANCE'), Type.Literal('COMPLIANCE')], {
+        description: 'Of the default retention; with exactly one of `days` and `years`.',
+      }),
+    ),
+    days: Type.Optional(Type.Integer()),
+    years: Type.Optional(Type.Integer()),
+  },
+  { $id: 'ObjectLock' },
+)
+
+export function describeObjectLock({ objectLock }: Bucket) {
+  return { enabled: objectLock !== undefined, ...objectLock?.defaultRetention }
+}

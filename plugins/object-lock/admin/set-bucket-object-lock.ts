@@ -1,0 +1,41 @@
+import { adminErrors, BucketParameters, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import type { BucketLock } from 'svc/plugins/objects/api'
+import type { Static } from 'typebox'
+import { requirePeriod } from '../retention.ts'
+import { describeObjectLock, ObjectLock } from './object-lock-schema.ts'
+
+export default defineAdminOperation({
+  id: 'setBucketObjectLock',
+  method: 'PUT',
+  path: '/buckets/{bucket}/objectlock',
+  tag: 'buckets',
+  summary:
+    'Enables object lock on a bucket with versioning, and sets or removes its default retention. It is never disabled.',
+  authorize: ['s3:PutBucketObjectLockConfiguration'],
+  params: BucketParameters,
+  body: ObjectLock,
+  response: ObjectLock,
+  errors: ['bucket_not_found', 'conflict'],
+  uses: ['objects'],
+  async handle({ params: { bucket }, body }, { objects }) {
+    const objectLock = readLock(body)
+    if (body.enabled) return describeObjectLock(await objects.changeBucket(bucket, { objectLock }))
+    const current = await objects.getBucket(bucket)
+    if (current.objectLock !== undefined) throw adminErrors.conflict('Object lock was enabled: it cannot be disabled.')
+    return describeObjectLock(current)
+  },
+})
+
+function readLock({ enabled, mode, days, years }: Static<typeof ObjectLock>): BucketLock {
+  const hasPeriod = days !== undefined || years !== undefined
+  if (mode === undefined) {
+    if (hasPeriod) throw invalidFields([{ element: '/mode', message: 'is missing' }])
+    return {}
+  }
+  if (!enabled) throw invalidFields([{ element: '/mode', message: 'needs object lock to be enabled' }])
+  if ((days === undefined) === (years === undefined)) {
+    throw invalidFields([{ element: '/days', message: 'or /years is given, and not both' }])
+  }
+  const period = days === undefined ? { years: requirePeriod('years', years!) } : { days: requirePeriod('days', days) }
+  return { defaultRetention: { mode, ...period } }
+}

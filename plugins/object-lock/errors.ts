@@ -1,0 +1,14 @@
+import { defineErrors } from 'svc/kernel'
+
+/** What can be wrong with locks beside what `objects` refuses. Codes as in the AWS S3 error list. */
+export const objectLockErrors = defineErrors({
+  InvalidRetentionPeriod: { status: 400, title: 'Default retention period must be a positive integer value.' },
+  NoSuchObjectLockConfiguration: {
+    status: 404,
+    title: 'The specified object does not have a ObjectLock configuration.',
+  },
+  ObjectLockConfigurationNotFoundError: {
+    status: 404,
+    title: 'Object Lock configuration does not exist for this bucket.',
+  },
+})

@@ -1,0 +1,48 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
+import getBucketObjectLock from './admin/get-bucket-object-lock.ts'
+import getLegalHoldAsAdmin from './admin/get-object-legal-hold.ts'
+import getRetentionAsAdmin from './admin/get-object-retention.ts'
+import setBucketObjectLock from './admin/set-bucket-object-lock.ts'
+import setObjectLegalHold from './admin/set-object-legal-hold.ts'
+import setObjectRetention from './admin/set-object-retention.ts'
+import { lockHeaders } from './lock-headers.ts'
+import getObjectLegalHold from './s3/get-object-legal-hold.ts'
+import getObjectLockConfiguration from './s3/get-object-lock-configuration.ts'
+import getObjectRetention from './s3/get-object-retention.ts'
+import putObjectLegalHold from './s3/put-object-legal-hold.ts'
+import putObjectLockConfiguration from './s3/put-object-lock-configuration.ts'
+import putObjectRetention from './s3/put-object-retention.ts'
+
+const operations = [
+  getObjectLegalHold,
+  getObjectLockConfiguration,
+  getObjectRetention,
+  putObjectLegalHold,
+  putObjectLockConfiguration,
+  putObjectRetention,
+]
+
+const adminOperations = [
+  getBucketObjectLock,
+  getLegalHoldAsAdmin,
+  getRetentionAsAdmin,
+  setBucketObjectLock,
+  setObjectLegalHold,
+  setObjectRetention,
+]
+
+export default definePlugin({
+  name: 'object-lock',
+  requires: ['objects'],
+  config: Type.Object({}),
+  setup({ services, contribute }) {
+    for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services))
+    }
+    contribute('s3.attribute', 'lock', lockHeaders)
+  },
+})

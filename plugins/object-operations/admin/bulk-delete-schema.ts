@@ -1,0 +1,56 @@
+import { ObjectKey, VersionId } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+
+export const BulkDelete = Type.Object(
+  {
+    objects: Type.Array(Type.Object({ key: ObjectKey, versionId: Type.Optional(VersionId) }), {
+      default: [],
+      maxItems: 1000,
+    }),
+    prefixes: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
+      default: [],
+      maxItems: 100,
+      description: 'Folders, with everything below them; a slash at the end is added where it is missing.',
+    }),
+    allVersions: Type.Boolean({
+      default: false,
+      description: 'Every version and delete marker under the prefixes, and of objects that name no version.',
+    }),
+    bypassGovernance: Type.Boolean({
+      default: false,
+      description: 'Also versions under retention in GOVERNANCE mode, with `s3:BypassGovernanceRetention`.',
+    }),
+  },
+  { $id: 'BulkDelete' },
+)
+
+export const BulkDeleteResult = Type.Object(
+  {
+    deleted: Type.Array(
+      Type.Object({
+        key: Type.String(),
+        versionId: Type.Optional(Type.String({ description: 'Of the version that was named.' })),
+        deleteMarker: Type.Boolean({ description: 'A delete marker was made, or was what was deleted.' }),
+        deleteMarkerVersionId: Type.Optional(Type.String()),
+      }),
+    ),
+    errors: Type.Array(
+      Type.Object({
+        key: Type.String(),
+        versionId: Type.Optional(Type.String()),
+        code: Type.Union([
+          Type.Literal('access_denied'),
+          Type.Literal('object_locked'),
+          Type.Literal('object_not_found'),
+          Type.Literal('version_not_found'),
+          Type.Literal('internal_error'),
+        ]),
+        message: Type.String(),
+      }),
+    ),
+    isTruncated: Type.Boolean({
+      description: 'There is more under the prefixes than one request deletes: send it again.',
+    }),
+  },
+  { $id: 'BulkDeleteResult' },
+)

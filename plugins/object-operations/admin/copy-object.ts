@@ -1,0 +1,145 @@
+import {
+  type AdminRequest,
+  adminErrors,
+  attributeRequirements,
+  BucketParameters,
+  defineAdminOperation,
+  headersOfFields,
+  invalidFields,
+  metadataFields,
+  newObjectFields,
+  ObjectKey,
+  VersionId,
+} from 'svc/plugins/admin/api'
+import { type ObjectAttributes, type ObjectVersion, onDeleteMarker } from 'svc/plugins/objects/api'
+import { requireKeyLength } from 'svc/plugins/s3/api'
+import { type Static, Type } from 'typebox'
+import { requireCopySize } from '../copy-size.ts'
+import { refuseCustomerKey } from './customer-key.ts'
+import { describeStored, ObjectSummary } from './object-schema.ts'
+
+const CopyRequest = Type.Object(
+  {
+    source: Type.Object({
+      bucket: Type.String({ minLength: 1, maxLength: 255 }),
+      key: ObjectKey,
+      versionId: Type.Optional(VersionId),
+    }),
+    key: ObjectKey,
+    move: Type.Boolean({ default: false, description: 'The source is deleted when the copy is there.' }),
+    overwrite: Type.Boolean({ default: true, description: 'False: an object that is there is 412.' }),
+    metadata: Type.Optional(Type.Object(metadataFields, { description: 'Absent: that of the source.' })),
+    tags: Type.Optional(newObjectFields.tags),
+    storageClass: Type.Optional(newObjectFields.storageClass),
+  },
+  { $id: 'CopyRequest' },
+)
+
+type Request = AdminRequest<{ bucket: string }, object, Static<typeof CopyRequest>>
+
+export default defineAdminOperation({
+  id: 'copyObject',
+  method: 'POST',
+  path: '/buckets/{bucket}/objects/copy',
+  tag: 'objects',
+  summary:
+    'Copies an object or one of its versions into the bucket of the path, or moves it there. A version that is copied onto its own key becomes the newest one again. Locks are not copied.',
+  authorize: 'service',
+  params: BucketParameters,
+  body: CopyRequest,
+  response: ObjectSummary,
+  errors: [
+    'bucket_not_found',
+    'entity_too_large',
+    'invalid_object_key',
+    'object_not_found',
+    'precondition_failed',
+    'quota_exceeded',
+    'version_not_found',
+  ],
+  uses: ['objects', 's3'],
+  async handle(request, { objects, s3 }) {
+    const { bucket, key, from, given } = readCopy(request)
+    const { move, overwrite, metadata, tags, storageClass } = request.body
+    await requireActions(request)
+    const { facts } = attributeRequirements(given)
+    const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
+    const replaced = s3.readAttributes({ bucket, key, headers: given, isAllowed })
+
+    const source = await objects.getObject(from.bucket, from.key, from.versionId)
+    if (source.isDeleteMarker) throw onDeleteMarker(source.versionId)
+    requireCopySize(source)
+    refuseCustomerKey(source)
+    const attributes: ObjectAttributes = {
+      system: metadata === undefined ? source.system : replaced.system,
+      user: metadata === undefined ? source.user : replaced.user,
+      storageClass: storageClass === undefined ? source.storageClass : replaced.storageClass,
+      tags: tags === undefined ? await copiedTags(request, source) : replaced.tags,
+    }
+    const stored = await objects.copyObject({
+      source,
+      bucket,
+      key,
+      attributes,
+      checksumAlgorithm: source.checksum?.algorithm,
+      conditions: overwrite ? undefined : { ifNoneMatch: '*' },
+      origin: request.origin,
+    })
+    // Only what was copied goes: what somebody has stored there meanwhile stays, and the caller hears of it.
+    if (move) {
+      const { origin } = request
+      await objects.deleteObject(from.bucket, from.key, undefined, { ifMatch: source.etag }, { origin })
+    }
+    return describeStored(key, stored, attributes)
+  },
+})
+
+function readCopy({ params: { bucket }, body, normalizeKey }: Request) {
+  const { source, metadata, tags, storageClass, move } = body
+  const key = normalizeKey(body.key)
+  const from = { ...source, key: normalizeKey(source.key) }
+  requireKeyLength(key)
+  requireKeyLength(from.key)
+  const isSame = from.bucket === bucket && from.key === key
+  if (move && from.versionId !== undefined) {
+    throw invalidFields([{ element: '/move', message: 'is for objects; a version is copied' }])
+  }
+  const isChanged = metadata !== undefined || tags !== undefined || storageClass !== undefined
+  if (isSame && (move || (from.versionId === undefined && !isChanged))) {
+    throw invalidFields([{ element: '/key', message: 'is that of the source, and nothing else would change' }])
+  }
+  return { bucket, key, from, given: headersOfFields({ ...metadata, tags, storageClass }) }
+}
+
+/** Policies see what a CopyObject over S3 would show them. */
+async function requireActions(request: Request): Promise<void> {
+  const { bucket, key, from, given } = readCopy(request)
+  const { bucket: sourceBucket, key: sourceKey, versionId } = from
+  const directive = request.body.metadata === undefined ? 'COPY' : 'REPLACE'
+  const { actions, facts } = attributeRequirements({ ...given, 'x-amz-metadata-directive': directive })
+  const copySource = `${sourceBucket}/${sourceKey}`
+  const read = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
+  const source = { bucket: sourceBucket, key: sourceKey, versionId, facts: { versionId } }
+  await request.authorize([read, ...(request.body.move ? ['s3:DeleteObject'] : [])], source)
+  await request.authorize(['s3:PutObject', ...actions], {
+    bucket,
+    key,
+    facts: { ...facts, copySource, createsObject: true },
+  })
+}
+
+/** Tags may decide who may read an object: only who may read and write them copies them. */
+async function copiedTags(request: Request, { tags }: ObjectVersion): Promise<ObjectAttributes['tags']> {
+  if (tags === undefined || Object.keys(tags).length === 0) return undefined
+  const { bucket, key, from } = readCopy(request)
+  const { versionId } = from
+  const action = versionId === undefined ? 's3:GetObjectTagging' : 's3:GetObjectVersionTagging'
+  const requestTags = () => new Map(Object.entries(tags))
+  try {
+    await request.authorize([action], { ...from, facts: { versionId } })
+    await request.authorize(['s3:PutObjectTagging'], { bucket, key, facts: { requestTags } })
+  } catch (error) {
+    throw adminErrors.access_denied('You may not copy the tags of this object: name others, or none.', { cause: error })
+  }
+  return tags
+}

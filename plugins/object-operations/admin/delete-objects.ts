@@ -1,0 +1,57 @@
+import { adminErrors, BucketParameters, defineAdminOperation } from 'svc/plugins/admin/api'
+import { BulkDelete as Deletion } from '../bulk-delete.ts'
+import { BulkDelete, BulkDeleteResult } from './bulk-delete-schema.ts'
+
+export default defineAdminOperation({
+  id: 'deleteObjects',
+  method: 'DELETE',
+  path: '/buckets/{bucket}/objects',
+  tag: 'objects',
+  summary:
+    'Deletes objects and everything in folders; what fails is listed in the answer. Nothing is deleted when one of the folders may not be listed.',
+  authorize: 'service',
+  params: BucketParameters,
+  body: BulkDelete,
+  bodyBytesMax: 2 * 1024 * 1024,
+  response: BulkDeleteResult,
+  errors: ['bucket_not_found'],
+  uses: ['objects'],
+  async handle(request, { objects }) {
+    const { bucket } = request.params
+    const { allVersions, bypassGovernance } = request.body
+    const listAction = allVersions ? 's3:ListBucketVersions' : 's3:ListBucket'
+    const mayList = (prefix: string) =>
+      request.isAllowed(listAction, bucket, undefined, { query: new Map([['prefix', prefix]]) })
+
+    const targets = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
+    const folders = request.body.prefixes.map(prefix =>
+      request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
+    )
+    if (targets.length + folders.length === 0) throw adminErrors.invalid_argument('There is nothing to delete.')
+    if (!folders.every(mayList)) throw adminErrors.access_denied()
+
+    const mayDeleteAny = targets.some(({ key, versionId }) =>
+      request.isAllowed(
+        versionId === undefined && !allVersions ? 's3:DeleteObject' : 's3:DeleteObjectVersion',
+        bucket,
+        key,
+      ),
+    )
+    // Whether the bucket is there is no business of who may do nothing in it.
+    if (folders.length > 0 || mayDeleteAny) await objects.getBucket(bucket)
+
+    const deletion = new Deletion(request, objects, bucket, bypassGovernance)
+    await deletion.deleteAll(targets.filter(({ versionId }) => versionId !== undefined || !allVersions))
+    if (allVersions) {
+      for (const target of targets.filter(({ versionId }) => versionId === undefined)) {
+        if (mayList(target.key)) await deletion.deleteVersions(target.key, target.key)
+        else deletion.fail(target, 'access_denied', 'You may not do this.')
+      }
+    }
+    for (const folder of folders) {
+      if (allVersions) await deletion.deleteVersions(folder)
+      else await deletion.deleteCurrent(folder)
+    }
+    return deletion.result
+  },
+})

@@ -1,0 +1,56 @@
+/**
+ * How bytes of users are given to a browser that has a session of the console: never so that they could run as a page of it.
+ * Source: OWASP "Unrestricted file upload"; RFC 6266 for the name.
+ */
+import type { ObjectVersion } from 'svc/plugins/objects/api'
+import { metadataHeaders } from 'svc/plugins/s3/api'
+
+const contentSecurityPolicy = "sandbox; default-src 'none'"
+const plainText = 'text/plain; charset=utf-8'
+
+/** Headers of every answer that is bytes of users. */
+export const untrustedHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': contentSecurityPolicy,
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'private, no-store',
+}
+
+export function downloadHeaders(version: ObjectVersion, isInline: boolean): Record<string, string | undefined> {
+  const {
+    'Content-Type': stored,
+    'Content-Encoding': encoding,
+    'Content-Language': language,
+  } = metadataHeaders(version)
+  const shown = isInline ? inlineType(stored!) : undefined
+  return {
+    ...untrustedHeaders,
+    'content-type': shown ?? stored,
+    'content-encoding': encoding,
+    'content-language': language,
+    'content-disposition': disposition(shown === undefined ? 'attachment' : 'inline', fileNameOf(version.key)),
+  }
+}
+
+/** The type under which a browser may show it; undefined: it may only be saved. */
+function inlineType(stored: string): string | undefined {
+  const [type] = stored.toLowerCase().split(';')
+  const name = type!.trim()
+  if (name === 'image/svg+xml') return undefined
+  if (/^(image|audio|video)\/[a-z0-9.+-]+$/.test(name) || name === 'application/pdf') return name
+  return name.startsWith('text/') ? plainText : undefined
+}
+
+function fileNameOf(key: string): string {
+  const name = key.slice(key.replace(/\/+$/, '').lastIndexOf('/') + 1).replaceAll('/', '')
+  return name === '' ? 'download' : name
+}
+
+/** `Content-Disposition` with a name: in ASCII for old clients, and as it is. */
+export function disposition(kind: 'attachment' | 'inline', fileName: string): string {
+  const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
+  const encoded = encodeURIComponent(fileName.toWellFormed()).replace(
+    /['()*!]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `${kind}; filename="${ascii}"; filename*=UTF-8''${encoded}`
+}

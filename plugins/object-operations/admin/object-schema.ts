@@ -1,0 +1,133 @@
+import type {
+  ObjectSummary as ListedObject,
+  ObjectAttributes,
+  ObjectVersion,
+  PutResult,
+  VersionSummary,
+} from 'svc/plugins/objects/api'
+import { Type } from 'typebox'
+
+/** Fields that a listing does not know are optional. */
+const summaryFields = {
+  key: Type.String(),
+  versionId: Type.Optional(Type.String({ description: 'Not in a listing of current objects.' })),
+  size: Type.Integer({ description: 'Bytes.' }),
+  etag: Type.String({ description: 'Without quotes; empty for a delete marker.' }),
+  lastModified: Type.String({ format: 'date-time' }),
+  contentType: Type.Optional(Type.String({ description: 'Not in listings.' })),
+  isDeleteMarker: Type.Boolean(),
+  isLatest: Type.Boolean(),
+  storageClass: Type.String(),
+}
+
+export const ObjectSummary = Type.Object(summaryFields, { $id: 'ObjectSummary' })
+
+export const ObjectDetail = Type.Object(
+  {
+    ...summaryFields,
+    contentEncoding: Type.Optional(Type.String()),
+    contentDisposition: Type.Optional(Type.String()),
+    contentLanguage: Type.Optional(Type.String()),
+    cacheControl: Type.Optional(Type.String()),
+    expires: Type.Optional(Type.String()),
+    userMetadata: Type.Record(Type.String(), Type.String()),
+    parts: Type.Integer({ description: 'Of the upload that it was made by; 0 where it came in one piece.' }),
+    checksumAlgorithm: Type.Optional(Type.String()),
+    checksum: Type.Optional(Type.String({ description: 'Base64. Not with SSE-C.' })),
+    encryption: Type.Optional(
+      Type.Object(
+        {
+          type: Type.Union([Type.Literal('SSE-S3'), Type.Literal('SSE-KMS'), Type.Literal('SSE-C')]),
+          kmsKeyId: Type.Optional(Type.String({ description: 'With SSE-KMS.' })),
+        },
+        { description: 'Where the bytes are encrypted.' },
+      ),
+    ),
+    tags: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'Only for those who may read the tags.' }),
+    ),
+    versions: Type.Optional(
+      Type.Array(ObjectSummary, { description: 'Newest first; only for those who may list versions.' }),
+    ),
+    versionsTruncated: Type.Optional(Type.Boolean({ description: 'There are more than `versions` shows.' })),
+  },
+  { $id: 'ObjectDetail' },
+)
+
+export const ObjectListing = Type.Object(
+  {
+    objects: Type.Array(ObjectSummary),
+    prefixes: Type.Array(Type.String(), { description: 'Folders.' }),
+    isTruncated: Type.Boolean(),
+    nextCursor: Type.String({ description: 'Empty on the last page.' }),
+  },
+  { $id: 'ObjectListing' },
+)
+
+type SummaryFields = Pick<ListedObject, 'key' | 'sizeBytes' | 'etag' | 'modifiedMs' | 'storageClass'>
+
+const fieldsOf = ({ key, sizeBytes, etag, modifiedMs, storageClass }: SummaryFields) => ({
+  key,
+  size: sizeBytes,
+  etag,
+  lastModified: new Date(modifiedMs).toISOString(),
+  storageClass,
+})
+
+export function describeObject(object: ListedObject) {
+  return { ...fieldsOf(object), isDeleteMarker: false, isLatest: true }
+}
+
+export function describeVersion(version: VersionSummary) {
+  const { versionId, isDeleteMarker, isLatest } = version
+  return { ...fieldsOf(version), versionId, isDeleteMarker, isLatest }
+}
+
+/** What an answer says of a version that has just been stored. */
+export function describeStored(key: string, stored: PutResult, { system, storageClass }: ObjectAttributes) {
+  const { sizeBytes, etag, modifiedMs, versionId } = stored
+  return {
+    ...fieldsOf({ key, sizeBytes, etag, modifiedMs, storageClass }),
+    ...(versionId === undefined ? undefined : { versionId }),
+    ...asTexts({ contentType: system.contentType }),
+    isDeleteMarker: false,
+    isLatest: true,
+  }
+}
+
+function describeEncryption({ type, kmsKeyId }: NonNullable<ObjectVersion['encryption']>) {
+  return { type, ...(kmsKeyId === undefined ? undefined : { kmsKeyId }) }
+}
+
+export function describeDetail(version: ObjectVersion, isLatest: boolean) {
+  const { versionId, isDeleteMarker, system, user, parts, checksum, encryption } = version
+  const { contentType, contentEncoding, contentDisposition, contentLanguage, cacheControl, expires } = system
+  // Of the plaintext, which is known to nobody but who has the key.
+  const shownChecksum = encryption?.type === 'SSE-C' ? undefined : checksum
+  const texts = { contentType, contentEncoding, contentDisposition, contentLanguage, cacheControl, expires }
+  return {
+    ...fieldsOf(version),
+    versionId,
+    isDeleteMarker,
+    isLatest,
+    ...asTexts(texts),
+    userMetadata: asTexts(user),
+    parts: parts.length,
+    ...(shownChecksum === undefined
+      ? undefined
+      : { checksumAlgorithm: shownChecksum.algorithm, checksum: shownChecksum.value }),
+    ...(encryption === undefined ? undefined : { encryption: describeEncryption(encryption) }),
+  }
+}
+
+/** What came in headers has a character for each byte; where the bytes are UTF-8, that is what was meant. */
+function asTexts(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const texts: Record<string, string> = {}
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue
+    const bytes = Buffer.from(value, 'latin1')
+    const text = bytes.toString('utf8')
+    texts[name] = text.includes('\ufffd') ? value : text
+  }
+  return texts
+}

@@ -1,0 +1,77 @@
+import { isCatalogError } from 'svc/kernel'
+import {
+  BucketParameters,
+  defineAdminOperation,
+  headersOfFields,
+  metadataFields,
+  ObjectKey,
+  readObjectParameters,
+} from 'svc/plugins/admin/api'
+import { onDeleteMarker } from 'svc/plugins/objects/api'
+import { Type } from 'typebox'
+import { requireCopySize } from '../copy-size.ts'
+import { refuseCustomerKey } from './customer-key.ts'
+import { describeStored, ObjectSummary } from './object-schema.ts'
+
+const attemptsMax = 8
+
+export default defineAdminOperation({
+  id: 'setObjectMetadata',
+  method: 'PUT',
+  path: '/buckets/{bucket}/objects/metadata',
+  tag: 'objects',
+  summary:
+    'Replaces the type, the other headers and the user metadata of an object: what is left out is removed. Where there are versions, this makes a new one.',
+  authorize: ['s3:GetObject', 's3:PutObject'],
+  authorizeRequest(request) {
+    const { bucket, key } = readObjectParameters(request)
+    const headers = { ...headersOfFields(request.body), 'x-amz-metadata-directive': 'REPLACE' }
+    return {
+      actions: ['s3:GetObject', 's3:PutObject'],
+      bucket,
+      key,
+      facts: { headers, copySource: `${bucket}/${key}`, createsObject: true },
+    }
+  },
+  params: BucketParameters,
+  query: Type.Object({ key: ObjectKey }),
+  body: Type.Object(metadataFields, { $id: 'ObjectMetadata' }),
+  response: ObjectSummary,
+  etag: true,
+  errors: [
+    'bucket_not_found',
+    'entity_too_large',
+    'invalid_object_key',
+    'object_not_found',
+    'precondition_failed',
+    'quota_exceeded',
+  ],
+  uses: ['objects', 's3'],
+  async handle(request, { objects, s3 }) {
+    const { bucket, key } = readObjectParameters(request)
+    const { ifMatch, origin } = request
+    const headers = headersOfFields(request.body)
+    const isAllowed = (action: string) => request.isAllowed(action, bucket, key)
+    const { system, user } = s3.readAttributes({ bucket, key, headers, isAllowed })
+    for (let attempt = 1; ; attempt++) {
+      const source = await objects.getObject(bucket, key)
+      if (source.isDeleteMarker) throw onDeleteMarker(source.versionId)
+      requireCopySize(source)
+      refuseCustomerKey(source)
+      const { tags, storageClass } = source
+      const { websiteRedirectLocation } = source.system
+      const attributes = { system: { ...system, websiteRedirectLocation }, user, tags, storageClass }
+      try {
+        // Only the bytes that were read get other headers: what somebody else has stored meanwhile is not put back.
+        const conditions = { ifMatch: ifMatch === undefined || ifMatch === '*' ? source.etag : ifMatch }
+        const checksumAlgorithm = source.checksum?.algorithm
+        const given = { attributes, checksumAlgorithm, conditions, origin }
+        const stored = await objects.copyObject({ source, bucket, key, ...given })
+        return describeStored(key, stored, attributes)
+      } catch (error) {
+        const isChanged = isCatalogError(error) && error.code === 'PreconditionFailed'
+        if (!isChanged || attempt === attemptsMax || (ifMatch !== undefined && ifMatch !== '*')) throw error
+      }
+    }
+  },
+})

@@ -1,0 +1,142 @@
+/**
+ * Deletes what is named, and what is under folders, in commits of many objects. Each object is authorized on its own; what fails
+ * leaves the others alone.
+ */
+import type { AdminRequest } from 'svc/plugins/admin/api'
+import type { DeleteOutcome, ObjectsService } from 'svc/plugins/objects/api'
+import type { Static } from 'typebox'
+import type { BulkDeleteResult } from './admin/bulk-delete-schema.ts'
+
+export interface Target {
+  readonly key: string
+  readonly versionId: string | undefined
+}
+
+type Result = Static<typeof BulkDeleteResult>
+type Failure = Result['errors'][number]
+
+const pageSize = 1000
+const keyBytesMax = 1024
+/** Objects that one request reports, done or failed: the answer is held in memory. */
+const outcomesMax = 100_000
+
+export class BulkDelete {
+  readonly result: Result = { deleted: [], errors: [], isTruncated: false }
+  readonly #request: Pick<AdminRequest, 'isAllowed' | 'origin'>
+  readonly #objects: ObjectsService
+  readonly #bucket: string
+  readonly #bypassGovernance: boolean
+
+  constructor(
+    request: Pick<AdminRequest, 'isAllowed' | 'origin'>,
+    objects: ObjectsService,
+    bucket: string,
+    bypassGovernance: boolean,
+  ) {
+    this.#request = request
+    this.#objects = objects
+    this.#bucket = bucket
+    this.#bypassGovernance = bypassGovernance
+  }
+
+  async deleteAll(targets: readonly Target[]): Promise<void> {
+    const allowed = targets.filter(target => this.#mayDelete(target))
+    if (allowed.length === 0) return
+    const items = allowed.map(({ key, versionId }) => ({
+      key,
+      versionId,
+      bypassGovernance: versionId !== undefined && this.#mayBypass(key),
+    }))
+    const outcomes = await this.#objects.deleteObjects(this.#bucket, items, this.#request.origin)
+    for (const [index, outcome] of outcomes.entries()) this.#report(allowed[index]!, outcome)
+  }
+
+  /** What is current under a prefix; a bucket with versioning keeps it behind delete markers. */
+  async deleteCurrent(prefix: string): Promise<void> {
+    for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+      if (this.#isFull()) return
+      const page: Awaited<ReturnType<ObjectsService['listObjects']>> = await this.#objects.listObjects({
+        bucket: this.#bucket,
+        prefix,
+        delimiter: '',
+        startAfter,
+        maxKeys: pageSize,
+      })
+      await this.deleteAll(page.objects.map(({ key }) => ({ key, versionId: undefined })))
+      startAfter = page.next
+    }
+  }
+
+  /** Every version and delete marker under a prefix, or of one key. */
+  async deleteVersions(prefix: string, onlyKey?: string): Promise<void> {
+    let [keyMarker, versionIdMarker] = ['', '']
+    for (let isMore = true; isMore; ) {
+      if (this.#isFull()) return
+      const page = await this.#objects.listVersions({
+        bucket: this.#bucket,
+        prefix,
+        delimiter: '',
+        keyMarker,
+        versionIdMarker,
+        maxKeys: pageSize,
+      })
+      const found = onlyKey === undefined ? page.versions : page.versions.filter(({ key }) => key === onlyKey)
+      await this.deleteAll(found)
+      ;({ nextKeyMarker: keyMarker, nextVersionIdMarker: versionIdMarker } = page)
+      isMore = page.isTruncated && found.length === page.versions.length
+    }
+  }
+
+  fail({ key, versionId }: Target, code: Failure['code'], message: string): void {
+    this.result.errors.push({ key, ...(versionId === undefined ? undefined : { versionId }), code, message })
+  }
+
+  #isFull(): boolean {
+    if (this.result.deleted.length + this.result.errors.length < outcomesMax) return false
+    this.result.isTruncated = true
+    return true
+  }
+
+  #mayDelete(target: Target): boolean {
+    const action = target.versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion'
+    if (!this.#request.isAllowed(action, this.#bucket, target.key, { versionId: target.versionId })) {
+      this.fail(target, 'access_denied', 'You may not do this.')
+      return false
+    }
+    if (Buffer.byteLength(target.key) > keyBytesMax) {
+      this.fail(target, 'object_not_found', 'No object can have this key.')
+      return false
+    }
+    return true
+  }
+
+  #mayBypass(key: string): boolean {
+    return this.#bypassGovernance && this.#request.isAllowed('s3:BypassGovernanceRetention', this.#bucket, key)
+  }
+
+  #report(target: Target, outcome: DeleteOutcome): void {
+    if ('failed' in outcome) {
+      const { code, message } = outcome.failed
+      this.fail(target, codesOfS3[code] ?? 'internal_error', message)
+      return
+    }
+    const { key, versionId } = target
+    this.result.deleted.push({
+      key,
+      ...(versionId === undefined ? undefined : { versionId }),
+      deleteMarker: outcome.isDeleteMarker,
+      ...(outcome.isDeleteMarker && outcome.versionId !== undefined
+        ? { deleteMarkerVersionId: outcome.versionId }
+        : undefined),
+    })
+  }
+}
+
+const codesOfS3: Readonly<Record<string, Failure['code']>> = {
+  // Only a lock refuses what the policies allowed.
+  AccessDenied: 'object_locked',
+  // What is no version id names no version.
+  InvalidArgument: 'version_not_found',
+  NoSuchKey: 'object_not_found',
+  NoSuchVersion: 'version_not_found',
+}

@@ -1,0 +1,19 @@
+import type { ObjectsService, VersionSummary } from 'svc/plugins/objects/api'
+
+/** Versions and delete markers of exactly this key, newest first. `after`: only those older than this version. */
+export async function versionsOfKey(
+  objects: ObjectsService,
+  { bucket, key, after = '', limit }: { bucket: string; key: string; after?: string; limit: number },
+): Promise<{ readonly versions: readonly VersionSummary[]; readonly isTruncated: boolean }> {
+  // One more than is wanted tells whether there are more. Keys that are longer come behind all versions of this one.
+  const page = await objects.listVersions({
+    bucket,
+    prefix: key,
+    delimiter: '',
+    keyMarker: after === '' ? '' : key,
+    versionIdMarker: after,
+    maxKeys: limit + 1,
+  })
+  const versions = page.versions.filter(version => version.key === key)
+  return { versions: versions.slice(0, limit), isTruncated: versions.length > limit }
+}

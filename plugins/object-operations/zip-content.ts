@@ -1,0 +1,139 @@
+/** What goes into an archive: objects that are named, and what is under folders, looked for while the archive is written. */
+import { isCatalogError } from 'svc/kernel'
+import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
+import { createNames, safeName } from './zip-names.ts'
+import type { ZipEntry } from './zip-stream.ts'
+
+export interface ZipContent {
+  readonly objects: ObjectsService
+  readonly bucket: string
+  /** Found and allowed. */
+  readonly named: readonly ObjectVersion[]
+  readonly prefixes: readonly string[]
+  /** Characters of keys that are not in the archive. */
+  readonly skipChars: number
+  readonly nowMs: number
+  mayRead(key: string): boolean
+}
+
+const pageSize = 1000
+/** What lies in memory comes without waiting: others get their turn in between. */
+const keysPerTurn = 100
+/** What an archive lists of what it lacks. */
+const skippedMax = 10_000
+const skippedName = '_skipped.json'
+
+export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry> {
+  const { objects, named, prefixes } = content
+  const nameOf = createNames()
+  /** Versions that are in already: what is named may lie in a folder, too. */
+  const isIn = new Set<string>()
+  const skipped: { key: string; code: string }[] = []
+  let skippedCount = 0
+
+  const skip = (key: string, code: string) => {
+    skippedCount++
+    if (skipped.length < skippedMax) skipped.push({ key, code })
+  }
+  const open = (version: ObjectVersion) => objects.read(version, 0, version.sizeBytes)
+  const entryOf = (version: ObjectVersion, opened?: ObjectData): ZipEntry => ({
+    name: nameOf(safeName(version.key, content.skipChars)),
+    modifiedMs: version.modifiedMs,
+    sizeBytes: version.sizeBytes,
+    open: () => opened ?? open(version),
+  })
+
+  for (const version of named) {
+    isIn.add(identityOf(version))
+    yield entryOf(version)
+  }
+  let seen = 0
+  for (const [index, prefix] of prefixes.entries()) {
+    const before = prefixes.slice(0, index)
+    for await (const key of keysUnder(content, prefix)) {
+      if (++seen % keysPerTurn === 0) await new Promise(setImmediate)
+      if (before.some(other => key.startsWith(other))) continue
+      if (!content.mayRead(key)) {
+        skip(key, 'access_denied')
+        continue
+      }
+      const version = await currentVersion(content, key)
+      if (version === undefined) {
+        skip(key, 'object_not_found')
+        continue
+      }
+      if (isIn.has(identityOf(version))) continue
+      if (version.encryption === undefined) {
+        yield entryOf(version)
+        continue
+      }
+      // Opened before it is an entry: that its key is missing shows here.
+      let opened: ObjectData
+      try {
+        opened = await open(version)
+      } catch (error) {
+        const code = missingKey(version, error)
+        if (code === undefined) throw error
+        skip(key, code)
+        continue
+      }
+      yield entryOf(version, opened)
+    }
+  }
+  if (skippedCount === 0) return
+  const bytes = Buffer.from(JSON.stringify({ skipped, count: skippedCount }))
+  yield {
+    name: nameOf(skippedName),
+    modifiedMs: content.nowMs,
+    sizeBytes: bytes.length,
+    open: () => ({ kind: 'whole', bytes }),
+  }
+}
+
+/** Throws what objects that are named cannot be read for, as long as it can be answered: of what is encrypted a byte is asked for. */
+export async function requireKeys(objects: ObjectsService, named: readonly ObjectVersion[]): Promise<void> {
+  for (const version of named) {
+    if (version.encryption === undefined) continue
+    const data = await objects.read(version, 0, Math.min(1, version.sizeBytes))
+    if (data.kind === 'stream') data.close()
+  }
+}
+
+/** What `_skipped.json` says where an object is whole and its key is not at hand; undefined for everything else. */
+function missingKey({ encryption }: ObjectVersion, error: unknown): string | undefined {
+  if (!isCatalogError(error)) return undefined
+  if (encryption?.type === 'SSE-C') return error.code === 'InvalidRequest' ? 'customer_key_required' : undefined
+  // The key management also says that a sealed key was altered (500): that is damage, which no archive is silent about.
+  return error.code.startsWith('kms_') && error.status !== 500 ? error.code : undefined
+}
+
+/** No version id has a slash. */
+function identityOf({ key, versionId }: ObjectVersion): string {
+  return `${versionId}/${key}`
+}
+
+/** Without placeholders of folders. */
+async function* keysUnder({ objects, bucket }: ZipContent, prefix: string): AsyncGenerator<string> {
+  for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+    const page: Awaited<ReturnType<ObjectsService['listObjects']>> = await objects.listObjects({
+      bucket,
+      prefix,
+      delimiter: '',
+      startAfter,
+      maxKeys: pageSize,
+    })
+    for (const { key } of page.objects) if (!key.endsWith('/')) yield key
+    startAfter = page.next
+  }
+}
+
+/** Undefined where it has been deleted since it was listed. */
+async function currentVersion({ objects, bucket }: ZipContent, key: string): Promise<ObjectVersion | undefined> {
+  try {
+    const version = await objects.getObject(bucket, key)
+    return version.isDeleteMarker ? undefined : version
+  } catch (error) {
+    if (isCatalogError(error) && error.code === 'NoSuchKey') return undefined
+    throw error
+  }
+}

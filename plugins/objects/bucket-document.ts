@@ -1,0 +1,85 @@
+/** What the record of a bucket holds, and what may be changed in it. */
+import type { Transaction } from 'svc/plugins/storage/api'
+import type { Bucket, BucketChange, BucketLock, DueIndex } from './api.ts'
+import { objectErrors } from './errors.ts'
+import { bucketKey } from './keys.ts'
+import { decodeDocument } from './record.ts'
+
+export interface BucketDocument {
+  readonly createdMs: number
+  readonly region: string
+  readonly ownerId: string
+  readonly tags: Readonly<Record<string, string>>
+  /** Undefined until it is enabled for the first time. */
+  readonly versioning?: 'enabled' | 'suspended'
+  readonly objectLock?: BucketLock
+  /** Undefined: none. */
+  readonly quotaBytes?: number
+  /** Undefined: versions that are written do not come into the index of due times. */
+  readonly dueIndex?: DueIndex
+}
+
+/** Throws NoSuchBucket. */
+export function requireBucket(tx: Transaction, bucket: string): BucketDocument {
+  const record = tx.get(bucketKey(bucket))
+  if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: bucket } })
+  return decodeDocument<BucketDocument>(record.value)
+}
+
+/** Throws InvalidBucketState. Object lock needs versions: it comes only where versioning is enabled, and keeps it so. */
+export function applyChange(bucket: BucketDocument, change: BucketChange, sequence: number): BucketDocument {
+  const { versioning = bucket.versioning, tags = bucket.tags, objectLock = bucket.objectLock } = change
+  if (objectLock !== undefined && versioning !== 'enabled') {
+    throw objectErrors.InvalidBucketState(
+      bucket.objectLock === undefined
+        ? "Versioning must be 'Enabled' on the bucket to apply a Object Lock configuration"
+        : 'An Object Lock configuration is present on this bucket, so the versioning state cannot be changed.',
+    )
+  }
+  const { quotaBytes = bucket.quotaBytes ?? 0 } = change
+  const dueIndex = nextDueIndex(bucket.dueIndex, change.dueIndex, sequence)
+  const { quotaBytes: _quota, dueIndex: _index, ...rest } = bucket
+  return {
+    ...rest,
+    tags,
+    ...(versioning === undefined ? undefined : { versioning }),
+    ...(objectLock === undefined ? undefined : { objectLock }),
+    ...(quotaBytes === 0 ? undefined : { quotaBytes }),
+    ...(dueIndex === undefined ? undefined : { dueIndex }),
+  }
+}
+
+/** What was turned off and on again meanwhile is not complete, whatever somebody built before. */
+function nextDueIndex(
+  now: DueIndex | undefined,
+  wanted: BucketChange['dueIndex'],
+  sequence: number,
+): DueIndex | undefined {
+  if (wanted === undefined) return now
+  if (wanted === 'off') return undefined
+  if (wanted === 'on') return now ?? { since: sequence, isComplete: false }
+  return now?.since === wanted.completeSince ? { ...now, isComplete: true } : now
+}
+
+export function toBucket(name: string, document: BucketDocument): Bucket {
+  const { createdMs, region, ownerId, tags, versioning = 'off', objectLock, quotaBytes, dueIndex } = document
+  return { name, createdMs, region, ownerId, tags, versioning, objectLock, quotaBytes, dueIndex }
+}
+
+const bucketsKept = 1000
+
+/**
+ * Decodes buckets, and remembers the last ones: the same bytes are the same bucket. Every read of an object asks for one, and comparing
+ * costs a tenth of decoding.
+ */
+export function createBucketReader(): (name: string, value: Uint8Array) => Bucket {
+  const known = new Map<string, { readonly bytes: Buffer; readonly bucket: Bucket }>()
+  return (name, value) => {
+    const kept = known.get(name)
+    if (kept?.bytes.equals(value) === true) return kept.bucket
+    const bucket = Object.freeze(toBucket(name, decodeDocument(value)))
+    if (kept === undefined && known.size >= bucketsKept) known.delete(known.keys().next().value!)
+    known.set(name, { bytes: Buffer.from(value), bucket })
+    return bucket
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The index of due times: derived entries by which versions and uploads are found that are old enough for something, and no younger
+ * ones. It knows ages, no rules: those change after objects were written.
+ *
+ *     a <bucket> 00 c <day> <key> 00               a newest version that is no delete marker, by the day it was written
+ *     a <bucket> 00 m <day> <key> 00               a delete marker that is the only version, by the day it was written
+ *     a <bucket> 00 n <day> <key> 00 <sequence>    an older version, by the day it stopped being the newest
+ *     a <bucket> 00 u <day> <key> 00 <upload id>   an upload, by the day it was begun
+ *
+ * Days are those since 1970 (UTC), three bytes. Entries have no value. Of one key the oldest version comes first, so that what
+ * is decided by the number of newer ones does not depend on what was removed just before. An entry costs about as much as a
+ * seventh of a small PUT, so there are entries of versions only where they can matter: of those that were written while the
+ * bucket's `dueIndex` was on (their flag `due`), or that `indexDue` has flagged since.
+ */
+import type { Derive, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type { DueEntry, DueKind, DuePage, DueRange, DueRequest } from './api.ts'
+import type { UploadDocument } from './commit.ts'
+import { behind, bucketRange, escapeKey, table, unescapeKey } from './keys.ts'
+import { then } from './maybe-promise.ts'
+import {
+  decodeDocument,
+  isAlone,
+  isDeleteMarker,
+  isDueIndexed,
+  modifiedOf,
+  noncurrentSinceOf,
+  sequenceOf,
+  sizeOf,
+  tagsOf,
+} from './record.ts'
+
+const dayMs = 86_400_000
+const kindByte = { current: 0x63, noncurrent: 0x6e, marker: 0x6d, upload: 0x75 } as const
+const dayBytes = 3
+const sequenceBytes = 8
+/** Steps of the walk in one page: entries and seeks over what no range asks for. */
+const stepsMax = 1000
+const nothing = new Uint8Array(0)
+
+/** What follows from a version's record for the index. */
+export const deriveObjectDue: Derive = (key, before, after, emit) => {
+  const isBefore = before !== undefined && isDueIndexed(before)
+  const isAfter = after !== undefined && isDueIndexed(after)
+  if (!isBefore && !isAfter) return
+  const bucketEnd = key.indexOf(0)
+  const isNewest = key.indexOf(0, bucketEnd + 1) === key.length - 1
+  const was = isBefore ? ageOf(before, isNewest) : undefined
+  const is = isAfter ? ageOf(after, isNewest) : undefined
+  if (was?.kind === is?.kind && was?.day === is?.day) return
+  if (was !== undefined) emit.delete(entryKey(key, bucketEnd, was, isNewest))
+  if (is !== undefined) emit.put(entryKey(key, bucketEnd, is, isNewest), nothing)
+}
+
+export const deriveUploadDue: Derive = (key, before, after, emit) => {
+  const bucketEnd = key.indexOf(0)
+  if (before !== undefined) emit.delete(entryKey(key, bucketEnd, uploadAge(before), true))
+  if (after !== undefined) emit.put(entryKey(key, bucketEnd, uploadAge(after), true), nothing)
+}
+
+interface Age {
+  readonly kind: DueKind
+  readonly day: number
+}
+
+function ageOf(value: Uint8Array, isNewest: boolean): Age | undefined {
+  if (!isNewest) {
+    const sinceMs = noncurrentSinceOf(value)
+    return sinceMs === undefined ? undefined : { kind: 'noncurrent', day: dayOf(sinceMs) }
+  }
+  if (!isDeleteMarker(value)) return { kind: 'current', day: dayOf(modifiedOf(value)) }
+  return isAlone(value) ? { kind: 'marker', day: dayOf(modifiedOf(value)) } : undefined
+}
+
+function uploadAge(value: Uint8Array): Age {
+  return { kind: 'upload', day: dayOf(decodeDocument<UploadDocument>(value).startedMs) }
+}
+
+function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / dayMs)
+}
+
+/** The record key with kind and day behind the bucket. */
+function entryKey(key: Buffer, bucketEnd: number, { kind, day }: Age, isNewest: boolean): Buffer {
+  const entry = Buffer.allocUnsafe(key.length + 1 + dayBytes)
+  key.copy(entry, 0, 0, bucketEnd + 1)
+  entry[0] = table.due
+  entry[bucketEnd + 1] = kindByte[kind]
+  entry.writeUIntBE(day, bucketEnd + 2, dayBytes)
+  key.copy(entry, bucketEnd + 2 + dayBytes, bucketEnd + 1)
+  // Records of older versions sort the newest first.
+  if (!isNewest) invert(entry.subarray(entry.length - sequenceBytes))
+  return entry
+}
+
+function invert(bytes: Buffer): void {
+  for (let i = 0; i < bytes.length; i++) bytes[i]! ^= 0xff
+}
+
+/** Entries of one kind, as they lie in the index. */
+export function listDueKeys(storage: StorageService, request: DueRequest) {
+  const { bucket, kind, ranges, after } = request
+  const head = Buffer.from([kindByte[kind]])
+  const [start, end] = bucketRange(table.due, bucket, head)
+  const wanted = createDays(ranges)
+  // From where the page begins: what lies before it, just changed, would only be collected to be passed over.
+  return storage.scanDerived(after === undefined ? start : behind(after), end, cursor => {
+    const keys: Buffer[] = []
+    const dayAt = start.length
+    for (let steps = 1, more = cursor.next(); more; steps++) {
+      const entry = cursor.key
+      const day = entry.readUIntBE(dayAt, dayBytes)
+      if (day > wanted.lastDay) break
+      const rest = entry.subarray(dayAt + dayBytes)
+      const place = wanted.place(day, rest)
+      if (place === 'inside') keys.push(Buffer.from(entry))
+      if (steps >= stepsMax) return { keys, next: Buffer.from(entry) }
+      if (place === 'inside') more = cursor.next()
+      else
+        more = cursor.seek(
+          Buffer.concat(place === 'after' ? [start, dayNumber(day + 1)] : [start, dayNumber(day), place]),
+        )
+    }
+    return { keys, next: undefined }
+  })
+}
+
+function dayNumber(day: number): Buffer {
+  const bytes = Buffer.allocUnsafe(dayBytes)
+  bytes.writeUIntBE(day, 0, dayBytes)
+  return bytes
+}
+
+/** Where what is wanted of a day lies. */
+function createDays(ranges: readonly DueRange[]) {
+  const all = ranges
+    .map(({ prefix, lastDay }) => ({ prefix: escapeKey(prefix), lastDay }))
+    .sort((a, b) => a.prefix.compare(b.prefix))
+  let current = -1
+  let prefixes: Buffer[] = []
+  return {
+    lastDay: Math.max(-1, ...all.map(range => range.lastDay)),
+    /** `inside`, or the prefix to go on at, or `after` all that is wanted of the day. */
+    place(day: number, rest: Buffer): 'inside' | 'after' | Buffer {
+      if (day !== current) {
+        current = day
+        prefixes = []
+        for (const { prefix, lastDay } of all) {
+          // What lies below another prefix comes right behind it.
+          if (lastDay >= day && !startsWith(prefix, prefixes.at(-1))) prefixes.push(prefix)
+        }
+      }
+      let low = 0
+      for (let high = prefixes.length; low < high; ) {
+        const middle = (low + high) >> 1
+        if (prefixes[middle]!.compare(rest) <= 0) low = middle + 1
+        else high = middle
+      }
+      if (startsWith(rest, prefixes[low - 1])) return 'inside'
+      return prefixes[low] ?? 'after'
+    },
+  }
+}
+
+function startsWith(bytes: Buffer, prefix: Buffer | undefined): boolean {
+  return (
+    prefix !== undefined &&
+    bytes.length >= prefix.length &&
+    bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0
+  )
+}
+
+/** The entries with what their records say of them; what has gone meanwhile is left out. */
+export async function listDue(storage: StorageService, request: DueRequest): Promise<DuePage> {
+  const { bucket, kind } = request
+  const { keys, next } = await listDueKeys(storage, request)
+  if (kind === 'upload') return { entries: keys.map(key => uploadEntry(bucket, key)), next }
+  const entries: DueEntry[] = []
+  for (const key of keys) {
+    const found = readVersionEntry(storage, request, key)
+    const entry = found instanceof Promise ? await found : found
+    if (entry !== undefined) entries.push(entry)
+  }
+  return { entries, next }
+}
+
+/** Where the object key begins in an entry. */
+function restOffset(bucket: string): number {
+  return bucket.length + 3 + dayBytes
+}
+
+function dayIn(bucket: string, entry: Buffer): number {
+  return entry.readUIntBE(bucket.length + 3, dayBytes)
+}
+
+function uploadEntry(bucket: string, entry: Buffer): DueEntry {
+  const keyEnd = entry.indexOf(0, restOffset(bucket))
+  return {
+    kind: 'upload',
+    key: unescapeKey(entry, restOffset(bucket), keyEnd),
+    day: dayIn(bucket, entry),
+    sequence: 0,
+    uploadId: entry.toString('latin1', keyEnd + 1),
+    isDeleteMarker: false,
+    sizeBytes: 0,
+    tags: undefined,
+    newerCount: 0,
+  }
+}
+
+function readVersionEntry(
+  storage: StorageService,
+  request: DueRequest,
+  entry: Buffer,
+): MaybePromise<DueEntry | undefined> {
+  const { bucket, kind, newerMax = 0 } = request
+  const rest = restOffset(bucket)
+  const keyEnd = entry.indexOf(0, rest)
+  const newest = Buffer.concat([bucketRange(table.object, bucket)[0], entry.subarray(rest, keyEnd + 1)])
+  let at = newest
+  if (kind === 'noncurrent') {
+    at = Buffer.concat([newest, entry.subarray(keyEnd + 1)])
+    invert(at.subarray(newest.length))
+  }
+  const key = unescapeKey(entry, rest, keyEnd)
+  return then(storage.get(at), record => {
+    if (record === undefined) return undefined
+    const found = versionEntry(request, key, dayIn(bucket, entry), record.value)
+    if (newerMax === 0 || kind !== 'noncurrent') return found
+    return then(countBetween(storage, newest, at, newerMax), newerCount => ({ ...found, newerCount }))
+  })
+}
+
+function versionEntry({ kind, withTags }: DueRequest, key: string, day: number, value: Uint8Array): DueEntry {
+  const isMarker = isDeleteMarker(value)
+  return {
+    kind,
+    key,
+    day,
+    sequence: sequenceOf(value),
+    uploadId: '',
+    isDeleteMarker: isMarker,
+    sizeBytes: sizeOf(value),
+    tags: withTags === true && !isMarker ? tagsOf(value) : undefined,
+    newerCount: 0,
+  }
+}
+
+/** Older versions that come before this one, at most so many. */
+function countBetween(storage: StorageService, newest: Buffer, at: Buffer, max: number): MaybePromise<number> {
+  return storage.scan(behind(newest), at, cursor => {
+    let count = 0
+    while (count < max && cursor.next()) count++
+    return count
+  })
+}
+
+/** Records of versions that are not in the index. Those that move meanwhile come into it by that (versions.ts). */
+export function listUnindexed(storage: StorageService, bucket: string, after: Buffer | undefined) {
+  const [start, end] = bucketRange(table.object, bucket)
+  return storage.scan(after === undefined ? start : behind(after), end, cursor => {
+    const keys: Buffer[] = []
+    for (let steps = 1; cursor.next(); steps++) {
+      if (!isDueIndexed(cursor.value)) keys.push(Buffer.from(cursor.key))
+      if (steps >= stepsMax) return { keys, next: Buffer.from(cursor.key) }
+    }
+    return { keys, next: undefined }
+  })
+}

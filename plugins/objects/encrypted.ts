@@ -1,0 +1,62 @@
+/** What is encrypted in a bucket: for whoever seals data keys anew. Walks all versions; not for requests. */
+import type { MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type { EncryptedEntry, EncryptedPage } from './api.ts'
+import type { UploadDocument } from './commit.ts'
+import { behind, bucketRange, objectKeyOffset, table, unescapeKey } from './keys.ts'
+import { decodeDocument, decodeEncryption, encryptionOf, isDeleteMarker, isNullVersion, sequenceOf } from './record.ts'
+import { versionIdOf } from './version-id.ts'
+
+/** Records that are looked at before the event loop gets its turn. */
+const stepsMax = 500
+const uploadIdBytes = 32
+
+/**
+ * Uploads first, then versions: what an upload becomes while this walks is seen among the versions, if it was not seen before. A position
+ * says by its first byte where it is.
+ */
+export function listEncrypted(
+  storage: StorageService,
+  bucket: string,
+  after: Buffer | undefined,
+): MaybePromise<EncryptedPage> {
+  return after?.[0] === table.object ? listVersions(storage, bucket, after) : listUploads(storage, bucket, after)
+}
+
+function listVersions(storage: StorageService, bucket: string, after: Buffer): MaybePromise<EncryptedPage> {
+  const [, end] = bucketRange(table.object, bucket)
+  const offset = objectKeyOffset(bucket)
+  return storage.scan(behind(after), end, cursor => {
+    const entries: EncryptedEntry[] = []
+    for (let steps = 1; cursor.next(); steps++) {
+      const { key: place, value } = cursor
+      const encryption = isDeleteMarker(value) ? undefined : encryptionOf(value)
+      if (encryption !== undefined) {
+        const key = unescapeKey(place, offset, place.indexOf(0, offset))
+        const versionId = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+        entries.push({ key, versionId, uploadId: undefined, encryption })
+      }
+      if (steps >= stepsMax) return { entries, next: Buffer.from(place) }
+    }
+    return { entries, next: undefined }
+  })
+}
+
+function listUploads(storage: StorageService, bucket: string, after: Buffer | undefined): MaybePromise<EncryptedPage> {
+  const [start, end] = bucketRange(table.upload, bucket)
+  const offset = objectKeyOffset(bucket)
+  return storage.scan(after === undefined ? start : behind(after), end, cursor => {
+    const entries: EncryptedEntry[] = []
+    for (let steps = 1; cursor.next(); steps++) {
+      const { key: place, value } = cursor
+      const encryption = decodeEncryption(decodeDocument<UploadDocument>(value).encryption)
+      if (encryption !== undefined) {
+        const key = unescapeKey(place, offset, place.indexOf(0, offset))
+        const uploadId = place.toString('latin1', place.length - uploadIdBytes)
+        entries.push({ key, versionId: undefined, uploadId, encryption })
+      }
+      if (steps >= stepsMax) return { entries, next: Buffer.from(place) }
+    }
+    const [versions] = bucketRange(table.object, bucket)
+    return { entries, next: versions }
+  })
+}

@@ -1,0 +1,116 @@
+/**
+ * What happens under the commit lock to versions that are due, and to the index that finds them. Rules are applied to what a scan
+ * saw; here it is made sure that it still holds. One item that does not leaves the others as they are.
+ */
+import type { Transaction } from 'svc/plugins/storage/api'
+import type { Expiry, ExpiryOutcome } from './api.ts'
+import { type BucketDocument, requireBucket } from './bucket-document.ts'
+import type { ObjectEvents, PackedOrigin } from './events.ts'
+import { behind, objectKey, olderVersionKey } from './keys.ts'
+import {
+  encodeDeleteMarker,
+  hasTags,
+  isAlone,
+  isDeleteMarker,
+  isDueIndexed,
+  isNullVersion,
+  sequenceOf,
+  withDueIndex,
+} from './record.ts'
+import { addVersion, type FoundVersion, isKept, removeVersion, replaceVersion, shownVersionId } from './versions.ts'
+
+export interface ExpireArgs {
+  readonly bucket: string
+  readonly expiries: readonly Expiry[]
+  readonly origin?: PackedOrigin
+}
+
+export const expire = (tx: Transaction, args: ExpireArgs, events: ObjectEvents): readonly ExpiryOutcome[] => {
+  const bucket = requireBucket(tx, args.bucket)
+  const isTold = events.wants(args.bucket)
+  return args.expiries.map(expiry => {
+    const newest = objectKey(args.bucket, expiry.key)
+    if (!isTold) return expireOne(tx, bucket, newest, expiry)
+    const due = tx.get(expiry.kind === 'noncurrent' ? olderVersionKey(newest, expiry.sequence) : newest)?.value
+    const dueId = due && shownVersionId(bucket, due)
+    const outcome = expireOne(tx, bucket, newest, expiry)
+    const place = { bucket: args.bucket, key: expiry.key }
+    if (outcome === 'deleted') {
+      events.tell(tx, { ...place, name: 'LifecycleExpiration:Delete', versionId: dueId }, args.origin)
+    } else if (outcome === 'marked' || outcome === 'marked-locked') {
+      const versionId = shownVersionId(bucket, tx.get(newest)!.value)
+      events.tell(tx, { ...place, name: 'LifecycleExpiration:DeleteMarkerCreated', versionId }, args.origin)
+    }
+    return outcome
+  })
+}
+
+function expireOne(tx: Transaction, bucket: BucketDocument, newest: Buffer, expiry: Expiry): ExpiryOutcome {
+  if (expiry.kind === 'current') return expireCurrent(tx, bucket, newest, expiry)
+  if (expiry.kind === 'noncurrent') return expireNoncurrent(tx, bucket, newest, expiry)
+  return expireMarker(tx, bucket, newest, expiry)
+}
+
+function expireCurrent(tx: Transaction, bucket: BucketDocument, newest: Buffer, expiry: Expiry): ExpiryOutcome {
+  const record = tx.get(newest)
+  if (record === undefined || !isUnchanged(record.value, expiry) || isDeleteMarker(record.value)) return 'changed'
+  const kept = isKept(record.value, tx.nowMs)
+  if (bucket.versioning === undefined || (bucket.versioning === 'suspended' && isNullVersion(record.value))) {
+    // Here the delete would destroy what the lock keeps.
+    if (kept) return 'kept'
+    if (bucket.versioning === undefined) {
+      tx.delete(newest)
+      return 'deleted'
+    }
+  }
+  addVersion(tx, bucket, newest, encodeDeleteMarker(), {})
+  return kept ? 'marked-locked' : 'marked'
+}
+
+function expireNoncurrent(tx: Transaction, bucket: BucketDocument, newest: Buffer, expiry: Expiry): ExpiryOutcome {
+  const key = olderVersionKey(newest, expiry.sequence)
+  const record = tx.get(key)
+  if (record === undefined || !isUnchanged(record.value, expiry)) return 'changed'
+  if (!hasNewer(tx, newest, key, expiry.newerMin ?? 0)) return 'changed'
+  return remove(tx, bucket, newest, { key, record })
+}
+
+function expireMarker(tx: Transaction, bucket: BucketDocument, newest: Buffer, expiry: Expiry): ExpiryOutcome {
+  const record = tx.get(newest)
+  if (record === undefined || !isUnchanged(record.value, expiry)) return 'changed'
+  if (!isDeleteMarker(record.value) || !isAlone(record.value)) return 'changed'
+  return remove(tx, bucket, newest, { key: newest, record })
+}
+
+function remove(tx: Transaction, bucket: BucketDocument, newest: Buffer, found: FoundVersion): ExpiryOutcome {
+  if (isKept(found.record.value, tx.nowMs)) return 'kept'
+  removeVersion(tx, bucket, newest, found, false)
+  return 'deleted'
+}
+
+/** Tags change without a new version. */
+function isUnchanged(value: Uint8Array, { sequence, tags }: Expiry): boolean {
+  return sequenceOf(value) === sequence && (tags === undefined || hasTags(value, tags))
+}
+
+/** Whether at least `count` older versions of a key come before this one. */
+function hasNewer(tx: Transaction, newest: Buffer, key: Buffer, count: number): boolean {
+  let from = behind(newest)
+  for (let left = count; left > 0; left--) {
+    const found = tx.first(from, key)
+    if (found === undefined) return false
+    from = behind(found.key)
+  }
+  return true
+}
+
+/** Puts versions into the index of due times, where the bucket still wants them there. */
+export const indexDue = (tx: Transaction, args: { bucket: string; keys: readonly Uint8Array[] }): void => {
+  if (requireBucket(tx, args.bucket).dueIndex === undefined) return
+  for (const bytes of args.keys) {
+    const key = Buffer.from(bytes)
+    const record = tx.get(key)
+    if (record === undefined || isDueIndexed(record.value)) continue
+    replaceVersion(tx, { key, record }, withDueIndex(record.value))
+  }
+}

@@ -1,0 +1,13 @@
+import { definePlugin } from 'svc/kernel'
+import { Type } from 'typebox'
+import { createPostObject } from './s3/post-object.ts'
+
+export default definePlugin({
+  name: 'post-object',
+  requires: ['objects', 'checksums'],
+  config: Type.Object({}),
+  setup({ services, ports, contribute }) {
+    const operation = createPostObject({ ...services, clock: ports.clock })
+    contribute('s3.operation', operation.name, operation)
+  },
+})

@@ -1,0 +1,14 @@
+/** Quotas of buckets: a limit on the bytes that a bucket may have. They are held to by `objects`, in the commit. */
+
+export interface QuotaService {
+  /** Bytes; 0 where there is none. Throws NoSuchBucket. */
+  get(bucket: string): Promise<number>
+  /** 0 removes it. Resolves with what it then is. Throws NoSuchBucket, and InvalidArgument for what is no number of bytes. */
+  set(bucket: string, sizeBytes: number): Promise<number>
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    quota: QuotaService
+  }
+}

@@ -1,0 +1,22 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import getBucketQuota from './admin/get-bucket-quota.ts'
+import setBucketQuota from './admin/set-bucket-quota.ts'
+import { createQuota } from './quota.ts'
+
+const adminOperations = [getBucketQuota, setBucketQuota]
+
+export default definePlugin({
+  name: 'quota',
+  requires: ['objects'],
+  provides: ['quota'],
+  config: Type.Object({}),
+  setup({ services, contribute }) {
+    const quota = createQuota(services.objects)
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { quota }))
+    }
+    return { services: { quota } }
+  },
+})

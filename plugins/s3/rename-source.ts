@@ -1,0 +1,32 @@
+/**
+ * `x-amz-rename-source`: the percent-encoded key of an object in the bucket of the request, without the bucket's name. The service model
+ * of AWS has a pattern of `bucket/key` for it; its guide and its own clients send the key alone, and only one of the two can be meant
+ * where a key begins like its bucket.
+ */
+import { objectErrors } from 'svc/plugins/objects/api'
+import type { S3Request } from './api.ts'
+import { decode, requireKeyLength } from './target.ts'
+
+/** Throws InvalidArgument where there is no key, and what is wrong with it. */
+export function readRenameSource(request: S3Request): string {
+  const header = request.headers['x-amz-rename-source'] as string | undefined
+  if (header === undefined || header === '') {
+    throw objectErrors.InvalidArgument('RenameObject needs x-amz-rename-source, the key of an object.', {
+      extra: { ArgumentName: 'x-amz-rename-source', ArgumentValue: '' },
+    })
+  }
+  const key = request.normalizeKey(decode(header))
+  requireKeyLength(key)
+  return key
+}
+
+/** Undefined where there is none, or none that could be read. */
+export function peekRenameSource(request: S3Request): string | undefined {
+  if (request.headers['x-amz-rename-source'] === undefined || !request.query.has('renameObject')) return undefined
+  try {
+    return readRenameSource(request)
+  } catch {
+    // The operation itself says what is wrong with it.
+    return undefined
+  }
+}

@@ -1,0 +1,121 @@
+/** What a request is, for the conditions of policies. Made only when a policy has one that counts. */
+import type { TLSSocket } from 'node:tls'
+import type { RequestFacts } from 'svc/plugins/policy/api'
+import { peekCopySource } from './copy-source.ts'
+import type { ExistingTags, Tags } from './existing-tags.ts'
+import { otherSourceOf } from './other-sources.ts'
+import type { S3RequestContext } from './request.ts'
+import { childrenNamed, childText } from './xml-nodes.ts'
+
+/** Which of the operations that need `s3:PutObject` bring an object into being. */
+const creatingOperations: ReadonlyMap<string, boolean> = new Map([
+  ['PutObject', true],
+  ['PostObject', true],
+  ['CopyObject', true],
+  ['RenameObject', true],
+  ['CompleteMultipartUpload', true],
+  ['CreateMultipartUpload', false],
+  ['UploadPart', false],
+  ['UploadPartCopy', false],
+])
+
+/**
+ * The operations on an upload that write: the tags of what they write were named when it was begun, and are judged again as they are
+ * then. A header beside them counts for nothing, as nothing becomes of it.
+ */
+const uploadOperations = new Set(['UploadPart', 'UploadPartCopy', 'CompleteMultipartUpload'])
+
+/** Of whose tags a policy may want to know; undefined where the request names its tags itself. */
+export const uploadWrittenBy = ({ operation, query }: S3RequestContext): string | undefined =>
+  uploadOperations.has(operation) ? query.get('uploadId') : undefined
+
+export function factsOf(
+  context: S3RequestContext,
+  existingTags: ExistingTags | undefined,
+  bucket: string,
+  key: string,
+  versionId: string | undefined,
+): RequestFacts {
+  const { authentication, exchange, environment, headers, query } = context
+  const prefix = query.get('prefix')
+  return {
+    sourceAddress: context.clientAddress,
+    secure: context.secure,
+    tlsVersion: tlsVersionOf(exchange.request.socket as TLSSocket | undefined),
+    timeMs: environment.clock.now(),
+    headers,
+    query,
+    versionId,
+    prefix: prefix === undefined ? undefined : context.normalizeKey(prefix),
+    copySource: copySourceOf(context),
+    signature: authentication?.method,
+    signedAtMs: authentication?.signedMs,
+    createsObject: creatingOperations.get(context.operation),
+    existingTags: () => existingTags?.get(bucket, key, versionId),
+    ...factsOfBody(context),
+    requestTags: () => requestTags(context, existingTags),
+  }
+}
+
+/** What the copy itself reads from the header; what it cannot read is refused, and until then shown as it came. */
+function copySourceOf(context: S3RequestContext): string | undefined {
+  const header = context.headers['x-amz-copy-source']
+  if (header === undefined) return undefined
+  const source = peekCopySource(context)
+  return source === undefined ? String(header) : `${source.bucket}/${source.key}`
+}
+
+/**
+ * Condition keys that tell of what the body asks for, by the body's root element. Where a policy has one of them, the body is read
+ * before the decision; headers that would say the same in other requests count for nothing there.
+ */
+export const bodyConditions: ReadonlyMap<string, string> = new Map([
+  ['Tagging', 's3:requestobjecttag'],
+  ['Retention', 's3:object-lock-'],
+  ['LegalHold', 's3:object-lock-'],
+  ['CreateBucketConfiguration', 's3:locationconstraint'],
+])
+
+function factsOfBody({ operation, xml }: S3RequestContext): Partial<RequestFacts> | undefined {
+  switch (operation) {
+    case 'PutObjectRetention': {
+      const until = xml === undefined ? undefined : childText(xml, 'RetainUntilDate')
+      const retainUntilMs = until === undefined ? Number.NaN : Date.parse(until)
+      return {
+        retention: {
+          mode: xml === undefined ? undefined : childText(xml, 'Mode'),
+          retainUntilMs: Number.isNaN(retainUntilMs) ? undefined : retainUntilMs,
+        },
+      }
+    }
+    case 'PutObjectLegalHold':
+      return { legalHold: (xml === undefined ? undefined : childText(xml, 'Status')) ?? '', retention: {} }
+    case 'CreateBucket':
+      return xml === undefined ? undefined : { locationConstraint: childText(xml, 'LocationConstraint') }
+    default:
+      return undefined
+  }
+}
+
+/** `TLSv1.3` is `1.3`; nothing where a proxy ended it. */
+function tlsVersionOf(socket: TLSSocket | undefined): string | undefined {
+  const protocol = socket?.getProtocol?.()
+  return protocol?.startsWith('TLSv') ? protocol.slice('TLSv'.length) : undefined
+}
+
+/**
+ * Of the upload that is written to; of the source, where a copy or a rename takes them over; else from the header of a write, or from
+ * the body of PutObjectTagging.
+ */
+function requestTags(context: S3RequestContext, existingTags: ExistingTags | undefined): Tags | undefined {
+  const { headers, xml, bucket, key } = context
+  const uploadId = uploadWrittenBy(context)
+  if (uploadId !== undefined) return existingTags?.ofUpload(bucket, key, uploadId)
+  const source = otherSourceOf(context)
+  if (source?.carriesTags === true) return existingTags?.get(source.bucket, source.key, source.versionId)
+  const header = headers['x-amz-tagging']
+  if (typeof header === 'string') return new Map(new URLSearchParams(header))
+  if (xml?.name !== 'Tagging') return undefined
+  const tags = childrenNamed(xml, 'TagSet').flatMap(set => childrenNamed(set, 'Tag'))
+  return new Map(tags.map(tag => [childText(tag, 'Key') ?? '', childText(tag, 'Value') ?? '']))
+}

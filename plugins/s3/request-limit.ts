@@ -1,0 +1,143 @@
+/**
+ * How many requests are under way at once, in all threads of the process: `requests_max` of the settings. Who is beyond it waits, in
+ * the order of arrival within a thread, and is refused after `requests_deadline`.
+ *
+ * The count lies in memory that all threads share: one number for all, and one for each thread, which is taken off when the thread
+ * dies. Requests are counted only while there is a limit; those that were under way when it was set are not.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Clock, Threads } from 'svc/kernel'
+import type { Settings } from 'svc/plugins/settings/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { ApiSettings } from './api-settings.ts'
+import { s3Errors } from './errors.ts'
+
+/** Of one thread; who comes then is refused at once. */
+const waitersMax = 10_000
+/** How often who waits looks whether a request of another thread has ended. */
+const lookMs = 10
+
+export interface RequestLimit {
+  /** Undefined: go on. Otherwise resolves when it is the request's turn, or rejects with SlowDown. Ends with the answer. */
+  enter(response: ServerResponse): MaybePromise<void>
+  /** Before the first request. */
+  start(): Promise<void>
+}
+
+interface Waiter {
+  readonly response: ServerResponse
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+  readonly cancel: () => void
+}
+
+export interface RequestLimitOptions {
+  readonly api: Settings<ApiSettings>
+  readonly threads: Threads
+  readonly clock: Clock
+}
+
+export function createRequestLimit({ api, threads, clock }: RequestLimitOptions): RequestLimit {
+  // In the main thread that of all: the others get it from there.
+  let shared = new SharedArrayBuffer(4 * (threads.workerCount + 2))
+  let counts = new Int32Array(shared)
+  const own = threads.index + 1
+  let max = 0
+  const waiters = new Set<Waiter>()
+  let isLooking = false
+
+  threads.handle('s3.requests-under-way', () => shared)
+  threads.onExit(index => {
+    Atomics.sub(counts, 0, Atomics.exchange(counts, index + 1, 0))
+  })
+
+  const take = (response: ServerResponse): boolean => {
+    if (max !== 0 && Atomics.add(counts, 0, 1) >= max) {
+      Atomics.sub(counts, 0, 1)
+      return false
+    }
+    if (max === 0) return true
+    Atomics.add(counts, own, 1)
+    response.once('close', release)
+    return true
+  }
+
+  function release(): void {
+    Atomics.sub(counts, own, 1)
+    Atomics.sub(counts, 0, 1)
+    if (waiters.size > 0) admit()
+  }
+
+  function admit(): void {
+    for (const waiter of waiters) {
+      if (!take(waiter.response)) return
+      leave(waiter)
+      waiter.resolve()
+    }
+  }
+
+  function leave(waiter: Waiter): void {
+    waiters.delete(waiter)
+    waiter.cancel()
+    waiter.response.off('close', waiter.reject)
+  }
+
+  /** Only while somebody waits. */
+  async function look(): Promise<void> {
+    isLooking = false
+    try {
+      max = (await api.get()).requests_max
+    } catch {
+      // The limit that is known stays; who reads the settings next says what is wrong with them.
+    }
+    admit()
+    if (waiters.size > 0) lookSoon()
+  }
+
+  function lookSoon(): void {
+    if (isLooking) return
+    isLooking = true
+    clock.after(lookMs, look)
+  }
+
+  const wait = (response: ServerResponse, deadlineMs: number): Promise<void> => {
+    if (deadlineMs === 0 || waiters.size >= waitersMax) throw slowDown()
+    return new Promise((resolve, reject) => {
+      const refuse = () => {
+        leave(waiter)
+        reject(slowDown())
+      }
+      // A client that has left is answered like any other, to nobody.
+      const waiter: Waiter = { response, resolve, reject: refuse, cancel: clock.after(deadlineMs, refuse) }
+      waiters.add(waiter)
+      response.once('close', waiter.reject)
+      lookSoon()
+    })
+  }
+
+  const enter = (response: ServerResponse, { requests_max, requests_deadline }: ApiSettings): MaybePromise<void> => {
+    max = requests_max
+    if (waiters.size > 0) admit()
+    // Nobody overtakes who waits already.
+    if (waiters.size === 0 && take(response)) return undefined
+    return wait(response, requests_deadline)
+  }
+
+  return {
+    enter(response) {
+      const values = api.get()
+      if (values instanceof Promise) return values.then(known => enter(response, known))
+      // Without a limit, the way of every request, there is nothing to do.
+      return values.requests_max === 0 && waiters.size === 0 ? undefined : enter(response, values)
+    },
+    async start() {
+      if (threads.isMain) return
+      shared = await threads.call<SharedArrayBuffer>(0, 's3.requests-under-way')
+      counts = new Int32Array(shared)
+    },
+  }
+}
+
+function slowDown(): Error {
+  return s3Errors.SlowDown(undefined, { extra: { 'retry-after': '1' } })
+}

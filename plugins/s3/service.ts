@@ -1,0 +1,41 @@
+/** What the S3 protocol offers to others that write the same objects, or that hand out links to them. */
+import type { Contribution } from 'svc/kernel'
+import type { HttpService } from 'svc/plugins/http/api'
+import { refuseAcl } from './acl.ts'
+import type { S3Attribute, S3Service } from './api.ts'
+import { readAttributes } from './metadata.ts'
+import { refuseUnloadedFeature } from './unloaded.ts'
+
+export interface S3ServiceOptions {
+  /** Called after set-up. */
+  readonly attributes: () => readonly Contribution<S3Attribute>[]
+  readonly http: Pick<HttpService, 'listeners'>
+  /** Empty: none is configured. */
+  readonly serverUrl: string
+  readonly apiSettings: S3Service['apiSettings']
+  readonly isRootDenied: S3Service['isRootDenied']
+}
+
+export function createS3Service(options: S3ServiceOptions): S3Service {
+  const { attributes, http, serverUrl, apiSettings, isRootDenied } = options
+  return {
+    apiSettings,
+    isRootDenied,
+
+    readAttributes(request) {
+      const { headers } = request
+      const contributed = attributes().map(({ value }) => value)
+      refuseUnloadedFeature(headers, undefined, new Set(contributed.flatMap(({ headers: served }) => served)))
+      refuseAcl(headers, 'object')
+      return Object.assign({}, readAttributes(headers), ...contributed.map(attribute => attribute.read(request)))
+    },
+
+    endpointFor({ host, secure }) {
+      if (serverUrl !== '') return serverUrl.replace(/\/$/, '')
+      const listener = http.listeners().find(({ name }) => name === 's3')
+      // Whoever ends TLS in front of one listener is taken to do so in front of the other.
+      const isSecure = secure || listener?.secure === true
+      return `${isSecure ? 'https' : 'http'}://${host.replace(/:\d+$/, '')}:${listener?.port ?? 9000}`
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/** URLs of objects, and who signs them. */
+import { type AdminRequest, adminErrors } from 'svc/plugins/admin/api'
+import type { AuthSigv4Service, Signer } from 'svc/plugins/auth-sigv4/api'
+import type { IamService } from 'svc/plugins/iam/api'
+import { asHeaderValue, type S3Service } from 'svc/plugins/s3/api'
+
+/** As S3 takes it: everything but letters, digits, `-._~` and slashes is encoded. */
+export function objectUrl(
+  endpoint: string,
+  { bucket, key }: { readonly bucket: string; readonly key: string },
+  parameters: Readonly<Record<string, string | number | undefined>> = {},
+): string {
+  const query = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${encode(name)}=${encode(String(value))}`)
+    .join('&')
+  const path = `${encode(bucket)}/${encode(key).replaceAll('%2F', '/')}`
+  return `${endpoint}/${path}${query === '' ? '' : `?${query}`}`
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+/** `Content-Disposition` that makes a browser save it under this name. */
+export function attachment(fileName: string): string {
+  // What no header can hold is refused, before it is in a link.
+  asHeaderValue('content-disposition', fileName)
+  const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encode(fileName)}`
+}
+
+export interface OwnSigner extends Signer {
+  /** Of temporary credentials: goes into what they sign. */
+  readonly sessionToken: string | undefined
+}
+
+/** The caller's own credentials. Throws `access_denied` where there are none to sign with. */
+export async function signerOf(
+  { identity, headers }: Pick<AdminRequest, 'identity' | 'headers'>,
+  { iam, authSigv4, s3 }: { readonly iam: IamService; readonly authSigv4: AuthSigv4Service; readonly s3: S3Service },
+): Promise<OwnSigner> {
+  if (await s3.isRootDenied(identity)) {
+    throw adminErrors.access_denied('Root may not use the S3 API, so what it signs would not be served.')
+  }
+  const { accessKey, kind } = identity!
+  const token = headers['x-amz-security-token']
+  const sessionToken = kind === 'session' && typeof token === 'string' ? token : undefined
+  const credentials =
+    sessionToken === undefined
+      ? await iam.credentials(accessKey)
+      : await iam.sessionCredentials(accessKey, sessionToken)
+  if (credentials === undefined || typeof credentials === 'string') throw adminErrors.access_denied()
+  return { accessKey, secret: credentials.signingSecret, region: authSigv4.region, sessionToken }
+}

@@ -1,0 +1,17 @@
+import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
+
+export default defineS3Operation<'objects'>({
+  name: 'DeleteObjectTagging',
+  summary: 'Removes the tags of an object.',
+  match: { method: 'DELETE', level: 'object', query: ['tagging'] },
+  action: 's3:DeleteObjectTagging',
+  versionedAction: 's3:DeleteObjectVersionTagging',
+  body: { kind: 'none' },
+  reply: { kind: 'empty', status: 204 },
+  errors: ['InvalidArgument', 'MethodNotAllowed', 'NoSuchBucket', 'NoSuchKey', 'NoSuchVersion'],
+  async handle(request, { objects }) {
+    const { bucket, key, query, origin } = request
+    const versionId = await objects.changeVersion(bucket, key, query.get('versionId'), { tags: {} }, origin)
+    return { headers: await versionHeader(request, objects, versionId) }
+  },
+})

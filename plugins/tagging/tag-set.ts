@@ -1,0 +1,66 @@
+/** Sets of tags: their limits, and how XML has them. Source: AWS S3 User Guide, "Categorizing your objects using tags". */
+import { childrenNamed, childText, s3Errors, type XmlNode, type XmlValue } from 'svc/plugins/s3/api'
+import { taggingErrors } from './errors.ts'
+
+export type Tags = Readonly<Record<string, string>>
+export type TagOwner = 'object' | 'bucket'
+
+const tagsMax = { object: 10, bucket: 50 } as const
+const tooMany = {
+  object: 'Object tags cannot be greater than 10',
+  bucket: 'Bucket tag count cannot be greater than 50',
+} as const
+/** Lengths in UTF-16 code units, as AWS counts. */
+const keyLengthMax = 128
+const valueLengthMax = 256
+const allowed = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u
+
+/** The tags from key and value in turn. Throws InvalidTag, and BadRequest for too many. */
+export function collectTags(pairs: Iterable<readonly [key: string, value: string]>, owner: TagOwner): Tags {
+  const tags = new Map<string, string>()
+  for (const [key, value] of pairs) {
+    if (key === '' || key.length > keyLengthMax || !allowed.test(key)) throw invalid('Key', key)
+    if (value.length > valueLengthMax || !allowed.test(value)) throw invalid('Value', value)
+    if (key.toLowerCase().startsWith('aws:')) {
+      throw taggingErrors.InvalidTag('System tags cannot be added/updated by requester', { extra: { TagKey: key } })
+    }
+    if (tags.has(key)) {
+      throw taggingErrors.InvalidTag('Cannot provide multiple Tags with the same key', { extra: { TagKey: key } })
+    }
+    tags.set(key, value)
+    if (tags.size > tagsMax[owner]) throw taggingErrors.BadRequest(tooMany[owner])
+  }
+  return Object.fromEntries(tags)
+}
+
+function invalid(part: 'Key' | 'Value', text: string) {
+  return taggingErrors.InvalidTag(`The Tag${part} you have provided is invalid`, {
+    extra: { [`Tag${part}`]: text.slice(0, 512) },
+  })
+}
+
+/** What an element that is a set of tags may hold. */
+export const tagSetElements = { Tag: { Key: 'text', Value: 'text' } } as const
+
+/** The `Tag` elements of such an element. Throws as `collectTags`, and MalformedXML. */
+export function readTagSet(set: XmlNode, owner: TagOwner): Tags {
+  return collectTags(
+    childrenNamed(set, 'Tag').map(tag => {
+      const [key, value] = [childText(tag, 'Key'), childText(tag, 'Value')]
+      if (key === undefined || value === undefined) throw s3Errors.MalformedXML('A Tag has a Key and a Value.')
+      return [key, value] as const
+    }),
+    owner,
+  )
+}
+
+/** The document `Tagging`. */
+export function readTagging(xml: XmlNode, owner: TagOwner): Tags {
+  const sets = childrenNamed(xml, 'TagSet')
+  if (sets.length !== 1) throw s3Errors.MalformedXML('Tagging holds one TagSet.')
+  return readTagSet(sets[0]!, owner)
+}
+
+export function describeTags(tags: Tags): XmlValue {
+  return { TagSet: { Tag: Object.entries(tags).map(([Key, Value]) => ({ Key, Value })) } }
+}

@@ -1,0 +1,78 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import type { Bucket, BucketUsage as Counters } from 'svc/plugins/objects/api'
+import { Type } from 'typebox'
+
+const counters = {
+  size: Type.Integer({ description: 'Bytes of all versions.' }),
+  objectsCount: Type.Integer(),
+  versionsCount: Type.Integer(),
+  deleteMarkers: Type.Integer(),
+}
+
+const BucketUsage = Type.Object(counters, { $id: 'BucketUsage' })
+
+const Usage = Type.Object(
+  {
+    lastUpdate: Type.String({
+      format: 'date-time',
+      description: 'When it was read: the counters are exact at any time.',
+    }),
+    objectsCount: Type.Integer(),
+    versionsCount: Type.Integer(),
+    totalSize: Type.Integer(),
+    bucketsCount: Type.Integer(),
+    buckets: Type.Record(Type.String(), BucketUsage),
+  },
+  { $id: 'Usage' },
+)
+
+export function createGetUsage(now: () => number) {
+  return defineAdminOperation({
+    id: 'getUsage',
+    method: 'GET',
+    path: '/usage',
+    tag: 'server',
+    summary: 'Returns what is stored, in all and by bucket.',
+    authorize: ['admin:DataUsageInfo'],
+    query: Type.Object({
+      bucket: Type.Optional(Type.Array(Type.String(), { maxItems: 1000, description: 'Only these.' })),
+    }),
+    response: Usage,
+    errors: ['bucket_not_found'],
+    uses: ['objects'],
+    async handle({ query: { bucket: wanted } }, { objects }) {
+      const buckets: Record<string, ReturnType<typeof describe>> = {}
+      const total = { objectsCount: 0, versionsCount: 0, totalSize: 0, bucketsCount: 0 }
+      const add = async (name: string) => {
+        const usage = await objects.usage(name)
+        buckets[name] = describe(usage)
+        total.bucketsCount++
+        total.objectsCount += usage.objects
+        total.versionsCount += usage.versions
+        total.totalSize += usage.sizeBytes
+      }
+      if (wanted === undefined) for await (const name of bucketNames(objects.listBuckets)) await add(name)
+      else for (const name of new Set(wanted)) await add((await objects.getBucket(name)).name)
+      return { lastUpdate: new Date(now()).toISOString(), ...total, buckets }
+    },
+  })
+}
+
+function describe({ sizeBytes, objects, versions, deleteMarkers }: Counters) {
+  return { size: sizeBytes, objectsCount: objects, versionsCount: versions, deleteMarkers }
+}
+
+type ListBuckets = import('svc/plugins/objects/api').ObjectsService['listBuckets']
+
+async function* bucketNames(listBuckets: ListBuckets): AsyncIterable<string> {
+  let startAfter: string | undefined = ''
+  while (startAfter !== undefined) {
+    const page: { buckets: readonly Bucket[]; next: string | undefined } = await listBuckets({
+      prefix: '',
+      startAfter,
+      limit: 1000,
+    })
+    for (const { name } of page.buckets) yield name
+    startAfter = page.next
+  }
+}
