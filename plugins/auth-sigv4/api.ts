@@ -6,6 +6,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Credentials, Identity } from 'svc/plugins/iam/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
 
 /** What the signature is computed over, as it came over the wire. */
 export interface SignedRequest {
@@ -37,6 +38,8 @@ export interface Authentication {
   readonly identity: Identity | undefined
   readonly method: 'anonymous' | 'header' | 'presigned' | 'form'
   readonly payload: PayloadForm
+  /** When it was signed, milliseconds since 1970; undefined where nothing says so. */
+  readonly signedMs: number | undefined
   /** Makes the decoder for this request's body; undefined where the body is to be taken as it comes. */
   createDecoder(): PayloadDecoder | undefined
 }
@@ -52,13 +55,24 @@ export interface PayloadDecoder {
 export interface AuthSigv4Service {
   /** `SVC_REGION`: the region that signatures must be for. */
   readonly region: string
-  /** Verifies a request, or finds that it is anonymous. Throws catalogue errors (S3 codes) when it is neither. */
-  authenticate(request: SignedRequest): Authentication
+  /**
+   * Verifies a request, or finds that it is anonymous. Throws, or rejects with, catalogue errors (S3 codes) when it is neither. A
+   * promise only where credentials have to be waited for: in worker threads after a change, never in the main thread.
+   */
+  authenticate(request: SignedRequest): MaybePromise<Authentication>
   /**
    * Verifies the signature of a POST policy form: fields by lower-case name. What the policy says (expiry, conditions) is
    * for the caller to check. Throws catalogue errors, as `authenticate`.
    */
-  authenticateForm(fields: ReadonlyMap<string, string>): Authentication
+  authenticateForm(fields: ReadonlyMap<string, string>): MaybePromise<Authentication>
+  /**
+   * Verifies a request to another service (`sts`), which is signed over the whole document that is its body; by header alone.
+   * Anonymous when there is none. Throws, or rejects with, what `authenticate` does.
+   */
+  authenticateDocument(
+    request: SignedRequest,
+    signed: { readonly service: string; readonly document: Uint8Array },
+  ): MaybePromise<Authentication>
   /** Signs, for presigned URLs that the server itself hands out. RangeError unless 1 to 604800 seconds. */
   presign(request: PresignRequest, credentials: Credentials): string
 }

@@ -2,27 +2,36 @@
  * From the head of a request to who signed it. The order of the checks is the order in which a client can do something
  * about them: form, scope, time, access key, what is signed, signature.
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { CatalogError, Clock } from 'svc/kernel'
-import type { IamService } from 'svc/plugins/iam/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Authentication, AuthSigv4Service, PayloadForm, SignedRequest } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, type QueryParameter, unsignedPayload } from './canonical.ts'
 import type { ChunkSigning } from './chunked-decoder.ts'
-import { type Claim, dateMismatch, echo, parseAuthorization } from './claim.ts'
-import { formatAmzDate, parseAmzDate } from './date.ts'
+import { type Claim, dateMismatch, parseAuthorization } from './claim.ts'
+import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
+import { parseAmzDate } from './date.ts'
+import { authenticateDocument } from './document.ts'
 import { authErrors } from './errors.ts'
 import { authenticateForm } from './form.ts'
 import type { Head } from './head.ts'
 import { parsePayloadForm, streamingUnsignedTrailer, unsignedForm } from './payload.ts'
 import { isSignatureParameter, malformedCredential, readClaim, readPresigned } from './presigned.ts'
+import { readTime, requireSigned } from './signed-headers.ts'
 import { presignUrl } from './signer.ts'
 import { checkExpiry, checkSkew } from './time.ts'
 import { createVerifier, type KnownClaim, type Verifier } from './verifier.ts'
 
 export interface AuthSigv4Options {
-  readonly iam: Pick<IamService, 'credentials'>
+  readonly iam: CredentialSource
   readonly clock: Clock
+  readonly region: string
+}
+
+/** What a request is verified with. */
+interface Parties {
+  readonly iam: CredentialSource
+  readonly verifier: Verifier
   readonly region: string
 }
 
@@ -31,7 +40,8 @@ const anonymous: Authentication = Object.freeze(new RequestAuthentication(undefi
 const signatureChars = 64
 
 export function createAuthSigv4({ iam, clock, region }: AuthSigv4Options): AuthSigv4Service {
-  const verifier = createVerifier(iam)
+  const verifier = createVerifier()
+  const parties: Parties = { iam, verifier, region }
   return Object.freeze({
     region,
     authenticate(request) {
@@ -40,12 +50,13 @@ export function createAuthSigv4({ iam, clock, region }: AuthSigv4Options): AuthS
       const presigned = parameters.length > 0 && parameters.some(isSignatureParameter)
       if (authorization !== undefined && authorization !== '') {
         if (presigned) throw onlyOneMechanism()
-        return authenticateHeader(verifier, region, clock.now(), request, authorization, parameters)
+        return authenticateHeader(parties, clock.now(), request, authorization, parameters)
       }
-      if (presigned) return authenticatePresigned(verifier, region, clock.now(), request, parameters)
+      if (presigned) return authenticatePresigned(parties, clock.now(), request, parameters)
       return authenticateAnonymous(request, parameters)
     },
-    authenticateForm: fields => authenticateForm(verifier, region, fields),
+    authenticateForm: fields => authenticateForm(parties, fields),
+    authenticateDocument: (request, signed) => authenticateDocument(parties, clock.now(), request, signed),
     presign: ({ method, url, expiresSeconds, nowMs, accessKey }, credentials) =>
       presignUrl({ accessKey, secret: credentials.signingSecret, region }, { method, url, expiresSeconds, nowMs }),
   } satisfies AuthSigv4Service)
@@ -59,26 +70,23 @@ function authenticateAnonymous(request: SignedRequest, parameters: readonly Quer
 }
 
 function authenticateHeader(
-  verifier: Verifier,
-  region: string,
+  parties: Parties,
   nowMs: number,
   request: SignedRequest,
   authorization: string,
   parameters: readonly QueryParameter[],
-): Authentication {
+): MaybePromise<Authentication> {
   const { headers } = request
   // Everything but the signature is the same from request to request of one client.
   const cut = authorization.length - signatureChars
   const text = authorization.slice(0, Math.max(cut, 0))
-  let known = verifier.recall(text)
-  const remembered = known !== undefined
+  const remembered = parties.verifier.recall(text)
   let claim: Claim
   let signature: string
-  if (known !== undefined) {
-    claim = known.claim
+  if (remembered !== undefined) {
+    claim = remembered.claim
     signature = authorization.slice(cut)
-  } else ({ claim, signature } = parseAuthorization(authorization, region))
-  refuseToken(headers['x-amz-security-token'])
+  } else ({ claim, signature } = parseAuthorization(authorization, parties.region))
 
   const { timestamp, signedMs } = readTime(headers)
   if (!timestamp.startsWith(claim.credential.date)) throw dateMismatch(claim.credential, timestamp)
@@ -88,28 +96,67 @@ function authenticateHeader(
   }
   const payload = parsePayloadForm(payloadText)
   checkSkew(signedMs, nowMs)
-  known ??= { claim, ...verifier.resolve(claim.credential) }
-  requireSigned(headers, claim)
-  const head: Head = { request, claim, parameters, signatureParameter: undefined, payloads: [payloadText] }
-  verifier.verify(known, head, timestamp, signature)
-  if (!remembered && text.endsWith('Signature=')) verifier.remember(text, known)
-  const signing = chunkSigning(known, payload, timestamp, signature)
-  return new RequestAuthentication(known.credentials.identity, 'header', payload, headers, signing)
+  const found = findCredentials(parties.iam, claim.credential.accessKey, headers['x-amz-security-token'])
+  return verifyWhenFound(parties.verifier, found, {
+    request,
+    claim,
+    parameters,
+    signatureParameter: undefined,
+    payloads: [payloadText],
+    method: 'header',
+    text,
+    remembered,
+    timestamp,
+    signedMs,
+    signature,
+    payload,
+  })
+}
+
+/** A request whose form is right, before anything is known of its credentials. */
+interface Attempt extends Head {
+  readonly method: 'header' | 'presigned'
+  /** What is the same from request to request of one client, and what is remembered by it. */
+  readonly text: string
+  readonly remembered: KnownClaim | undefined
+  readonly timestamp: string
+  readonly signedMs: number
+  readonly signature: string
+  readonly payload: PayloadForm
+}
+
+function verifyWhenFound(
+  verifier: Verifier,
+  found: MaybePromise<FoundCredentials>,
+  attempt: Attempt,
+): MaybePromise<Authentication> {
+  if (!(found instanceof Promise)) return verifyAttempt(verifier, attempt, found)
+  // Bound and not enclosed: a closure would cost every request, also those that wait for nothing.
+  return found.then(verifyAttempt.bind(undefined, verifier, attempt))
+}
+
+/** Everything that needs the credentials. Last of the arguments, because they may have to be waited for. */
+function verifyAttempt(verifier: Verifier, attempt: Attempt, found: FoundCredentials): Authentication {
+  const { claim, request, method, text, remembered, timestamp, payload } = attempt
+  const credentials = requireCredentials(found, claim.credential.accessKey, method)
+  const known = verifier.know(text, remembered, claim, credentials)
+  requireSigned(request.headers, claim)
+  verifier.verify(known, attempt, timestamp, attempt.signature)
+  if (known !== remembered && (method === 'presigned' || text.endsWith('Signature='))) verifier.remember(text, known)
+  const signing = chunkSigning(known, payload, timestamp, attempt.signature)
+  return new RequestAuthentication(credentials.identity, method, payload, request.headers, signing, attempt.signedMs)
 }
 
 function authenticatePresigned(
-  verifier: Verifier,
-  region: string,
+  parties: Parties,
   nowMs: number,
   request: SignedRequest,
   parameters: readonly QueryParameter[],
-): Authentication {
+): MaybePromise<Authentication> {
   const { headers } = request
   const given = readPresigned(parameters)
-  let known = verifier.recall(given.claimText)
-  const remembered = known !== undefined
-  const claim = known?.claim ?? readClaim(given, region)
-  refuseToken(headers['x-amz-security-token'])
+  const remembered = parties.verifier.recall(given.claimText)
+  const claim = remembered?.claim ?? readClaim(given, parties.region)
   const signedMs = parseAmzDate(given.timestamp)
   if (Number.isNaN(signedMs)) {
     throw authErrors.AuthorizationQueryParametersError(
@@ -122,14 +169,32 @@ function authenticatePresigned(
   checkExpiry(signedMs, given.expiresSeconds, nowMs)
   const { payloads, form } = presignedPayload(given.contentSha256, headers['x-amz-content-sha256'])
   const payload = parsePayloadForm(form)
-  known ??= { claim, ...verifier.resolve(claim.credential) }
-  requireSigned(headers, claim)
-  const head: Head = { request, claim, parameters, signatureParameter: given.signature, payloads }
-  const signature = given.signature.pair.slice(given.signature.valueStart)
-  verifier.verify(known, head, given.timestamp, signature)
-  if (!remembered) verifier.remember(given.claimText, known)
-  const signing = chunkSigning(known, payload, given.timestamp, signature)
-  return new RequestAuthentication(known.credentials.identity, 'presigned', payload, headers, signing)
+  const token = presignedToken(given.token, headers['x-amz-security-token'])
+  const found = findCredentials(parties.iam, claim.credential.accessKey, token)
+  return verifyWhenFound(parties.verifier, found, {
+    request,
+    claim,
+    parameters,
+    signatureParameter: given.signature,
+    payloads,
+    method: 'presigned',
+    text: given.claimText,
+    remembered,
+    timestamp: given.timestamp,
+    signedMs,
+    signature: given.signature.pair.slice(given.signature.valueStart),
+    payload,
+  })
+}
+
+/** In the query, or in a signed header; in both only if they say the same. */
+function presignedToken(
+  inQuery: string | undefined,
+  header: string | string[] | undefined,
+): string | string[] | undefined {
+  if (inQuery === undefined || inQuery === '') return header
+  if (header !== undefined && header !== inQuery) throw authErrors.InvalidToken()
+  return inQuery
 }
 
 /** What may stand for the payload in the signature, and the form of the body. */
@@ -148,42 +213,6 @@ function presignedPayload(
     return { payloads: [unsignedPayload], form: inHeader }
   }
   throw authErrors.InvalidArgument('The x-amz-content-sha256 header differs from the X-Amz-Content-Sha256 parameter.')
-}
-
-/** Covered by the signature without being among the signed headers, or, for the last, without meaning to S3. */
-const neednotBeSigned = new Set(['x-amz-content-sha256', 'x-amz-date', 'x-amz-cf-id'])
-
-/** An `x-amz-` header that is not signed could have been put in on the way, so the request is refused. */
-function requireSigned(headers: IncomingHttpHeaders, claim: Claim): void {
-  let difference = 0
-  for (const name of claim.amzNames) if (headers[name] !== undefined) difference++
-  for (const name in headers) if (name.startsWith('x-amz-')) difference--
-  if (difference === 0 && claim.hostSigned) return
-  const unsigned = Object.keys(headers).filter(
-    name => name.startsWith('x-amz-') && !claim.amzNames.includes(name) && !neednotBeSigned.has(name),
-  )
-  if (!claim.hostSigned) unsigned.unshift('host')
-  if (unsigned.length === 0) return
-  throw authErrors.AccessDenied('There were headers present in the request which were not signed', {
-    extra: { HeadersNotSigned: echo(unsigned.join(', ')) },
-  })
-}
-
-/** The time of signing in ISO basic format, from `x-amz-date` or else `Date`, and in milliseconds since 1970. */
-function readTime(headers: IncomingHttpHeaders): { readonly timestamp: string; readonly signedMs: number } {
-  const text = headers['x-amz-date'] ?? headers.date
-  if (typeof text === 'string') {
-    let signedMs = parseAmzDate(text)
-    if (!Number.isNaN(signedMs)) return { timestamp: text, signedMs }
-    signedMs = text === headers.date ? Date.parse(text) : Number.NaN
-    if (!Number.isNaN(signedMs)) return { timestamp: formatAmzDate(signedMs), signedMs }
-  }
-  throw authErrors.AccessDenied('AWS authentication requires a valid Date or x-amz-date header')
-}
-
-/** There are no temporary credentials yet, so no token can be right. */
-function refuseToken(token: string | string[] | undefined): void {
-  if (token !== undefined && token !== '') throw authErrors.InvalidToken()
 }
 
 function chunkSigning(

@@ -10,6 +10,7 @@ export class RequestAuthentication implements Authentication {
   readonly identity: Identity | undefined
   readonly method: Authentication['method']
   readonly payload: PayloadForm
+  readonly signedMs: number | undefined
   readonly #headers: IncomingHttpHeaders | undefined
   readonly #signing: ChunkSigning | undefined
 
@@ -19,10 +20,12 @@ export class RequestAuthentication implements Authentication {
     payload: PayloadForm,
     headers?: IncomingHttpHeaders,
     signing?: ChunkSigning,
+    signedMs?: number,
   ) {
     this.identity = identity
     this.method = method
     this.payload = payload
+    this.signedMs = signedMs
     this.#headers = headers
     this.#signing = signing
   }

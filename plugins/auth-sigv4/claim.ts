@@ -11,6 +11,8 @@ export interface CredentialScope {
   /** `20250830` */
   readonly date: string
   readonly region: string
+  /** `s3`, or `sts` where that is what is asked. */
+  readonly service: string
   /** `date/region/service/aws4_request` */
   readonly scope: string
 }
@@ -47,7 +49,12 @@ const inHeader: Malformed = (detail, options) =>
   authErrors.AuthorizationHeaderMalformed(`The authorization header is malformed; ${detail}`, options)
 
 /** `accessKey/date/region/service/aws4_request`, where the access key may hold slashes. */
-export function parseCredential(text: string, region: string, malformed: Malformed): CredentialScope {
+export function parseCredential(
+  text: string,
+  region: string,
+  malformed: Malformed,
+  wanted = serviceName,
+): CredentialScope {
   const parts = text.split('/')
   if (parts.length < 5) {
     throw malformed('the Credential is mal-formed; expecting "<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request".')
@@ -63,13 +70,13 @@ export function parseCredential(text: string, region: string, malformed: Malform
   if (givenRegion !== region) {
     throw malformed(`the region '${echo(givenRegion)}' is wrong; expecting '${region}'`, { extra: { Region: region } })
   }
-  if (service !== serviceName) {
-    throw malformed(`incorrect service "${echo(service)}". This endpoint belongs to "${serviceName}".`)
+  if (service !== wanted) {
+    throw malformed(`incorrect service "${echo(service)}". This endpoint belongs to "${wanted}".`)
   }
   if (end !== terminator) {
     throw malformed(`incorrect terminal "${echo(end)}". This endpoint uses "${terminator}".`)
   }
-  return { accessKey, date, region, scope: `${date}/${region}/${service}/${end}` }
+  return { accessKey, date, region, service, scope: `${date}/${region}/${service}/${end}` }
 }
 
 /** `host;x-amz-date`: a name that came twice would let an unsigned header pass for a signed one, so it is refused. */
@@ -82,10 +89,16 @@ function parseSignedHeaders(text: string, malformed: Malformed): readonly string
 }
 
 /** From the texts of the credential and of the list of signed headers. */
-export function makeClaim(credential: string, signedHeaders: string, region: string, malformed: Malformed): Claim {
+export function makeClaim(
+  credential: string,
+  signedHeaders: string,
+  region: string,
+  malformed: Malformed,
+  service = serviceName,
+): Claim {
   const names = parseSignedHeaders(signedHeaders, malformed)
   return {
-    credential: parseCredential(credential, region, malformed),
+    credential: parseCredential(credential, region, malformed, service),
     signedHeaders,
     names,
     amzNames: names.filter(name => name.startsWith('x-amz-')),
@@ -94,7 +107,7 @@ export function makeClaim(credential: string, signedHeaders: string, region: str
 }
 
 /** An `Authorization` header. Throws the error of its scheme when it is not of AWS4-HMAC-SHA256. */
-export function parseAuthorization(header: string, region: string): ClaimAndSignature {
+export function parseAuthorization(header: string, region: string, service = serviceName): ClaimAndSignature {
   const space = header.indexOf(' ')
   const scheme = space < 0 ? header : header.slice(0, space)
   if (scheme !== algorithmName) throw unsupportedScheme(scheme)
@@ -114,7 +127,7 @@ export function parseAuthorization(header: string, region: string): ClaimAndSign
     throw inHeader('the authorization header requires three components: Credential, SignedHeaders, and Signature.')
   }
   return {
-    claim: makeClaim(credential, signedHeaders, region, inHeader),
+    claim: makeClaim(credential, signedHeaders, region, inHeader, service),
     signature,
   }
 }

@@ -9,6 +9,7 @@ export const authErrors = defineErrors({
     title:
       'Query-string authentication version 4 requires the X-Amz-Algorithm, X-Amz-Credential, X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and X-Amz-Expires parameters.',
   },
+  ExpiredToken: { status: 400, title: 'The provided token has expired.' },
   IncompleteBody: { status: 400, title: 'The request body terminated unexpectedly.' },
   InvalidAccessKeyId: { status: 403, title: 'The AWS Access Key Id you provided does not exist in our records.' },
   InvalidArgument: { status: 400, title: 'Invalid argument.' },

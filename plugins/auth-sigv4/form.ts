@@ -1,14 +1,15 @@
 /** The signature of a POST policy form. Source: AWS "Authenticating requests: browser-based uploads using POST". */
 import type { CatalogError, ErrorDetails } from 'svc/kernel'
+import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Authentication } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { algorithmName } from './canonical.ts'
-import { dateMismatch, parseCredential } from './claim.ts'
+import { type CredentialScope, dateMismatch, parseCredential } from './claim.ts'
+import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
 import { parseAmzDate } from './date.ts'
 import { authErrors } from './errors.ts'
 import { unsignedForm } from './payload.ts'
-import { isSignature, sign } from './signing-key.ts'
-import type { Verifier } from './verifier.ts'
+import { deriveSigningKey, isSignature, sign } from './signing-key.ts'
 
 const malformed = (detail: string, options?: ErrorDetails): CatalogError =>
   authErrors.InvalidArgument(`Error parsing the x-amz-credential field; ${detail}`, options)
@@ -17,10 +18,9 @@ const fieldNames = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-
 
 /** Anonymous when the form has none of the signature's fields. The time is not checked: the policy carries its own expiry. */
 export function authenticateForm(
-  verifier: Verifier,
-  region: string,
+  { iam, region }: { readonly iam: CredentialSource; readonly region: string },
   fields: ReadonlyMap<string, string>,
-): Authentication {
+): MaybePromise<Authentication> {
   if (fieldNames.every(name => !fields.has(name))) {
     if (fields.has('awsaccesskeyid') || fields.has('signature')) throw authErrors.InvalidRequest()
     return new RequestAuthentication(undefined, 'anonymous', unsignedForm)
@@ -34,7 +34,6 @@ export function authenticateForm(
   const policy = required(fields, 'policy')
   if (algorithm.startsWith('AWS4-ECDSA')) throw authErrors.NotImplemented()
   if (algorithm !== algorithmName) throw authErrors.InvalidRequest()
-  if (fields.get('x-amz-security-token')) throw authErrors.InvalidToken()
   const credential = parseCredential(credentialText, region, malformed)
   if (Number.isNaN(parseAmzDate(timestamp))) {
     throw authErrors.InvalidArgument(`x-amz-date must be in the format "yyyyMMdd'T'HHmmss'Z'"`, {
@@ -42,12 +41,26 @@ export function authenticateForm(
     })
   }
   if (!timestamp.startsWith(credential.date)) throw dateMismatch(credential, timestamp, malformed)
-  const { credentials, key } = verifier.resolve(credential)
+  const found = findCredentials(iam, credential.accessKey, fields.get('x-amz-security-token'))
+  return found instanceof Promise
+    ? found.then(found => verifyPolicy(credential, policy, signature, found))
+    : verifyPolicy(credential, policy, signature, found)
+}
+
+function verifyPolicy(
+  credential: CredentialScope,
+  policy: string,
+  signature: string,
+  found: FoundCredentials,
+): Authentication {
+  const { accessKey, date, region } = credential
+  const credentials = requireCredentials(found, accessKey, 'form')
+  const key = deriveSigningKey(credentials.signingSecret, date, region)
   // The string to sign of a form is the Base64 of its policy.
   if (!isSignature(sign(key, policy), signature)) {
     throw authErrors.SignatureDoesNotMatch(undefined, {
       extra: {
-        AWSAccessKeyId: credential.accessKey,
+        AWSAccessKeyId: accessKey,
         StringToSign: policy,
         SignatureProvided: signature.slice(0, 128),
       },

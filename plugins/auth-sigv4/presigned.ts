@@ -23,6 +23,8 @@ export interface PresignedParameters {
   readonly expiresSeconds: number
   /** `X-Amz-Content-Sha256` */
   readonly contentSha256: string | undefined
+  /** `X-Amz-Security-Token`, decoded. */
+  readonly token: string | undefined
 }
 
 const value = ({ pair, valueStart }: QueryParameter): string => pair.slice(valueStart)
@@ -40,6 +42,7 @@ export function readPresigned(parameters: readonly QueryParameter[]): PresignedP
   let signedHeaders: QueryParameter | undefined
   let signature: QueryParameter | undefined
   let contentSha256: QueryParameter | undefined
+  let token: QueryParameter | undefined
   for (const parameter of parameters) {
     if (!parameter.name.startsWith('X-Amz-')) continue
     let previous: QueryParameter | undefined
@@ -73,7 +76,8 @@ export function readPresigned(parameters: readonly QueryParameter[]): PresignedP
         contentSha256 = parameter
         break
       case 'X-Amz-Security-Token':
-        if (value(parameter) !== '') throw authErrors.InvalidToken()
+        previous = token
+        token = parameter
         break
     }
     if (previous !== undefined) throw malformed(`${parameter.name} must be given once.`)
@@ -90,6 +94,7 @@ export function readPresigned(parameters: readonly QueryParameter[]): PresignedP
     timestamp: value(date),
     expiresSeconds: readExpires(value(expires)),
     contentSha256: contentSha256 === undefined ? undefined : decodeAscii(value(contentSha256)),
+    token: token === undefined ? undefined : decodeAscii(value(token)),
   }
 }
 

@@ -17,9 +17,9 @@ export interface SigningKey {
 export const signingSecret = (secretKey: string): KeyObject => createSecretKey(`AWS4${secretKey}`, 'utf8')
 
 /** The key that signs everything of one day, region and service. Costs four HMACs: callers keep it. */
-export function deriveSigningKey(secret: KeyObject, date: string, region: string): SigningKey {
+export function deriveSigningKey(secret: KeyObject, date: string, region: string, service = serviceName): SigningKey {
   let key: KeyObject | Buffer = secret
-  for (const step of [date, region, serviceName, terminator]) key = createHmac('sha256', key).update(step).digest()
+  for (const step of [date, region, service, terminator]) key = createHmac('sha256', key).update(step).digest()
   return paddedKey(key as Buffer)
 }
 

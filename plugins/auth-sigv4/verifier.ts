@@ -1,8 +1,8 @@
 /** Compares a claim with what was received. One instance per thread; keeps signing keys of claims that have held. */
 
-import type { Credentials, IamService } from 'svc/plugins/iam/api'
+import type { Credentials } from 'svc/plugins/iam/api'
 import { sha256Hex, stringToSign } from './canonical.ts'
-import type { Claim, CredentialScope } from './claim.ts'
+import type { Claim } from './claim.ts'
 import { authErrors } from './errors.ts'
 import { asSent, canonical, type Head, otherReadings } from './head.ts'
 import { deriveSigningKey, isSignature, type SigningKey, sign } from './signing-key.ts'
@@ -11,6 +11,8 @@ import { deriveSigningKey, isSignature, type SigningKey, sign } from './signing-
 export const knownClaimsMax = 1024
 /** Other readings of longer queries are not tried: each costs as much as they are long. */
 export const otherReadingsParametersMax = 128
+/** Nor more of them than hash together this many characters: a wrong signature must not cost milliseconds. */
+export const otherReadingsCharsMax = 128 * 1024
 /** Longer texts are parsed each time. */
 const knownTextCharsMax = 1024
 
@@ -21,39 +23,34 @@ export interface KnownClaim {
 }
 
 export interface Verifier {
-  /** What was remembered for this text, unless its access key has other credentials by now. */
+  /** What was remembered for this text. Of credentials that were good then: see `know`. */
   recall(text: string): KnownClaim | undefined
   /** Only for claims whose signature has been verified: nobody else may push out what others use. */
   remember(text: string, known: KnownClaim): void
-  /** The credentials and the signing key of a scope. Throws InvalidAccessKeyId. */
-  resolve(credential: CredentialScope): Pick<KnownClaim, 'credentials' | 'key'>
+  /** The claim with the credentials that its access key has now: what was remembered, if that was of the same ones. */
+  know(text: string, remembered: KnownClaim | undefined, claim: Claim, credentials: Credentials): KnownClaim
   /** Throws SignatureDoesNotMatch. */
   verify(known: KnownClaim, head: Head, timestamp: string, signature: string): void
 }
 
-export function createVerifier(iam: Pick<IamService, 'credentials'>): Verifier {
+export function createVerifier(): Verifier {
   const knownClaims = new Map<string, KnownClaim>()
 
   return {
-    recall(text) {
-      const known = knownClaims.get(text)
-      if (known === undefined) return undefined
-      if (iam.credentials(known.claim.credential.accessKey) === known.credentials) return known
-      knownClaims.delete(text)
-      return undefined
-    },
+    recall: text => knownClaims.get(text),
     remember(text, known) {
       if (text.length > knownTextCharsMax || knownClaims.has(text)) return
       if (knownClaims.size >= knownClaimsMax) knownClaims.delete(knownClaims.keys().next().value!)
       // A copy: the text may be a slice that keeps the head of its request alive.
       knownClaims.set(Buffer.from(text, 'latin1').latin1Slice(), known)
     },
-    resolve({ accessKey, date, region }) {
-      const credentials = iam.credentials(accessKey)
-      if (credentials === undefined) {
-        throw authErrors.InvalidAccessKeyId(undefined, { extra: { AWSAccessKeyId: accessKey.slice(0, 128) } })
+    know(text, remembered, claim, credentials) {
+      if (remembered !== undefined) {
+        if (remembered.credentials === credentials) return remembered
+        knownClaims.delete(text)
       }
-      return { credentials, key: deriveSigningKey(credentials.signingSecret, date, region) }
+      const { date, region, service } = claim.credential
+      return { claim, credentials, key: deriveSigningKey(credentials.signingSecret, date, region, service) }
     },
     verify(known, head, timestamp, signature) {
       const { scope } = known.claim.credential
@@ -70,7 +67,10 @@ function verifyOtherwise(known: KnownClaim, head: Head, timestamp: string, signa
     // Node reads heads as latin1. Hashing that text as UTF-8 is right for clients that sign characters; these sign bytes.
     const bytes = Buffer.from(asSent(head), 'latin1')
     if (matches(known, timestamp, bytes, signature)) return
+    let leftChars = otherReadingsCharsMax
     for (const reading of otherReadings(head)) {
+      leftChars -= reading.length
+      if (leftChars < 0) break
       if (matches(known, timestamp, Buffer.from(reading, 'latin1'), signature)) return
     }
   }

@@ -4,6 +4,14 @@ import { type Static, Type } from 'typebox'
 const accessKeyPattern = /^[!-~]+$/
 const reserved = /[,=/]/
 
+/** Read by `store`, too: secrets at rest are sealed under it where there is no master key. */
+export const rootPasswordKey = Type.String({
+  description: 'Secret key of the root user, at least 8 characters.',
+  variable: 'SVC_ROOT_PASSWORD',
+  secret: true,
+  check: checkRootPassword,
+})
+
 export const IamConfig = Type.Object({
   rootUser: Type.String({
     description: 'Access key of the root user: 3 to 128 visible ASCII characters without comma, equals sign and slash.',
@@ -11,12 +19,7 @@ export const IamConfig = Type.Object({
     secret: true,
     check: checkRootUser,
   }),
-  rootPassword: Type.String({
-    description: 'Secret key of the root user, at least 8 characters.',
-    variable: 'SVC_ROOT_PASSWORD',
-    secret: true,
-    check: checkRootPassword,
-  }),
+  rootPassword: rootPasswordKey,
 })
 
 export type IamConfig = Static<typeof IamConfig>

@@ -1,12 +1,20 @@
-import { createHash, createSecretKey } from 'node:crypto'
-import type { Credentials, IamService, Identity } from './api.ts'
+import { createHash, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Credentials, IamDirectory, IamService, Identity } from './api.ts'
 import { checkRootPassword, checkRootUser, type IamConfig } from './config.ts'
+import { equalsInConstantTime } from './constant-time.ts'
 
 /** Owner ids must stay the same for the life of a deployment: this prefix is part of the stored format. */
 const ownerIdPrefix = 'svc owner\n'
 
-/** The root user alone. Throws RangeError on credentials that the configuration should have refused. */
-export function createIam({ rootUser, rootPassword }: IamConfig): IamService {
+export interface Iam {
+  readonly service: IamService
+  /** Before that, and without one, root is alone. */
+  open(directory: IamDirectory | undefined): void
+}
+
+/** Throws RangeError on credentials that the configuration should have refused. */
+export function createIam({ rootUser, rootPassword }: IamConfig): Iam {
   const problem = checkRootUser(rootUser) ?? checkRootPassword(rootPassword)
   if (problem !== undefined) throw new RangeError(`root credentials: ${problem}`)
   const owner: Identity = Object.freeze({
@@ -21,19 +29,54 @@ export function createIam({ rootUser, rootPassword }: IamConfig): IamService {
     identity: owner,
     signingSecret: createSecretKey(`AWS4${rootPassword}`, 'utf8'),
   })
-  const verificationKey = createSecretKey(rootPassword, 'utf8')
-  return Object.freeze({
+  const rootKey = createSecretKey(rootPassword, 'utf8')
+  // Unknown access keys are compared with a secret that nobody has: the same work, and never equal.
+  const decoy = createSecretKey(randomBytes(32))
+  let directory: IamDirectory | undefined
+
+  const isRootUser = (accessKey: string): boolean => equalsInConstantTime(accessKey, rootUser)
+
+  const credentials: IamService['credentials'] = accessKey =>
+    isRootUser(accessKey) ? root : directory?.credentials(accessKey)
+
+  const verificationKey: IamService['verificationKey'] = accessKey =>
+    isRootUser(accessKey) ? rootKey : directory?.verificationKey(accessKey)
+
+  const matchSecret = (
+    secretKey: string,
+    key: KeyObject | undefined,
+    found: Credentials | undefined,
+  ): Identity | undefined => {
+    const isRight = timingSafeEqual(sha256(secretKey), sha256((key ?? decoy).export()))
+    if (!isRight || key === undefined || found === undefined) return undefined
+    return found.identity.kind === 'share' ? undefined : found.identity
+  }
+
+  const service: IamService = Object.freeze({
     owner,
-    verificationKey: (accessKey: string) => (equalsInConstantTime(accessKey, rootUser) ? verificationKey : undefined),
-    credentials: (accessKey: string) => (equalsInConstantTime(accessKey, rootUser) ? root : undefined),
+    credentials,
+    verificationKey,
+    sessionCredentials: (accessKey: string, token: string) =>
+      directory === undefined ? 'invalid' : directory.sessionCredentials(accessKey, token),
+    verifySecret(accessKey: string, secretKey: string): MaybePromise<Identity | undefined> {
+      const key = verificationKey(accessKey)
+      const found = credentials(accessKey)
+      if (key instanceof Promise || found instanceof Promise) {
+        return Promise.all([key, found]).then(([key, found]) => matchSecret(secretKey, key, found))
+      }
+      return matchSecret(secretKey, key, found)
+    },
+    watchSecrets: (listener: (accessKey: string | undefined) => void) =>
+      directory === undefined ? () => {} : directory.watchSecrets(listener),
   })
+  return {
+    service,
+    open(given) {
+      directory = given
+    },
+  }
 }
 
-/** Takes a time that depends on the length of what was given, not on how much of it is right. */
-function equalsInConstantTime(given: string, known: string): boolean {
-  let difference = given.length ^ known.length
-  for (let i = 0; i < given.length; i++) {
-    difference |= given.charCodeAt(i) ^ known.charCodeAt(i < known.length ? i : 0)
-  }
-  return difference === 0
+function sha256(data: string | Buffer): Buffer {
+  return createHash('sha256').update(data).digest()
 }

@@ -1,10 +1,26 @@
 import { definePlugin } from 'svc/kernel'
-import { Type } from 'typebox'
+import './api.ts'
+import { createCatalogue } from './catalogue.ts'
+import { keyNormalizerOf, PolicyConfig } from './config.ts'
 import { createPolicy } from './policy.ts'
 
 export default definePlugin({
   name: 'policy',
   provides: ['policy'],
-  config: Type.Object({}),
-  setup: () => ({ services: { policy: createPolicy() } }),
+  points: ['policy.source', 'policy.action'],
+  config: PolicyConfig,
+  setup({ config, point }) {
+    const sources = point('policy.source')
+    const actions = point('policy.action')
+    const { open, ...policy } = createPolicy(keyNormalizerOf(config))
+    return {
+      services: { policy },
+      start() {
+        open(
+          sources.list().map(({ value }) => value),
+          createCatalogue(actions.list()),
+        )
+      },
+    }
+  },
 })

@@ -1,6 +1,166 @@
-import type { PolicyService } from './api.ts'
+/** The service: finds the policies of a request and asks them. */
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type {
+  AccessRequest,
+  BucketPolicies,
+  IdentityPolicies,
+  PermissionsRequest,
+  PolicyService,
+  PolicySource,
+  RequestPolicies,
+} from './api.ts'
+import { builtInPolicies } from './built-in-policies.ts'
+import { type Catalogue, createCatalogue, type PolicyAction } from './catalogue.ts'
+import { asItIs, type NormalizeKey } from './config.ts'
+import { type CompiledPolicy, compileDocument } from './document.ts'
+import { decide, Evaluation } from './evaluation.ts'
+import { PolicySet } from './policy-set.ts'
+import { simulate } from './simulation.ts'
 
-/** Root may do everything; everyone else, named or anonymous, nothing. */
-export function createPolicy(): PolicyService {
-  return Object.freeze({ isAllowed: ({ identity }) => identity?.isRoot === true } satisfies PolicyService)
+export interface Policy extends PolicyService {
+  /** Gives it what plugins contributed. Before that there is no source, so that root alone may do anything. */
+  open(sources: readonly PolicySource[], catalogue: Catalogue): void
+}
+
+export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
+  let catalogue = createCatalogue()
+  let identitySources: readonly NonNullable<PolicySource['identityPolicies']>[] = []
+  let bucketSources: readonly NonNullable<PolicySource['bucketPolicies']>[] = []
+  let preparations: readonly NonNullable<PolicySource['prepare']>[] = []
+  let builtIn: ReadonlyMap<string, CompiledPolicy> | undefined
+  // One evaluation at a time uses it: a condition that asks for permission itself finds it gone and makes another.
+  let spare: Evaluation | undefined = new Evaluation()
+
+  function ask(request: AccessRequest, isPartial: boolean, given: RequestPolicies | undefined): boolean {
+    // What is not exactly true is not root.
+    if (request.identity !== undefined && request.identity.isRoot === true) return true
+    const evaluation = spare ?? new Evaluation()
+    spare = undefined
+    evaluation.begin(request, catalogue.find(request.action))
+    evaluation.isPartial = isPartial
+    try {
+      return given === undefined ? askSources(evaluation, request) : decide(evaluation, ...listsOf(request, given))
+    } finally {
+      evaluation.end()
+      spare = evaluation
+    }
+  }
+
+  /** As `decide`, without collecting first. */
+  function askSources(evaluation: Evaluation, { identity, bucket, bucketPolicies }: AccessRequest): boolean {
+    if (identity !== undefined) {
+      for (const source of identitySources) {
+        const policies = source(identity)
+        if (policies !== undefined && !evaluation.askIdentity(policies)) return false
+      }
+    }
+    if (bucketPolicies !== undefined) {
+      if (!evaluation.askBucket(bucketPolicies)) return false
+    } else if (evaluation.isS3 && bucket !== undefined && bucket !== '') {
+      for (const source of bucketSources) {
+        const policies = source(bucket)
+        if (policies !== undefined && !evaluation.askBucket(policies)) return false
+      }
+    }
+    return evaluation.isAllowed
+  }
+
+  /** What the sources know, for what is asked rarely. */
+  function collect({ identity, bucket, bucketPolicies }: AccessRequest): Lists {
+    const identities = identity === undefined ? [] : identitySources.flatMap(source => source(identity) ?? [])
+    if (bucketPolicies !== undefined) return [identities, [bucketPolicies]]
+    const buckets = bucket === undefined || bucket === '' ? [] : bucketSources.flatMap(source => source(bucket) ?? [])
+    return [identities, buckets]
+  }
+
+  return Object.freeze({
+    open(sources: readonly PolicySource[], complete: Catalogue) {
+      catalogue = complete
+      builtIn = undefined
+      identitySources = sources.flatMap(source => source.identityPolicies?.bind(source) ?? [])
+      bucketSources = sources.flatMap(source => source.bucketPolicies?.bind(source) ?? [])
+      preparations = sources.flatMap(source => source.prepare?.bind(source) ?? [])
+    },
+    prepare(bucket: string) {
+      let pending: Promise<void> | undefined
+      for (const prepare of preparations) {
+        let prepared: MaybePromise<void>
+        try {
+          prepared = prepare(bucket)
+        } catch (error) {
+          prepared = Promise.reject(error)
+        }
+        if (prepared === undefined) continue
+        pending = pending === undefined ? prepared : Promise.all([pending, prepared]).then(() => undefined)
+      }
+      return pending
+    },
+    isAllowed: (request: AccessRequest) => ask(request, false, undefined),
+    isAllowedInPart: (request: AccessRequest) => ask(request, true, undefined),
+    evaluate: (request: AccessRequest, policies: RequestPolicies) => ask(request, false, policies),
+    simulate(request: AccessRequest, policies?: RequestPolicies) {
+      const lists = policies === undefined ? collect(request) : listsOf(request, policies)
+      return simulate(request, catalogue.find(request.action), ...lists)
+    },
+    mentions(request: AccessRequest, keyPrefix: string) {
+      if (request.identity?.isRoot === true) return false
+      const entry = catalogue.find(request.action)
+      const isMentionedBy = (set: PolicySet) => {
+        const { keys } = entry === undefined ? set.aboutUnknown(request.action) : set.about(entry)
+        return keys.some(key => key.startsWith(keyPrefix))
+      }
+      const [identities, buckets] = collect(request)
+      return (
+        identities.some(({ granted, limits }) => isMentionedBy(granted) || limits?.some(isMentionedBy)) ||
+        buckets.some(({ policies }) => isMentionedBy(policies))
+      )
+    },
+    permissions({ identity, bucket, prefix = '', conditions }: PermissionsRequest) {
+      const allowed: string[] = []
+      const denied: string[] = []
+      for (const action of catalogue.actions) {
+        if (!isOffered(action, bucket !== undefined)) continue
+        // A star as the key: only what covers everything under the prefix matches it.
+        const key = action.level === 'object' ? `${prefix}*` : ''
+        const list = ask({ identity, action: action.action, bucket, key, conditions }, false, undefined)
+          ? allowed
+          : denied
+        list.push(action.action)
+      }
+      return { allowed, denied }
+    },
+    compile: (document: string | object, options: Parameters<PolicyService['compile']>[1]) =>
+      compileDocument(document, options, catalogue, normalizeKey),
+    combine: (attached: ConstructorParameters<typeof PolicySet>[0]) => new PolicySet(attached),
+    actions: () => catalogue.actions,
+    builtIn() {
+      builtIn ??= new Map(
+        builtInPolicies.map(({ name, document }) => [name, compileBuiltIn(name, document, catalogue)]),
+      )
+      return builtIn
+    },
+  } satisfies Policy)
+}
+
+type Lists = readonly [readonly IdentityPolicies[], readonly BucketPolicies[]]
+
+function listsOf({ identity }: AccessRequest, policies: RequestPolicies): Lists {
+  // An anonymous request has nobody whose policies could count.
+  return [
+    identity === undefined || policies.identity === undefined ? [] : [policies.identity],
+    policies.bucket === undefined ? [] : [policies.bucket],
+  ]
+}
+
+/** The set of the permissions view: without a bucket what is done to the server, with one what is done to it. */
+function isOffered({ level, status, isBucketScoped, action }: PolicyAction, hasBucket: boolean): boolean {
+  if (status !== 'active') return false
+  if (hasBucket) return level === 'object' || level === 'bucket' || isBucketScoped
+  return level === 'account' || action === 's3:CreateBucket' || !action.startsWith('s3:')
+}
+
+function compileBuiltIn(name: string, document: object, catalogue: Catalogue): CompiledPolicy {
+  const { policy, errors } = compileDocument(document, { kind: 'identity' }, catalogue)
+  if (policy === undefined) throw new Error(`the built-in policy ${name} is wrong: ${errors[0].message}`)
+  return policy
 }

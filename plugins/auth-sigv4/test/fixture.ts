@@ -2,7 +2,7 @@
 import { isCatalogError } from 'svc/kernel'
 import iam from 'svc/plugins/iam/index'
 import { createFakeClock, startKernel } from 'svc/testing'
-import type { AuthSigv4Service, PayloadDecoder, SignedRequest, Signer } from '../api.ts'
+import type { Authentication, AuthSigv4Service, PayloadDecoder, SignedRequest, Signer } from '../api.ts'
 import plugin from '../index.ts'
 
 /** The credentials of AWS's own examples. */
@@ -11,13 +11,31 @@ export const secretKey = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
 export const region = 'us-east-1'
 export const signer: Signer = { accessKey, secret: secretKey, region }
 
-export async function startAuth(nowMs: number, accessKeyOfRoot = accessKey): Promise<AuthSigv4Service> {
+/** Root's credentials are always at hand: nothing here has to be waited for. */
+export interface ImmediateAuth {
+  authenticate(request: SignedRequest): Authentication
+  authenticateForm(fields: ReadonlyMap<string, string>): Authentication
+  readonly region: string
+  readonly presign: AuthSigv4Service['presign']
+}
+
+export async function startAuth(nowMs: number, accessKeyOfRoot = accessKey): Promise<ImmediateAuth> {
   const { services } = await startKernel({
     plugins: [plugin, iam],
     config: { iam: { rootUser: accessKeyOfRoot, rootPassword: secretKey } },
     ports: { clock: createFakeClock(nowMs) },
   })
-  return services.authSigv4
+  const { authSigv4 } = services
+  return {
+    ...authSigv4,
+    authenticate: request => atOnce(authSigv4.authenticate(request)),
+    authenticateForm: fields => atOnce(authSigv4.authenticateForm(fields)),
+  }
+}
+
+export function atOnce<T>(value: T | Promise<T>): T {
+  if (value instanceof Promise) throw new Error('it should not have to be waited for')
+  return value
 }
 
 /** A request as the listener would hand it over. */

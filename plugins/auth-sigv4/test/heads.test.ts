@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { CatalogError } from 'svc/kernel'
@@ -10,7 +11,7 @@ import { makeClaim } from '../claim.ts'
 import { checkRegion } from '../config.ts'
 import { formatAmzDate, parseAmzDate } from '../date.ts'
 import { asSent } from '../head.ts'
-import { createVerifier, knownClaimsMax, otherReadingsParametersMax } from '../verifier.ts'
+import { createVerifier, knownClaimsMax, otherReadingsCharsMax, otherReadingsParametersMax } from '../verifier.ts'
 import { accessKey, outcome, received, region, secretKey, signer, startAuth } from './fixture.ts'
 
 const nowMs = Date.UTC(2026, 6, 1, 12, 30, 15)
@@ -84,7 +85,7 @@ t.test('the time comes from x-amz-date, or else from Date', async () => {
   assert.equal(of({ ...rest, date: 'not a date' }), 'AccessDenied 403')
   // Signed by hand over `date`, as old clients do.
   const service = createAuthSigv4({
-    iam: { credentials: () => undefined },
+    iam: { credentials: () => undefined, sessionCredentials: () => 'invalid' },
     clock: { now: () => nowMs, monotonicNs: () => 0n, after: () => () => {} },
     region,
   })
@@ -283,7 +284,7 @@ t.test('x-amz-content-sha256 must be there and must be one of its forms', async 
   assert.deepEqual(form('STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'), { kind: 'chunked', signed: true, trailer: true })
 })
 
-t.test('a token is refused as long as there are no temporary credentials', async () => {
+t.test('a token that nobody made is refused, in a header and in a query', async () => {
   assert.equal(of(signed({ headers: { 'x-amz-security-token': 'token' } })), 'InvalidToken 400')
   const url = `http://${host}/bucket/key?X-Amz-Security-Token=token`
   const presigned = new URL(presignUrl(signer, { method: 'GET', url, expiresSeconds: 60, nowMs }))
@@ -325,6 +326,15 @@ t.test('clients that escape, name the host or repeat headers in their own way ar
     const query = Array.from({ length: count }, (_, i) => `p${i}=%2F`).join('&')
     assert.equal(of(signed({ query }), `/bucket/key?${query}`), 'accepted')
     assert.equal(of(signed({ query }), `/bucket/key?${query.replaceAll('%2F', '/')}`), expected)
+  }
+  // And long heads: the first reading counts whatever its length, others only as far as they stay cheap together.
+  for (const [length, expected] of [
+    [1000, 'accepted'],
+    [otherReadingsCharsMax, 'SignatureDoesNotMatch 403'],
+  ] as const) {
+    const query = `p=%2F${'x'.repeat(length)}`
+    assert.equal(of(signed({ query }), `/bucket/key?${query}`), 'accepted')
+    assert.equal(of(signed({ query }), `/bucket/key?${query.replace('%2F', '/')}`), expected)
   }
   for (const [name, sent] of [
     [`${host}:80`, host],
@@ -524,16 +534,22 @@ t.test('a POST form is verified over its policy', async () => {
 })
 
 t.test('what a verifier remembers is bounded, and forgotten when credentials change', async () => {
-  let credentials = { identity: { accessKey } as never, signingSecret: {} as never }
-  const verifier = createVerifier({ credentials: () => credentials })
-  const known = { claim: { credential: { accessKey } } as never, credentials, key: {} as never }
+  const credentials = {
+    identity: { accessKey } as never,
+    signingSecret: createSecretKey('AWS4secret', 'utf8'),
+  }
+  const verifier = createVerifier()
+  const claim = { credential: { accessKey, date: '20260701', region, service: 's3' } } as never
+  const known = { claim, credentials, key: {} as never }
   for (let i = 0; i <= knownClaimsMax; i++) verifier.remember(`claim ${i}`, known)
   assert.equal(verifier.recall('claim 0'), undefined)
   assert.equal(verifier.recall('claim 1'), known)
   assert.equal(verifier.recall(`claim ${knownClaimsMax}`), known)
   verifier.remember('x'.repeat(5000), known)
   assert.equal(verifier.recall('x'.repeat(5000)), undefined)
-  credentials = { ...credentials }
+  assert.equal(verifier.know('claim 1', known, claim, credentials), known)
+  const others = { ...credentials }
+  assert.equal(verifier.know('claim 1', known, claim, others).credentials, others)
   assert.equal(verifier.recall('claim 1'), undefined)
 })
 

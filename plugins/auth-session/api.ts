@@ -1,0 +1,54 @@
+/**
+ * Console sessions: who logged in with a browser. The cookie is the secret; the server keeps only its hash. Sessions are in
+ * the memory of the main thread, where the console is served: a restart ends them.
+ */
+import type { Exchange } from 'svc/plugins/http/api'
+import type { Identity } from 'svc/plugins/iam/api'
+
+export interface Session {
+  /** Names the session in logs; gives no access. */
+  readonly id: string
+  readonly accessKey: string
+  /** Milliseconds since 1970. */
+  readonly issuedAtMs: number
+  readonly expiresAtMs: number
+}
+
+export interface ActiveSession extends Session {
+  /** As of now, not as of the login. */
+  readonly identity: Identity
+  readonly csrfToken: string
+  /** In constant time. */
+  hasCsrfToken(text: string | undefined): boolean
+  /** Calls once when the session ends, also by its time or a change of credentials. Returns what forgets the listener. */
+  onEnd(listener: () => void): () => void
+  end(): void
+}
+
+export interface AuthSessionService {
+  /** The live session that the cookies of a request name. */
+  find(exchange: Exchange): ActiveSession | undefined
+  /**
+   * Whether a browser says that the request comes from a page of the console (`console`) or of somebody else (`foreign`);
+   * `unknown` where it says nothing, as other clients do.
+   */
+  originOf(exchange: Exchange): 'console' | 'foreign' | 'unknown'
+  /**
+   * Checks a secret as a login does, failures throttled and counted alike. Throws `too_many_requests`. The time that it
+   * takes does not tell whether the access key exists.
+   */
+  verify(clientAddress: string, accessKey: string, secretKey: string): Identity | undefined
+  /** Ends the sessions of an access key, except one: its secret changed, or it is gone. */
+  endAll(accessKey: string, exceptId?: string): void
+  /**
+   * Keeps a session while `change` gives its access key this secret: it is good with the old one and the new one until then, and with the
+   * new one alone when it is done. The other sessions of the access key end by themselves.
+   */
+  keepThrough<T>(sessionId: string, newSecretKey: string, change: () => Promise<T>): Promise<T>
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    authSession: AuthSessionService
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * The sessions, by the hash of their cookie. All live equally long, so the order of their beginning is the order of their
+ * end. What can be made from the cookie is not kept: the CSRF token is an HMAC of it under a key of this process.
+ */
+import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import type { Clock, Random } from 'svc/kernel'
+import type { IamService, Identity } from 'svc/plugins/iam/api'
+import type { ActiveSession, Session } from './api.ts'
+import { atOnce } from './at-once.ts'
+
+/** Where no setting says otherwise. */
+export const sessionLifetimeMs = 12 * 3600_000
+/** The oldest one of a user, or of all, ends when another would be too many. */
+export const sessionsPerUserMax = 64
+export const sessionsMax = 10_000
+/** 32 random bytes, base64url. */
+const cookiePattern = /^[A-Za-z0-9_-]{43}$/
+
+export interface Sessions {
+  /** A new one, with a cookie that nobody has had before. */
+  begin(identity: Identity): { readonly cookie: string; readonly session: ActiveSession }
+  /** Undefined when it has ended, also because the credentials are no longer those of the login. */
+  find(cookie: string): ActiveSession | undefined
+  endAll(accessKey: string, exceptId?: string): void
+  /** See `AuthSessionService`. */
+  keepThrough<T>(id: string, newSecretKey: string, change: () => Promise<T>): Promise<T>
+  /** Ends those of an access key, or of any, whose credentials are no longer those of the login. */
+  recheck(accessKey: string | undefined): void
+  readonly size: number
+  close(): void
+}
+
+interface Kept extends Session {
+  readonly hash: string
+  credentialsMark: Buffer
+  /** Of the secret that the session's own user is about to set. */
+  nextMark: Buffer | undefined
+  readonly listeners: Set<() => void>
+  cancelTimer: (() => void) | undefined
+}
+
+export interface SessionsOptions {
+  readonly iam: Pick<IamService, 'credentials' | 'verificationKey'>
+  readonly clock: Clock
+  readonly random: Random
+  /** The same as long as there are sessions. */
+  readonly lifetimeMs?: () => number
+}
+
+export function createSessions({
+  iam,
+  clock,
+  random,
+  lifetimeMs = () => sessionLifetimeMs,
+}: SessionsOptions): Sessions {
+  const sessions = new Map<string, Kept>()
+  const csrfKey = random.bytes(32)
+
+  function remove(kept: Kept): void {
+    if (!sessions.delete(kept.hash)) return
+    kept.cancelTimer?.()
+    for (const listener of kept.listeners) listener()
+    kept.listeners.clear()
+  }
+
+  /** Those that have ended by their time, and those beyond the bounds: always the oldest. */
+  function makeRoom(accessKey: string): void {
+    for (const kept of sessions.values()) {
+      if (kept.expiresAtMs > clock.now() && sessions.size < sessionsMax) break
+      remove(kept)
+    }
+    const own = [...sessions.values()].filter(kept => kept.accessKey === accessKey)
+    for (const kept of own.slice(0, Math.max(0, own.length + 1 - sessionsPerUserMax))) remove(kept)
+  }
+
+  /** Who it is now; undefined, and the session gone, when secret or key are not those of the login. */
+  function identityOf(kept: Kept): Identity | undefined {
+    const key = atOnce(iam.verificationKey(kept.accessKey))
+    const identity = atOnce(iam.credentials(kept.accessKey))?.identity
+    if (kept.expiresAtMs > clock.now() && key !== undefined && identity !== undefined) {
+      const mark = credentialsMark(key)
+      if (timingSafeEqual(mark, kept.credentialsMark)) return identity
+      if (kept.nextMark !== undefined && timingSafeEqual(mark, kept.nextMark)) return identity
+    }
+    remove(kept)
+    return undefined
+  }
+
+  /** What outlives its request asks for its session no more: it has to be told when the time is over. */
+  function watch(kept: Kept): void {
+    kept.cancelTimer ??= clock.after(kept.expiresAtMs - clock.now(), () => remove(kept))
+  }
+
+  function activate(kept: Kept, identity: Identity, cookie: string): ActiveSession {
+    const csrfToken = createHmac('sha256', csrfKey).update(cookie).digest('base64url')
+    const { id, accessKey, issuedAtMs, expiresAtMs } = kept
+    return {
+      id,
+      accessKey,
+      issuedAtMs,
+      expiresAtMs,
+      identity,
+      csrfToken,
+      hasCsrfToken: text => text !== undefined && equalInConstantTime(text, csrfToken),
+      onEnd(listener) {
+        kept.listeners.add(listener)
+        watch(kept)
+        return () => {
+          kept.listeners.delete(listener)
+        }
+      },
+      end: () => remove(kept),
+    }
+  }
+
+  return {
+    begin(identity) {
+      const { accessKey } = identity
+      const key = atOnce(iam.verificationKey(accessKey))
+      if (key === undefined) throw new Error('a session begins with an access key that exists')
+      makeRoom(accessKey)
+      const cookie = random.bytes(32).toString('base64url')
+      const issuedAtMs = clock.now()
+      const kept: Kept = {
+        id: random.bytes(16).toString('hex'),
+        accessKey,
+        issuedAtMs,
+        expiresAtMs: issuedAtMs + lifetimeMs(),
+        hash: hashOf(cookie),
+        credentialsMark: credentialsMark(key),
+        nextMark: undefined,
+        listeners: new Set(),
+        cancelTimer: undefined,
+      }
+      sessions.set(kept.hash, kept)
+      return { cookie, session: activate(kept, identity, cookie) }
+    },
+
+    find(cookie) {
+      if (!cookiePattern.test(cookie)) return undefined
+      const kept = sessions.get(hashOf(cookie))
+      const identity = kept === undefined ? undefined : identityOf(kept)
+      return kept === undefined || identity === undefined ? undefined : activate(kept, identity, cookie)
+    },
+
+    endAll(accessKey, exceptId) {
+      for (const kept of [...sessions.values()]) {
+        if (kept.accessKey === accessKey && kept.id !== exceptId) remove(kept)
+      }
+    },
+
+    async keepThrough(id, newSecretKey, change) {
+      const kept = [...sessions.values()].find(one => one.id === id)
+      const mark = credentialsMark(createSecretKey(newSecretKey, 'utf8'))
+      if (kept !== undefined) kept.nextMark = mark
+      try {
+        const result = await change()
+        if (kept !== undefined) kept.credentialsMark = mark
+        return result
+      } finally {
+        if (kept?.nextMark === mark) kept.nextMark = undefined
+      }
+    },
+
+    recheck(accessKey) {
+      for (const kept of [...sessions.values()]) {
+        if (accessKey === undefined || kept.accessKey === accessKey) identityOf(kept)
+      }
+    },
+
+    get size() {
+      return sessions.size
+    },
+
+    close() {
+      for (const kept of [...sessions.values()]) remove(kept)
+    },
+  }
+}
+
+/** The map is searched by it: how long that takes tells of the hash, and nothing of the cookie. */
+function hashOf(cookie: string): string {
+  return createHash('sha256').update(cookie).digest('base64url')
+}
+
+/** Changes with the secret, and does not give it away to whoever reads our memory. */
+function credentialsMark(key: KeyObject): Buffer {
+  return createHash('sha256').update('svc session\n').update(key.export()).digest()
+}
+
+export function equalInConstantTime(given: string, known: string): boolean {
+  return timingSafeEqual(digest(given), digest(known))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

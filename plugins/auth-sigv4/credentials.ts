@@ -1,0 +1,33 @@
+/** From an access key, and a session token where there is one, to credentials; or to the error that S3 answers. */
+import type { Credentials, IamService, SessionCredentials } from 'svc/plugins/iam/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Authentication } from './api.ts'
+import { authErrors } from './errors.ts'
+
+export type CredentialSource = Pick<IamService, 'credentials' | 'sessionCredentials'>
+export type FoundCredentials = SessionCredentials | undefined
+
+/** `token`: the value of `x-amz-security-token`, wherever it stood. */
+export function findCredentials(
+  iam: CredentialSource,
+  accessKey: string,
+  token: string | string[] | undefined,
+): MaybePromise<FoundCredentials> {
+  if (token === undefined || token === '') return iam.credentials(accessKey)
+  return typeof token === 'string' ? iam.sessionCredentials(accessKey, token) : 'invalid'
+}
+
+/** Throws InvalidAccessKeyId, InvalidToken or ExpiredToken; AccessDenied for a share that does not come as a link. */
+export function requireCredentials(
+  found: FoundCredentials,
+  accessKey: string,
+  method: Authentication['method'],
+): Credentials {
+  if (found === undefined) {
+    throw authErrors.InvalidAccessKeyId(undefined, { extra: { AWSAccessKeyId: accessKey.slice(0, 128) } })
+  }
+  if (found === 'invalid') throw authErrors.InvalidToken()
+  if (found === 'expired') throw authErrors.ExpiredToken()
+  if (found.identity.kind === 'share' && method !== 'presigned') throw authErrors.AccessDenied()
+  return found
+}

@@ -1,0 +1,50 @@
+/** Requests to services that are not S3: the signature is over the digest of the body, whether a header says it or not. */
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Authentication, SignedRequest } from './api.ts'
+import { RequestAuthentication } from './authentication.ts'
+import { parseQuery, sha256Hex } from './canonical.ts'
+import { dateMismatch, parseAuthorization } from './claim.ts'
+import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
+import { authErrors } from './errors.ts'
+import type { Head } from './head.ts'
+import { unsignedForm } from './payload.ts'
+import { readTime, requireSigned } from './signed-headers.ts'
+import { checkSkew } from './time.ts'
+import type { Verifier } from './verifier.ts'
+
+export function authenticateDocument(
+  { iam, verifier, region }: { readonly iam: CredentialSource; readonly verifier: Verifier; readonly region: string },
+  nowMs: number,
+  request: SignedRequest,
+  { service, document }: { readonly service: string; readonly document: Uint8Array },
+): MaybePromise<Authentication> {
+  const { headers, rawQuery } = request
+  const { authorization } = headers
+  if (authorization === undefined || authorization === '') {
+    return new RequestAuthentication(undefined, 'anonymous', unsignedForm)
+  }
+  const { claim, signature } = parseAuthorization(authorization, region, service)
+  const { timestamp, signedMs } = readTime(headers)
+  if (!timestamp.startsWith(claim.credential.date)) throw dateMismatch(claim.credential, timestamp)
+  checkSkew(signedMs, nowMs)
+  const digest = sha256Hex(document)
+  const announced = headers['x-amz-content-sha256']
+  if (announced !== undefined && announced !== digest) throw authErrors.XAmzContentSHA256Mismatch()
+  const head: Head = {
+    request,
+    claim,
+    parameters: parseQuery(rawQuery),
+    signatureParameter: undefined,
+    payloads: [digest],
+  }
+  const { accessKey } = claim.credential
+  const verify = (found: FoundCredentials): Authentication => {
+    const credentials = requireCredentials(found, accessKey, 'header')
+    const known = verifier.know('', undefined, claim, credentials)
+    requireSigned(headers, claim)
+    verifier.verify(known, head, timestamp, signature)
+    return new RequestAuthentication(credentials.identity, 'header', unsignedForm, headers, undefined, signedMs)
+  }
+  const found = findCredentials(iam, accessKey, headers['x-amz-security-token'])
+  return found instanceof Promise ? found.then(verify) : verify(found)
+}

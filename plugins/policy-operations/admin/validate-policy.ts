@@ -1,0 +1,50 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+
+const Problem = Type.Object(
+  {
+    statement: Type.Optional(Type.Integer({ description: 'From 0; absent for the document as a whole.' })),
+    sid: Type.Optional(Type.String()),
+    element: Type.String({ description: '`Action`, `Condition.StringLike.s3:prefix`; empty for the JSON itself.' }),
+    line: Type.Integer({ minimum: 1 }),
+    column: Type.Integer({ minimum: 1 }),
+    message: Type.String(),
+  },
+  { $id: 'PolicyProblem' },
+)
+
+const ValidationRequest = Type.Object(
+  {
+    document: Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())], {
+      description: 'The policy, as an object or as text. Lines of an object are those of its JSON with an indent of 2.',
+    }),
+    bucket: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 63, description: 'Check it as the policy of this bucket.' }),
+    ),
+  },
+  { $id: 'ValidationRequest' },
+)
+
+const ValidationResult = Type.Object(
+  { valid: Type.Boolean(), errors: Type.Array(Problem), warnings: Type.Array(Problem) },
+  { $id: 'ValidationResult' },
+)
+
+export default defineAdminOperation({
+  id: 'validatePolicy',
+  method: 'POST',
+  path: '/policies/validate',
+  tag: 'policies',
+  summary: 'Says what is wrong with a policy, without storing it. A policy with errors is an answer, too.',
+  authorize: 'self',
+  body: ValidationRequest,
+  // A document of 20 KiB as text in JSON, whatever has to be escaped in it.
+  bodyBytesMax: 128 * 1024,
+  response: ValidationResult,
+  uses: ['policy'],
+  handle({ body: { document, bucket } }, { policy }) {
+    const options = bucket === undefined ? { kind: 'identity' as const } : { kind: 'bucket' as const, bucket }
+    const { errors = [], warnings } = policy.compile(document, options)
+    return { valid: errors.length === 0, errors: [...errors], warnings: [...warnings] }
+  },
+})

@@ -1,0 +1,127 @@
+import { responseProblems, startAdmin } from 'svc/plugins/admin/testing'
+import t from 'tap'
+
+const server = await startAdmin()
+t.teardown(server.stop)
+const { kernel, operations, signed } = server
+const { users, bucketPolicy, objects, iam } = kernel.services
+await objects.createBucket('photos', { region: 'us-east-1', owner: iam.owner })
+await users.putPolicy('reader', {
+  Version: '2012-10-17',
+  Statement: [
+    { Sid: 'Read', Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' },
+    {
+      Effect: 'Allow',
+      Action: 's3:ListBucket',
+      Resource: 'arn:aws:s3:::photos',
+      Condition: { StringLike: { 's3:prefix': 'a*' } },
+    },
+  ],
+})
+const secretKey = 'a-secret-of-somebody'
+await users.createUser({ accessKey: 'ada', secretKey, policyNames: ['reader'] })
+await users.createUser({ accessKey: 'bob', secretKey })
+const ada = server.signedBy('ada', secretKey)
+
+const check = (id: string, json: unknown) =>
+  t.same(responseProblems(operations.find(operation => operation.id === id)!, json), [], id)
+
+async function simulate(body: object, send = signed) {
+  const answer = await send({ method: 'POST', path: '/api/v1/policies/simulate', body })
+  if (answer.status === 200) check('simulatePolicy', answer.json)
+  return answer.status === 200 ? answer.json : `${answer.status} ${answer.json.code}`
+}
+
+t.test('a simulation says who may do what, by what, and why the rest does not count', async t => {
+  const reading = { user: 'ada', action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
+  const allowed = await simulate(reading)
+  t.match(allowed, { ...reading, allowed: true, decision: 'allow', source: 'policy', policyName: 'reader' })
+  t.match(allowed.statement, { Sid: 'Read' })
+  t.match(allowed.evaluated, [
+    { sid: 'Read', matched: true },
+    { index: 1, matched: false, mismatch: 'action' },
+  ])
+  t.equal('mismatch' in allowed.evaluated[0], false)
+  t.match(await simulate({ ...reading, user: 'bob' }), { allowed: false, decision: 'implicit-deny', source: 'none' })
+  t.match(await simulate({ ...reading, user: 'admin' }), { allowed: true, source: 'root' })
+  t.match(await simulate({ action: 's3:GetObject' }), { user: 'admin', source: 'root', bucket: '', object: '' })
+
+  const listing = { user: 'ada', action: 's3:ListBucket', bucket: 'photos' }
+  t.match(await simulate(listing), { allowed: false })
+  t.match(await simulate({ ...listing, conditions: { 'S3:Prefix': ['abc'] } }), { allowed: true })
+
+  const statement = {
+    Effect: 'Deny',
+    Principal: '*',
+    Action: 's3:GetObject',
+    Resource: 'arn:aws:s3:::photos/*',
+    Condition: {
+      NotIpAddress: { 'aws:SourceIp': '192.0.2.0/24' },
+      Bool: { 'aws:SecureTransport': 'false' },
+      DateGreaterThan: { 'aws:CurrentTime': '2030-01-01T00:00:00Z' },
+    },
+  }
+  await bucketPolicy.put('photos', JSON.stringify({ Version: '2012-10-17', Statement: [statement] }))
+  const late = { ...reading, time: '2031-01-01T00:00:00Z' }
+  t.match(await simulate(late), { decision: 'explicit-deny', source: 'bucket-policy', policyName: '' })
+  t.match(await simulate({ ...late, sourceIp: '192.0.2.7' }), { decision: 'allow' })
+  t.match(await simulate({ ...late, secureTransport: true }), { decision: 'allow' })
+  t.match(await simulate({ ...reading, time: '2029-01-01T00:00:00Z' }), { decision: 'allow' })
+  await bucketPolicy.delete('photos')
+})
+
+t.test('everybody may ask for themselves, and for others who may', async t => {
+  const reading = { action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
+  t.match(await simulate(reading, ada), { user: 'ada', allowed: true })
+  t.match(await simulate({ ...reading, user: 'ada' }, ada), { user: 'ada', allowed: true })
+  t.equal(await simulate({ ...reading, user: 'bob' }, ada), '403 access_denied')
+  t.equal(await simulate({ ...reading, user: 'nobody-here' }, ada), '403 access_denied', 'nor whether there is one')
+  t.equal(await simulate({ ...reading, user: 'nobody-here' }), '404 user_not_found')
+  t.equal(await simulate({ action: 's3:GetObject', object: 'x' }), '400 invalid_argument')
+  t.equal(await simulate({ ...reading, time: 'soon' }), '400 invalid_argument')
+
+  const root = { identity: iam.owner, isAllowed: () => true }
+  const policy = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:ListBucket', Resource: '*' }] }
+  await users.createAccessKey(root, { user: 'ada', accessKey: 'narrow-key', secretKey, policy })
+  const narrow = server.signedBy('narrow-key', secretKey)
+  t.match(await simulate(reading, narrow), { user: 'ada', allowed: false, source: 'embedded-policy' })
+  t.equal(await simulate({ ...reading, user: 'ada' }, narrow), '403 access_denied')
+})
+
+t.test('what is wrong with a policy is said with its place, and is no error', async t => {
+  const validate = async (body: object) => {
+    const answer = await ada({ method: 'POST', path: '/api/v1/policies/validate', body })
+    t.equal(answer.status, 200, answer.text)
+    check('validatePolicy', answer.json)
+    return answer.json
+  }
+  const statement = { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/*' }
+  const document = { Version: '2012-10-17', Statement: [statement] }
+  t.same(await validate({ document }), { valid: true, errors: [], warnings: [] })
+  t.same(await validate({ document: JSON.stringify(document) }), { valid: true, errors: [], warnings: [] })
+  t.match(await validate({ document, bucket: 'photos' }), {
+    valid: false,
+    errors: [{ statement: 0, element: 'Principal', line: 4, column: 5 }],
+  })
+  const open = { ...document, Statement: { ...statement, Principal: '*' } }
+  t.match(await validate({ document: open, bucket: 'photos' }), { valid: true, warnings: [{ element: 'Principal' }] })
+  t.match(await validate({ document: open, bucket: 'other' }), { valid: false, errors: [{ element: 'Resource' }] })
+  t.match(await validate({ document: '{"Version":\n  "2012"' }), { valid: false, errors: [{ line: 2 }] })
+  t.equal((await validate({ document: 'x'.repeat(30_000) })).valid, false)
+})
+
+t.test('actions are listed in pages, those of plugins among them', async t => {
+  const seen: string[] = []
+  let cursor = ''
+  do {
+    const { json } = await ada({ path: `/api/v1/policies/actions?limit=50&cursor=${cursor}` })
+    check('listPolicyActions', json)
+    seen.push(...json.items.map(({ action }: { action: string }) => action))
+    cursor = json.nextCursor
+  } while (cursor !== '')
+  const all = kernel.services.policy.actions().map(({ action }) => action)
+  t.same(seen, all)
+  t.ok(all.length > 100)
+  const unknown = Buffer.from('v1:s3:NoSuchAction').toString('base64url')
+  t.equal((await ada({ path: `/api/v1/policies/actions?cursor=${unknown}` })).status, 400)
+})

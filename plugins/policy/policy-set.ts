@@ -1,0 +1,61 @@
+/**
+ * Several policies that speak with one voice: those of a user and its groups, that of a bucket, that of an access key. Its
+ * statements are found by action; what is found is kept, so that a request costs one array access.
+ */
+import type { ActionEntry } from './catalogue.ts'
+import type { CompiledPolicy } from './document.ts'
+import type { Statement } from './statement.ts'
+
+export type AttachedSource = 'policy' | 'group-policy' | 'bucket-policy' | 'embedded-policy'
+
+/** A policy and how it came to be asked: for reasons that are told to people. */
+export interface AttachedPolicy {
+  readonly policy: CompiledPolicy
+  readonly source: AttachedSource
+  /** Empty for policies that have none: of buckets and access keys. */
+  readonly name?: string
+  /** The group that it is attached to. */
+  readonly group?: string
+}
+
+/** The statements of a set that are about one action, in the order of their policies. */
+export interface Relevant {
+  readonly denies: readonly Statement[]
+  readonly allows: readonly Statement[]
+  /** Condition keys that these statements ask for. */
+  readonly keys: readonly string[]
+}
+
+export class PolicySet {
+  readonly attached: readonly AttachedPolicy[]
+  /** By index of the action; bounded by the catalogue. */
+  readonly #byAction: (Relevant | undefined)[] = []
+
+  constructor(attached: readonly AttachedPolicy[]) {
+    this.attached = Object.freeze([...attached])
+  }
+
+  about(entry: ActionEntry): Relevant {
+    const known = this.#byAction[entry.index]
+    if (known !== undefined) return known
+    const relevant = this.#select(statement => statement.actions.has(entry))
+    // Filled without holes, so that the array stays a plain one.
+    while (this.#byAction.length <= entry.index) this.#byAction.push(undefined)
+    this.#byAction[entry.index] = relevant
+    return relevant
+  }
+
+  /** For an action that is in no catalogue. Not kept: such names come from requests. */
+  aboutUnknown(action: string): Relevant {
+    return this.#select(statement => statement.actions.hasUnknown(action))
+  }
+
+  #select(isAbout: (statement: Statement) => boolean): Relevant {
+    const statements = this.attached.flatMap(({ policy }) => policy.statements.filter(isAbout))
+    return Object.freeze({
+      denies: statements.filter(({ effect }) => effect === 'Deny'),
+      allows: statements.filter(({ effect }) => effect === 'Allow'),
+      keys: [...new Set(statements.flatMap(({ keys }) => keys))],
+    })
+  }
+}

@@ -1,0 +1,193 @@
+/** The decision with its reasons: every statement that was looked at, and the one that decided. */
+import type { AccessRequest, BucketPolicies, IdentityPolicies } from './api.ts'
+import type { ActionEntry } from './catalogue.ts'
+import type { Condition } from './condition-block.ts'
+import type { StatementDocument } from './document.ts'
+import { decide, Evaluation } from './evaluation.ts'
+import type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
+import type { Statement } from './statement.ts'
+
+export type SimulationDecision = 'allow' | 'explicit-deny' | 'implicit-deny'
+export type SimulationSource = AttachedSource | 'root' | 'block-public' | 'none'
+
+export interface EvaluatedStatement {
+  readonly source: AttachedSource
+  readonly policyName: string
+  readonly group: string
+  /** Place in its document, from 0. */
+  readonly index: number
+  readonly sid: string
+  readonly effect: 'Allow' | 'Deny'
+  readonly matched: boolean
+  /** The first of these that did not fit; undefined when all did. */
+  readonly mismatch: 'principal' | 'action' | 'resource' | 'condition' | undefined
+  readonly statement: StatementDocument
+  /** Where it begins in its document, from 1. */
+  readonly line: number
+  readonly column: number
+  /** Every condition, when the statement got as far as that. */
+  readonly conditions: readonly EvaluatedCondition[]
+  /** It matched, and did not count because public access is blocked. */
+  readonly isBlocked: boolean
+}
+
+export interface EvaluatedCondition {
+  readonly operator: string
+  readonly key: string
+  /** What the request has; empty when it has nothing. */
+  readonly values: readonly string[]
+  readonly matched: boolean
+}
+
+export interface Simulation {
+  readonly allowed: boolean
+  readonly decision: SimulationDecision
+  /** One sentence. */
+  readonly reason: string
+  readonly source: SimulationSource
+  /** Of the statement that decided; empty when none did. */
+  readonly policyName: string
+  readonly group: string
+  readonly statement: EvaluatedStatement | undefined
+  readonly evaluated: readonly EvaluatedStatement[]
+}
+
+interface Looked extends EvaluatedStatement {
+  readonly isLimit: boolean
+  /** The set in which it stands: one allow in each limit is needed. */
+  readonly set: PolicySet
+}
+
+export function simulate(
+  request: AccessRequest,
+  entry: ActionEntry | undefined,
+  identities: readonly IdentityPolicies[],
+  buckets: readonly BucketPolicies[],
+): Simulation {
+  if (request.identity?.isRoot === true) {
+    return outcome('allow', 'Root may do everything.', 'root', undefined, [])
+  }
+  const evaluation = new Evaluation()
+  evaluation.begin(request, entry)
+  const allowed = decide(evaluation, identities, buckets)
+  const looked: Looked[] = []
+  const look = (set: PolicySet, isLimit: boolean) => {
+    for (const attached of set.attached) {
+      for (const statement of attached.policy.statements) {
+        looked.push({ ...lookAt(evaluation, entry, request.action, attached, statement), isLimit, set })
+      }
+    }
+  }
+  const isOfRoot = identities.some(({ isOwnedByRoot }) => isOwnedByRoot === true)
+  const limits = identities.flatMap(policies => policies.limits ?? [])
+  for (const { granted, isOwnedByRoot } of identities) if (isOwnedByRoot !== true) look(granted, false)
+  if (evaluation.isS3 && !isOfRoot) for (const { policies } of buckets) look(policies, false)
+  for (const limit of limits) look(limit, true)
+  const evaluated = looked.map(({ isLimit: _, set: __, ...statement }) => statement)
+
+  const deny = looked.findIndex(({ effect, matched }) => matched && effect === 'Deny')
+  if (deny >= 0) {
+    return outcome(
+      'explicit-deny',
+      `${nameOf(evaluated[deny])} denies it.`,
+      evaluated[deny].source,
+      evaluated[deny],
+      evaluated,
+    )
+  }
+  const allow = looked.findIndex(({ effect, isLimit, matched, isBlocked }) => {
+    return matched && effect === 'Allow' && !isLimit && !isBlocked
+  })
+  if (allowed) {
+    if (allow < 0) return outcome('allow', 'The access key belongs to root.', 'root', undefined, evaluated)
+    return outcome(
+      'allow',
+      `${nameOf(evaluated[allow])} allows it.`,
+      evaluated[allow].source,
+      evaluated[allow],
+      evaluated,
+    )
+  }
+  if (allow >= 0 || isOfRoot) {
+    const reason = 'The policy embedded in the access key does not allow it.'
+    return outcome('implicit-deny', reason, 'embedded-policy', undefined, evaluated)
+  }
+  const blocked = evaluated.find(({ isBlocked }) => isBlocked)
+  if (blocked !== undefined) {
+    const reason = `${nameOf(blocked)} allows it to everybody, but public access is blocked.`
+    return outcome('implicit-deny', reason, 'block-public', blocked, evaluated)
+  }
+  const reason = evaluated.length === 0 ? 'No policy applies.' : 'No statement allows it.'
+  return outcome('implicit-deny', reason, 'none', undefined, evaluated)
+}
+
+function outcome(
+  decision: SimulationDecision,
+  reason: string,
+  source: SimulationSource,
+  statement: EvaluatedStatement | undefined,
+  evaluated: readonly EvaluatedStatement[],
+): Simulation {
+  const { policyName = '', group = '' } = statement ?? {}
+  return { allowed: decision === 'allow', decision, reason, source, policyName, group, statement, evaluated }
+}
+
+function nameOf({ source, policyName, group, index, sid }: EvaluatedStatement): string {
+  const statement = sid === '' ? `Statement ${index}` : `Statement ${index} (${sid})`
+  switch (source) {
+    case 'bucket-policy':
+      return `${statement} of the bucket policy`
+    case 'embedded-policy':
+      return `${statement} of the policy embedded in the access key`
+    case 'group-policy':
+      return `${statement} of the policy "${policyName}" of the group "${group}"`
+  }
+  return `${statement} of the policy "${policyName}"`
+}
+
+function lookAt(
+  evaluation: Evaluation,
+  entry: ActionEntry | undefined,
+  action: string,
+  { source, name = '', group = '' }: AttachedPolicy,
+  statement: Statement,
+): EvaluatedStatement {
+  const { index, sid, effect, actions, principals, resources, line, column, document, isPublic } = statement
+  const isAbout = entry === undefined ? actions.hasUnknown(action) : actions.has(entry)
+  let mismatch: EvaluatedStatement['mismatch']
+  let conditions: readonly EvaluatedCondition[] = []
+  if (principals !== undefined && !principals.matches(evaluation.identity)) mismatch = 'principal'
+  else if (!isAbout) mismatch = 'action'
+  else if (resources !== undefined && !resources.matches(evaluation)) mismatch = 'resource'
+  else {
+    conditions = statement.conditions.map(condition =>
+      lookAtCondition(evaluation, condition, statement.effect === 'Deny'),
+    )
+    if (conditions.some(({ matched }) => !matched)) mismatch = 'condition'
+  }
+  const matched = mismatch === undefined
+  return {
+    source,
+    policyName: name,
+    group,
+    index,
+    sid,
+    effect,
+    matched,
+    mismatch,
+    statement: document,
+    line,
+    column,
+    conditions,
+    isBlocked: matched && isPublic && evaluation.blocksPublic,
+  }
+}
+
+function lookAtCondition(evaluation: Evaluation, condition: Condition, isDeny: boolean): EvaluatedCondition {
+  return {
+    operator: condition.operatorName,
+    key: condition.keyName,
+    values: evaluation.values(condition.key) ?? [],
+    matched: condition.holds(evaluation, isDeny),
+  }
+}

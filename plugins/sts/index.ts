@@ -1,0 +1,25 @@
+/** Temporary credentials, as AWS's Security Token Service gives them. */
+import { definePlugin } from 'svc/kernel'
+import type { QueryApiRequest, XmlValue } from 'svc/plugins/s3/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import 'svc/plugins/users/api'
+import { Type } from 'typebox'
+import { createAssumeRole } from './assume-role.ts'
+import { getCallerIdentity } from './get-caller-identity.ts'
+
+export default definePlugin({
+  name: 'sts',
+  requires: ['users'],
+  config: Type.Object({}),
+  setup({ services, contribute }) {
+    contribute('s3.query-api', 'sts', {
+      service: 'sts',
+      namespace: 'https://sts.amazonaws.com/doc/2011-06-15/',
+      version: '2011-06-15',
+      actions: new Map<string, (request: QueryApiRequest) => MaybePromise<XmlValue>>([
+        ['AssumeRole', createAssumeRole(services.users)],
+        ['GetCallerIdentity', getCallerIdentity],
+      ]),
+    })
+  },
+})

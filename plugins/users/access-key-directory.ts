@@ -1,0 +1,254 @@
+/**
+ * Access keys, and who may do what with them.
+ *
+ * | Caller | Keys of its own user | Keys of other users | Keys of root |
+ * |---|---|---|---|
+ * | root, or its access key without a policy | all | all | all |
+ * | a user, or its access key without a policy | all | with the action of the Admin API | read, with the action |
+ * | an access key with a policy | read and delete this very one; make shares | as a user | as a user |
+ * | a session | none | as a user | as a user |
+ * | a share | none | none | none |
+ *
+ * So nobody gains a right through a key: what is limited makes nothing that is not, and whoever is not root gets no key of root.
+ */
+import type { Random } from 'svc/kernel'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { StoredDocument } from 'svc/plugins/store/api'
+import type { AccessKeyChange, Caller, NewAccessKey, UsersService } from './api.ts'
+import type { Context } from './context.ts'
+import { type AccessKeyDocument, allOf } from './documents.ts'
+import { usersErrors } from './errors.ts'
+import { DirectoryIdentity } from './identity.ts'
+import {
+  descriptionCharsMax,
+  keyNameCharsMax,
+  newAccessKey,
+  newSecretKey,
+  newShareAccessKey,
+  newUid,
+  requireAccessKey,
+  requireSecretKey,
+  requireText,
+  sharePrefix,
+} from './names.ts'
+import { selectPage } from './pages.ts'
+import { requireCompiled } from './policy-directory.ts'
+import { removeShares } from './share-room.ts'
+import { requireFreeName, userNameOf } from './user-directory.ts'
+import { describeAccessKey, requireUser } from './views.ts'
+
+type AccessKeyMethods = Pick<
+  UsersService,
+  'listAccessKeys' | 'getAccessKey' | 'createAccessKey' | 'updateAccessKey' | 'deleteAccessKey' | 'rotateAccessKey'
+>
+
+type Owner = AccessKeyDocument['owner']
+type StoredKey = StoredDocument<AccessKeyDocument>
+
+const actions = {
+  read: 'admin:ListServiceAccounts',
+  create: 'admin:CreateServiceAccount',
+  update: 'admin:UpdateServiceAccount',
+  delete: 'admin:RemoveServiceAccount',
+} as const
+
+export function createAccessKeyDirectory(context: Context, random: Random): AccessKeyMethods {
+  const { documents, changes, clock, owner: root, shareRoom } = context
+  const { accessKeys } = documents
+
+  const show = (key: StoredKey) => describeAccessKey(key, context)
+
+  /** The key, if the caller may do this with it. Who may not does not learn whether there is one. */
+  const requireKey = async (
+    caller: Caller,
+    accessKey: string,
+    what: 'read' | 'update' | 'delete',
+  ): Promise<StoredKey> => {
+    const key = await accessKeys.get(accessKey)
+    requireAccess(caller, key, accessKey, what)
+    // A share link is what it was made as, until it is revoked.
+    const isFixed = key?.value.kind === 'share' && what === 'update'
+    if (key === undefined || isFixed)
+      throw usersErrors.access_key_not_found(undefined, { extra: { AccessKey: accessKey } })
+    return key
+  }
+
+  /** Whose the new key is to be; undefined is root. */
+  const requireNewOwner = async (caller: Caller, name: string, isShare: boolean): Promise<Owner> => {
+    const { identity } = caller
+    if (identity.kind === 'share') throw usersErrors.access_denied()
+    const isOfRoot = name === root.accessKey
+    const isOwn = isOfRoot ? isOwnedByRoot(identity) : !isOwnedByRoot(identity) && name === userNameOf(identity)
+    if (isOwn) {
+      const isLimited = identity.isRestricted === true && !(isShare && identity.kind === 'access-key')
+      if (isLimited) throw usersErrors.access_denied(limited)
+    } else if (isOfRoot ? !identity.isRoot : !caller.isAllowed(actions.create)) throw usersErrors.access_denied()
+    if (isOfRoot) return undefined
+    const { uid } = (await requireUser(documents, name)).value
+    return { name, uid }
+  }
+
+  const change = async (
+    caller: Caller,
+    accessKey: string,
+    make: (key: AccessKeyDocument) => AccessKeyDocument,
+  ): Promise<StoredKey> => {
+    await changes.commit(async () => {
+      const { value } = await requireKey(caller, accessKey, 'update')
+      const next = make(value)
+      return tx => tx.put(accessKeys, accessKey, next)
+    })
+    const stored = await accessKeys.get(accessKey)
+    if (stored === undefined) throw usersErrors.access_key_not_found(undefined, { extra: { AccessKey: accessKey } })
+    return stored
+  }
+
+  return {
+    async listAccessKeys(caller, { user, status, ...request } = {}) {
+      const { identity } = caller
+      if (identity.kind === 'share') throw usersErrors.access_denied()
+      const name = user ?? userNameOf(identity)
+      const isOwn = name === userNameOf(identity) && (name === root.accessKey) === isOwnedByRoot(identity)
+      if (isOwn && identity.isRestricted === true) throw usersErrors.access_denied(limited)
+      if (!isOwn && !caller.isAllowed(actions.read)) throw usersErrors.access_denied()
+      const uid = name === root.accessKey ? undefined : (await requireUser(documents, name)).value.uid
+      const page = await selectPage(
+        accessKeys,
+        request,
+        ({ value }) =>
+          value.kind === 'access-key' && value.owner?.uid === uid && (status === undefined || value.status === status),
+        sharePrefix,
+      )
+      return { items: await Promise.all(page.documents.map(show)), next: page.next }
+    },
+
+    getAccessKey: async (caller, accessKey) => show(await requireKey(caller, accessKey, 'read')),
+
+    async createAccessKey(caller, input) {
+      requireNewKey(input, clock.now())
+      const document =
+        input.policy === undefined ? undefined : requireCompiled(context, input.policy, 'session').document
+      const secretKey = input.secretKey ?? newSecretKey(random)
+      let accessKey = input.accessKey ?? newAccessKey(random)
+      const { identity } = caller
+      const { share, name = '', description = '', expiresMs } = input
+      let made: AccessKeyDocument | undefined
+      let surplus: readonly string[] = []
+      await changes.commit(async () => {
+        const owner = await requireNewOwner(caller, input.user ?? userNameOf(identity), share !== undefined)
+        if (share !== undefined) accessKey = newShareAccessKey(random, owner?.uid)
+        await requireFreeName(context, accessKey)
+        surplus = share === undefined ? [] : await shareRoom.make(owner?.uid)
+        const parent = identity.isRestricted === true ? identity.accessKey : undefined
+        const parentUid = parent === undefined ? undefined : (await accessKeys.get(parent))?.value.uid
+        const key: AccessKeyDocument = {
+          uid: newUid(random),
+          secretKey,
+          kind: share === undefined ? 'access-key' : 'share',
+          status: 'enabled',
+          name,
+          description,
+          createdBy: identity.accessKey,
+          createdMs: clock.now(),
+          ...(owner === undefined ? {} : { owner }),
+          ...(expiresMs === undefined ? {} : { expiresMs }),
+          ...(document === undefined ? {} : { policy: document }),
+          ...(share === undefined ? {} : { share }),
+          ...(parent === undefined ? {} : { parent }),
+          ...(parentUid === undefined ? {} : { parentUid }),
+        }
+        made = key
+        return tx => {
+          tx.put(accessKeys, accessKey, key)
+          removeShares(tx, documents, surplus)
+        }
+      })
+      if (share !== undefined) shareRoom.note(accessKey, made)
+      for (const id of surplus) shareRoom.note(id, undefined)
+      return { key: await show((await accessKeys.get(accessKey))!), secretKey }
+    },
+
+    async updateAccessKey(caller, accessKey, given) {
+      requireChange(given, clock.now())
+      const document = given.policy == null ? undefined : requireCompiled(context, given.policy, 'session').document
+      const stored = await change(caller, accessKey, ({ expiresMs, policy, ...key }) => {
+        const nextExpiresMs = given.expiresMs === undefined ? expiresMs : (given.expiresMs ?? undefined)
+        const nextPolicy = given.policy === undefined ? policy : document
+        return {
+          ...key,
+          name: given.name === undefined ? key.name : (given.name ?? ''),
+          description: given.description === undefined ? key.description : (given.description ?? ''),
+          status: given.status ?? key.status,
+          ...(nextExpiresMs === undefined ? {} : { expiresMs: nextExpiresMs }),
+          ...(nextPolicy === undefined ? {} : { policy: nextPolicy }),
+        }
+      })
+      return show(stored)
+    },
+
+    async deleteAccessKey(caller, accessKey) {
+      await changes.commit(async () => {
+        await requireKey(caller, accessKey, 'delete')
+        const children: string[] = []
+        for await (const { id, value } of allOf(accessKeys)) if (value.parent === accessKey) children.push(id)
+        return tx => {
+          tx.delete(accessKeys, accessKey)
+          tx.delete(documents.lastUses, accessKey)
+          // What does not fit is dead all the same: its parent is gone.
+          for (const child of children.slice(0, childrenPerCommitMax)) tx.delete(accessKeys, child)
+        }
+      })
+    },
+
+    async rotateAccessKey(caller, accessKey, given) {
+      if (given !== undefined) requireSecretKey(given)
+      const secretKey = given ?? newSecretKey(random)
+      await change(caller, accessKey, key => ({ ...key, secretKey }))
+      return { accessKey, secretKey }
+    },
+  }
+}
+
+const childrenPerCommitMax = 900
+export const limited = 'Credentials with fewer rights than their user do nothing with its access keys.'
+
+/** Throws `access_denied` unless the table above says yes. A key that does not exist is nobody's. */
+function requireAccess(
+  { identity, isAllowed }: Caller,
+  key: StoredKey | undefined,
+  accessKey: string,
+  what: 'read' | 'update' | 'delete',
+): void {
+  if (identity.kind === 'share') throw usersErrors.access_denied()
+  if (key !== undefined && isOwnKey(identity, key.value)) {
+    if (identity.isRestricted !== true) return
+    if (what !== 'update' && identity.accessKey === accessKey) return
+    throw usersErrors.access_denied(limited)
+  }
+  const isRootsKey = key !== undefined && key.value.owner === undefined
+  if (isRootsKey && what !== 'read' ? !identity.isRoot : !isAllowed(actions[what])) throw usersErrors.access_denied()
+}
+
+export function isOwnKey(identity: Identity, { owner }: AccessKeyDocument): boolean {
+  if (owner === undefined) return isOwnedByRoot(identity)
+  return !isOwnedByRoot(identity) && owner.name === userNameOf(identity)
+}
+
+/** By what it was made from, not by its name: a user may have had that name before root did. */
+export function isOwnedByRoot(identity: Identity): boolean {
+  return identity.isRoot || DirectoryIdentity.policiesOf(identity)?.isOwnedByRoot === true
+}
+
+function requireNewKey({ accessKey, secretKey, name, description, expiresMs }: NewAccessKey, nowMs: number): void {
+  if (accessKey !== undefined) requireAccessKey(accessKey)
+  if (secretKey !== undefined) requireSecretKey(secretKey)
+  requireChange({ name, description, expiresMs }, nowMs)
+}
+
+function requireChange({ name, description, expiresMs }: AccessKeyChange, nowMs: number): void {
+  if (name != null) requireText('name', name, keyNameCharsMax)
+  if (description != null) requireText('description', description, descriptionCharsMax)
+  if (expiresMs != null && !(expiresMs > nowMs)) {
+    throw usersErrors.invalid_argument('expiresAt is in the future.', { extra: { Argument: 'expiresAt' } })
+  }
+}

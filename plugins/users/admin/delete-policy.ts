@@ -1,0 +1,16 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { PolicyParameters } from './named-policy-schema.ts'
+
+export default defineAdminOperation({
+  id: 'deletePolicy',
+  method: 'DELETE',
+  path: '/policies/{name}',
+  tag: 'policies',
+  summary: 'Deletes a named policy that no user and no group has.',
+  authorize: ['admin:DeletePolicy'],
+  params: PolicyParameters,
+  etag: true,
+  errors: ['builtin_policy', 'policy_in_use', 'policy_not_found', 'precondition_failed'],
+  uses: ['users'],
+  handle: ({ params: { name }, ifMatch }, { users }) => users.deletePolicy(name, { ifMatch }),
+})

@@ -1,0 +1,23 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { usersErrors } from '../errors.ts'
+import { AccessKey, AccessKeyParameters, describeAccessKey } from './access-key-schema.ts'
+import { callerOf } from './caller.ts'
+
+export default defineAdminOperation({
+  id: 'getAccessKey',
+  method: 'GET',
+  path: '/access-keys/{accessKey}',
+  tag: 'access-keys',
+  summary: 'Returns an access key, without its secret.',
+  authorize: 'service',
+  params: AccessKeyParameters,
+  response: AccessKey,
+  errors: ['access_key_not_found'],
+  uses: ['users'],
+  async handle(request, { users }) {
+    const key = await users.getAccessKey(callerOf(request), request.params.accessKey)
+    // Share links have operations of their own.
+    if (key.kind === 'share') throw usersErrors.access_key_not_found()
+    return describeAccessKey(key)
+  },
+})

@@ -1,0 +1,37 @@
+import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { describeNamedPolicy, NamedPolicy, PolicyParameters } from './named-policy-schema.ts'
+import { PolicyText, policyBytesMax } from './policy-document-schema.ts'
+import { ignored } from './user-schema.ts'
+
+const PolicyReplacement = Type.Object(
+  {
+    document: PolicyText,
+    name: ignored,
+    builtIn: ignored,
+    etag: ignored,
+    updatedAt: ignored,
+    attachedTo: ignored,
+  },
+  { $id: 'PolicyReplacement' },
+)
+
+export default defineAdminOperation({
+  id: 'putPolicy',
+  method: 'PUT',
+  path: '/policies/{name}',
+  tag: 'policies',
+  summary: 'Creates (201) or replaces a named policy. It counts for the next request of everybody who has it.',
+  authorize: ['admin:CreatePolicy'],
+  params: PolicyParameters,
+  body: PolicyReplacement,
+  bodyBytesMax: policyBytesMax,
+  response: NamedPolicy,
+  etag: true,
+  errors: ['builtin_policy', 'malformed_policy', 'precondition_failed'],
+  uses: ['users'],
+  async handle({ params: { name }, body: { document }, ifMatch }, { users }) {
+    const { policy, isNew } = await users.putPolicy(name, document, { ifMatch })
+    return replyWith(describeNamedPolicy(policy), { status: isNew ? 201 : 200 })
+  },
+})

@@ -1,0 +1,16 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { GroupParameters } from './group-schema.ts'
+import { UserParameters } from './user-schema.ts'
+
+export default defineAdminOperation({
+  id: 'removeGroupMember',
+  method: 'DELETE',
+  path: '/groups/{group}/members/{user}',
+  tag: 'groups',
+  summary: 'Takes a user out of a group. It is no error when it was not in it.',
+  authorize: ['admin:RemoveUserFromGroup'],
+  params: Type.Object({ ...GroupParameters.properties, ...UserParameters.properties }),
+  uses: ['users'],
+  handle: ({ params: { group, user } }, { users }) => users.removeGroupMember(group, user),
+})

@@ -1,0 +1,26 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { describeGroup, Group, GroupChange, GroupParameters } from './group-schema.ts'
+
+export default defineAdminOperation({
+  id: 'updateGroup',
+  method: 'PATCH',
+  path: '/groups/{group}',
+  tag: 'groups',
+  summary: 'Enables, disables or describes a group. Disabled, its policies neither allow nor deny anything.',
+  authorize: 'service',
+  authorizeRequest: ({ body: { status, description } }) => ({
+    actions: [
+      ...(status === 'enabled' ? ['admin:EnableGroup'] : []),
+      ...(status === 'disabled' ? ['admin:DisableGroup'] : []),
+      // What changes nothing shows the group all the same.
+      ...(description !== undefined || status === undefined ? ['admin:CreateGroup'] : []),
+    ],
+  }),
+  params: GroupParameters,
+  body: GroupChange,
+  response: Group,
+  errors: ['group_not_found'],
+  uses: ['users'],
+  handle: async ({ params: { group }, body: { status, description } }, { users }) =>
+    describeGroup(await users.updateGroup(group, { status, description })),
+})

@@ -1,0 +1,132 @@
+/**
+ * What is stored. Every change of any of these also counts up the revision, in the same transaction: who remembers something
+ * that was made of several documents compares one number (see changes.ts, principals.ts).
+ */
+import type { CompiledPolicy, PolicyDocument, PolicyService } from 'svc/plugins/policy/api'
+import type { Collection, CompiledDocuments, StoredDocument, StoreService } from 'svc/plugins/store/api'
+import { type Static, Type } from 'typebox'
+
+const Status = Type.Union([Type.Literal('enabled'), Type.Literal('disabled')])
+const closed = { additionalProperties: false }
+
+/** By access key. */
+const UserDocument = Type.Object(
+  {
+    /** Random, so that what belonged to a deleted user does not belong to the next one of that name. */
+    uid: Type.String(),
+    secretKey: Type.String({ secret: true }),
+    status: Status,
+    description: Type.String(),
+    /** Sorted, as are all lists of names. */
+    groups: Type.Array(Type.String()),
+    policyNames: Type.Array(Type.String()),
+    createdMs: Type.Number(),
+  },
+  closed,
+)
+
+/** By name. Members are those users that name it. */
+const GroupDocument = Type.Object(
+  {
+    status: Status,
+    description: Type.String(),
+    policyNames: Type.Array(Type.String()),
+    createdMs: Type.Number(),
+  },
+  closed,
+)
+
+/** By name. Nothing but the document, so that the ETag is that of the policy. */
+const PolicyRecord = Type.Object({ document: Type.Unsafe<PolicyDocument>(Type.Object({})) }, closed)
+
+/** By access key. */
+const AccessKeyDocument = Type.Object(
+  {
+    /** Random, so that what was made with a deleted key is not good for the next one of that name. */
+    uid: Type.Optional(Type.String()),
+    secretKey: Type.String({ secret: true }),
+    kind: Type.Union([Type.Literal('access-key'), Type.Literal('share')]),
+    /** Absent: root. */
+    owner: Type.Optional(Type.Object({ name: Type.String(), uid: Type.String() }, closed)),
+    status: Status,
+    name: Type.String(),
+    description: Type.String(),
+    /** Milliseconds since 1970. */
+    expiresMs: Type.Optional(Type.Number()),
+    /** Embedded: what the owner may and this allows, too. */
+    policy: Type.Optional(Type.Unsafe<PolicyDocument>(Type.Object({}))),
+    /** Of a share: the one object. */
+    share: Type.Optional(
+      Type.Object({ bucket: Type.String(), key: Type.String(), versionId: Type.Optional(Type.String()) }, closed),
+    ),
+    /** Of a share: when it was revoked. Its secret is gone since then. */
+    revokedMs: Type.Optional(Type.Number()),
+    /** The access key that made it and whose embedded policy limits it, too. It lives no longer than that. */
+    parent: Type.Optional(Type.String()),
+    /** Of the parent. */
+    parentUid: Type.Optional(Type.String()),
+    createdBy: Type.String(),
+    createdMs: Type.Number(),
+  },
+  closed,
+)
+
+/** By access key. No part of the revision: it changes nobody's rights. */
+const LastUseDocument = Type.Object({ usedMs: Type.Number() }, closed)
+
+const RevisionDocument = Type.Object({ count: Type.Number() }, closed)
+
+/** Seals session tokens. 32 bytes in base64. */
+const SessionKeyDocument = Type.Object({ key: Type.String({ secret: true }) }, closed)
+
+export type UserDocument = Static<typeof UserDocument>
+export type GroupDocument = Static<typeof GroupDocument>
+export type PolicyRecord = Static<typeof PolicyRecord>
+export type AccessKeyDocument = Static<typeof AccessKeyDocument>
+export type Stored<T> = StoredDocument<T> | undefined
+
+/** What became of a stored policy: compiled, or unusable, because actions of a plugin that is gone are in it. */
+export type Compiled = CompiledPolicy | undefined
+
+export interface Documents {
+  readonly users: Collection<UserDocument>
+  readonly groups: Collection<GroupDocument>
+  readonly policies: Collection<PolicyRecord>
+  readonly accessKeys: Collection<AccessKeyDocument>
+  readonly lastUses: Collection<Static<typeof LastUseDocument>>
+  readonly revisions: Collection<Static<typeof RevisionDocument>>
+  readonly sessionKeys: Collection<Static<typeof SessionKeyDocument>>
+  readonly compiledPolicies: CompiledDocuments<Compiled>
+}
+
+/** The only id in its collection. */
+export const only = 'current'
+
+/** During set-up. */
+export function declareDocuments(store: StoreService, policy: PolicyService): Documents {
+  const version = 1
+  const policies = store.collection({ name: 'iam-policy', version, schema: PolicyRecord })
+  return {
+    users: store.collection({ name: 'iam-user', version, schema: UserDocument }),
+    groups: store.collection({ name: 'iam-group', version, schema: GroupDocument }),
+    policies,
+    accessKeys: store.collection({ name: 'iam-access-key', version, schema: AccessKeyDocument }),
+    lastUses: store.collection({ name: 'iam-last-use', version, schema: LastUseDocument }),
+    revisions: store.collection({ name: 'iam-revision', version, schema: RevisionDocument }),
+    sessionKeys: store.collection({ name: 'iam-session-key', version, schema: SessionKeyDocument }),
+    compiledPolicies: policies.compiled(({ value }) => policy.compile(value.document, { kind: 'identity' }).policy),
+  }
+}
+
+/** Every document of a collection, or those whose ids begin with `prefix`, a page at a time. */
+export async function* allOf<T>(collection: Collection<T>, prefix = ''): AsyncGenerator<StoredDocument<T>> {
+  let startAfter: string | undefined = ''
+  while (startAfter !== undefined) {
+    const page: { documents: readonly StoredDocument<T>[]; next: string | undefined } = await collection.list({
+      prefix,
+      startAfter,
+    })
+    yield* page.documents
+    startAfter = page.next
+  }
+}

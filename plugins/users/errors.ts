@@ -1,0 +1,21 @@
+import { defineErrors } from 'svc/kernel'
+
+/** Codes and statuses of the Admin API. */
+export const usersErrors = defineErrors({
+  invalid_argument: { status: 400, title: 'An argument is not valid.' },
+  malformed_policy: { status: 400, title: 'The policy is not valid.' },
+  access_denied: { status: 403, title: 'These credentials may not do this.' },
+  invalid_credentials: { status: 403, title: 'The current secret key is wrong.' },
+  user_not_found: { status: 404, title: 'There is no such user.' },
+  group_not_found: { status: 404, title: 'There is no such group.' },
+  policy_not_found: { status: 404, title: 'There is no such policy.' },
+  share_not_found: { status: 404, title: 'There is no such share link.' },
+  access_key_not_found: { status: 404, title: 'There is no such access key.' },
+  already_exists: { status: 409, title: 'The name is taken.' },
+  conflict: { status: 409, title: 'The state of the resource does not allow this.' },
+  builtin_policy: { status: 409, title: 'Built-in policies cannot be changed.' },
+  policy_in_use: { status: 409, title: 'The policy is attached to users or groups.' },
+  group_not_empty: { status: 409, title: 'The group has members.' },
+  precondition_failed: { status: 412, title: 'It was changed by somebody else.' },
+  busy: { status: 503, title: 'Too many changes at once. Try again.' },
+})

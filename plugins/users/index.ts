@@ -1,0 +1,80 @@
+/** Users, groups, named policies, access keys and sessions. */
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/auth-session/api'
+import 'svc/plugins/http/api'
+import 'svc/plugins/s3/api'
+import { createAccessKeyDirectory } from './access-key-directory.ts'
+import { createAdminOperations } from './admin/operations.ts'
+import type { UsersService } from './api.ts'
+import { createChanges } from './changes.ts'
+import { UsersConfig } from './config.ts'
+import type { Context } from './context.ts'
+import { declareDocuments } from './documents.ts'
+import { createGroupDirectory } from './group-directory.ts'
+import { DirectoryIdentity } from './identity.ts'
+import { createLastUses } from './last-uses.ts'
+import { createPolicyDirectory } from './policy-directory.ts'
+import { Principals } from './principals.ts'
+import { createSecretWatch } from './secret-watch.ts'
+import { createSessions } from './sessions.ts'
+import { createShareDirectory } from './share-directory.ts'
+import { createShareRoom } from './share-room.ts'
+import { createUserDirectory } from './user-directory.ts'
+
+export default definePlugin({
+  name: 'users',
+  requires: ['authSession', 'iam', 'policy', 'store'],
+  provides: ['users'],
+  config: UsersConfig,
+  setup({ config, services, ports, log, contribute }) {
+    const { authSession, iam, policy, store } = services
+    const { clock, random } = ports
+    const { owner } = iam
+    const documents = declareDocuments(store, policy)
+    const principals = new Principals({ documents, policy, clock, log, owner })
+    const sessions = createSessions({ documents, iam, policy, clock, random })
+    const secrets = createSecretWatch(documents, () => principals.doubt())
+    contribute('iam.directory', 'users', {
+      credentials: accessKey => principals.credentials(accessKey),
+      verificationKey: accessKey => principals.verificationKey(accessKey),
+      sessionCredentials: sessions.credentials,
+      watchSecrets: secrets.watch,
+    })
+    contribute('policy.source', 'users', { identityPolicies: DirectoryIdentity.policiesOf })
+    const lastUses = createLastUses(documents, clock, log)
+    contribute('s3.observer', 'users', ({ identity, timeMs }) => lastUses.note(identity, timeMs))
+    contribute('http.observer', 'users', ({ identity, timeMs }) => lastUses.note(identity, timeMs))
+    const shareRoom = createShareRoom(documents, clock, config.sharesPerUserMax)
+    const context: Context = {
+      documents,
+      lastUses,
+      shareRoom,
+      changes: createChanges(documents, store.transaction),
+      policy,
+      clock,
+      owner,
+    }
+    const users: UsersService = {
+      ...createUserDirectory(context, random),
+      ...createGroupDirectory(context),
+      ...createPolicyDirectory(context),
+      ...createAccessKeyDirectory(context, random),
+      ...createShareDirectory(context),
+      describeIdentity: (user: string) => (user === owner.accessKey ? owner : principals.describe(user)),
+      createSession: sessions.create,
+    }
+    for (const operation of createAdminOperations(clock)) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { users, authSession, policy }))
+    }
+    return {
+      services: { users: Object.freeze(users) },
+      start: secrets.open,
+      drain: lastUses.flush,
+      stop() {
+        shareRoom.close()
+        return secrets.close()
+      },
+    }
+  },
+})

@@ -1,0 +1,43 @@
+import type { Collection, StoredDocument } from 'svc/plugins/store/api'
+import type { PageRequest } from './api.ts'
+import { usersErrors } from './errors.ts'
+
+const pageMax = 1000
+
+export interface SelectedPage<T> {
+  readonly documents: readonly StoredDocument<T>[]
+  readonly next: string | undefined
+}
+
+export function readLimit(limit: number = pageMax): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= pageMax) return limit
+  throw usersErrors.invalid_argument(`limit is 1 to ${pageMax}.`, { extra: { Argument: 'limit' } })
+}
+
+/** The next documents that are wanted. What is not wanted does not count; ids that begin with `without` are not even looked at. */
+export async function selectPage<T>(
+  collection: Collection<T>,
+  { prefix = '', startAfter = '', limit }: PageRequest,
+  isWanted: (document: StoredDocument<T>) => boolean,
+  without?: string,
+): Promise<SelectedPage<T>> {
+  const wanted = readLimit(limit)
+  const documents: StoredDocument<T>[] = []
+  let from: string | undefined = startAfter
+  while (from !== undefined) {
+    const page: SelectedPage<T> = await collection.list({ prefix, startAfter: from })
+    from = page.next
+    for (const document of page.documents) {
+      if (without !== undefined && document.id.startsWith(without)) {
+        // The first id behind all of them that could be one: DEL is in none.
+        from = `${without}\u007f`
+        break
+      }
+      if (!isWanted(document)) continue
+      // One more than asked for: only then there is a next page.
+      if (documents.length === wanted) return { documents, next: documents.at(-1)!.id }
+      documents.push(document)
+    }
+  }
+  return { documents, next: undefined }
+}

@@ -1,0 +1,241 @@
+/**
+ * Who an access key is, as of the last acknowledged change. What was found is remembered with the revision at which it was
+ * found (see changes.ts). A request asks for the revision (a number in memory, see the store) and for what is remembered.
+ *
+ * Invariants:
+ *
+ * 1. What is remembered with a revision was read when that was the revision before and after: it mixes no two states.
+ * 2. As long as no document changed that it was made of, the same objects are given out: who keeps them compares.
+ * 3. Whatever cannot be read allows nothing (rights.ts).
+ */
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Clock, Logger } from 'svc/kernel'
+import type { Credentials, Identity } from 'svc/plugins/iam/api'
+import type { PolicyService } from 'svc/plugins/policy/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import { type AccessKeyDocument, type Documents, only, type Stored, type UserDocument } from './documents.ts'
+import { usersErrors } from './errors.ts'
+import { DirectoryIdentity } from './identity.ts'
+import { then } from './maybe.ts'
+import { identityPolicies, type Rights, readLimits, readRights } from './rights.ts'
+
+/** Access keys that a thread remembers. */
+const knownMax = 10_000
+/** Names that are none; others than those, so that guessing pushes nobody out. */
+const absentMax = 4096
+const attemptsMax = 64
+
+interface Principal {
+  /** Of the revision at which all of it was so. */
+  sequence: number
+  readonly stamp: string
+  /** Undefined: unknown, disabled, or its owner is. */
+  readonly credentials: Credentials | undefined
+  readonly verificationKey: KeyObject | undefined
+  /** Milliseconds since 1970; Infinity: never. */
+  readonly expiresMs: number
+}
+
+/** What a principal is made of, read and not yet made. */
+interface Found {
+  readonly user: Stored<UserDocument>
+  readonly key: Stored<AccessKeyDocument>
+  readonly owner: Stored<UserDocument>
+  readonly parent: Stored<AccessKeyDocument>
+  readonly rights: Rights
+}
+
+type Revision = { readonly sequence: number } | undefined
+
+/** Before the first change there is no revision. */
+function sequenceOf(revision: Revision): number {
+  return revision === undefined ? 0 : revision.sequence
+}
+
+export interface PrincipalsOptions {
+  readonly documents: Documents
+  readonly policy: PolicyService
+  readonly clock: Clock
+  readonly log: Logger
+  /** The root user. */
+  readonly owner: Identity
+}
+
+export class Principals {
+  readonly #options: PrincipalsOptions
+  readonly #known = new LRUCache<string, Principal>({ max: knownMax })
+  readonly #absent = new LRUCache<string, Principal>({ max: absentMax })
+
+  constructor(options: PrincipalsOptions) {
+    this.#options = options
+  }
+
+  credentials(accessKey: string): MaybePromise<Credentials | undefined> {
+    const revision = this.#options.documents.revisions.get(only)
+    if (!(revision instanceof Promise)) {
+      const known = this.#known.get(accessKey) ?? this.#absent.get(accessKey)
+      if (known !== undefined && known.sequence === sequenceOf(revision)) {
+        return this.#isUsable(known) ? known.credentials : undefined
+      }
+    }
+    return then(this.#refresh(accessKey, revision), found => (this.#isUsable(found) ? found.credentials : undefined))
+  }
+
+  verificationKey(accessKey: string): MaybePromise<KeyObject | undefined> {
+    const revision = this.#options.documents.revisions.get(only)
+    return then(this.#refresh(accessKey, revision), found =>
+      this.#isUsable(found) ? found.verificationKey : undefined,
+    )
+  }
+
+  /** A user with its rights, disabled or not: to tell what it may, never to let it in. */
+  describe(name: string): MaybePromise<Identity | undefined> {
+    const { documents, policy } = this.#options
+    return then(documents.users.get(name), user =>
+      then(readRights(documents, policy, user?.value), rights =>
+        user === undefined ? undefined : this.#userIdentity(name, rights),
+      ),
+    )
+  }
+
+  /** Makes sure that everything is compared with what is stored when it is asked for next. */
+  doubt(): void {
+    for (const principal of this.#known.values()) principal.sequence = -1
+    this.#absent.clear()
+  }
+
+  #isUsable({ credentials, expiresMs }: Principal): boolean {
+    return (
+      credentials !== undefined && (expiresMs === Number.POSITIVE_INFINITY || this.#options.clock.now() < expiresMs)
+    )
+  }
+
+  #refresh(accessKey: string, revision: MaybePromise<Revision>, attempt = 0): MaybePromise<Principal> {
+    const { revisions } = this.#options.documents
+    return then(revision, before => {
+      const sequence = sequenceOf(before)
+      const known = this.#known.get(accessKey)
+      if (known?.sequence === sequence) return known
+      return then(this.#find(accessKey), found =>
+        then(revisions.get(only), after => {
+          if (sequenceOf(after) === sequence) return this.#remember(accessKey, sequence, found)
+          if (attempt + 1 === attemptsMax) throw usersErrors.busy()
+          return this.#refresh(accessKey, after, attempt + 1)
+        }),
+      )
+    })
+  }
+
+  #find(accessKey: string): MaybePromise<Found> {
+    const { documents, policy } = this.#options
+    const { users, accessKeys } = documents
+    return then(users.get(accessKey), user =>
+      then(accessKeys.get(accessKey), key => {
+        const ownerName = key?.value.owner?.name
+        const parentKey = key?.value.parent
+        return then(ownerName === undefined ? undefined : users.get(ownerName), owner =>
+          then(parentKey === undefined ? undefined : accessKeys.get(parentKey), parent =>
+            then(readRights(documents, policy, (user ?? owner)?.value), rights => ({
+              user,
+              key,
+              owner,
+              parent,
+              rights,
+            })),
+          ),
+        )
+      }),
+    )
+  }
+
+  #remember(accessKey: string, sequence: number, found: Found): Principal {
+    const { user, key, owner, parent, rights } = found
+    const stamp = `${user?.sequence}/${key?.sequence}/${owner?.sequence}/${parent?.sequence};${rights.stamp}`
+    const known = this.#known.get(accessKey)
+    if (known?.stamp === stamp) {
+      known.sequence = sequence
+      return known
+    }
+    if (!rights.isComplete) {
+      this.#options.log.error(
+        { accessKey },
+        'a policy or group of this user cannot be read, so that nothing is allowed to it',
+      )
+    }
+    const principal = this.#make(accessKey, sequence, stamp, found)
+    this.#known.delete(accessKey)
+    if (user === undefined && key === undefined) this.#absent.set(accessKey, principal)
+    else this.#known.set(accessKey, principal)
+    return principal
+  }
+
+  #make(accessKey: string, sequence: number, stamp: string, { user, key, owner, parent, rights }: Found): Principal {
+    let identity: Identity | undefined
+    let expiresMs = Number.POSITIVE_INFINITY
+    if (user !== undefined) {
+      if (user.value.status === 'enabled') identity = this.#userIdentity(accessKey, rights)
+    } else if (key !== undefined && isAlive(key.value, owner, parent) && !this.#isShadowed(key.value)) {
+      identity = this.#keyIdentity(accessKey, key.value, parent, rights)
+      for (const limit of [key.value.expiresMs, parent?.value.expiresMs]) {
+        if (limit !== undefined) expiresMs = Math.min(expiresMs, limit)
+      }
+    }
+    if (identity === undefined) {
+      return { sequence, stamp, credentials: undefined, verificationKey: undefined, expiresMs }
+    }
+    const { secretKey } = (user ?? key)!.value
+    return {
+      sequence,
+      stamp,
+      credentials: Object.freeze({ identity, signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8') }),
+      verificationKey: createSecretKey(secretKey, 'utf8'),
+      expiresMs,
+    }
+  }
+
+  /** Root was given the name of its owner, who is nobody since then. */
+  #isShadowed({ owner }: AccessKeyDocument): boolean {
+    return owner?.name === this.#options.owner.accessKey
+  }
+
+  #userIdentity(userName: string, rights: Rights): Identity {
+    const { policy, owner } = this.#options
+    return new DirectoryIdentity({
+      accessKey: userName,
+      isRoot: false,
+      ownerId: owner.ownerId,
+      userName,
+      kind: 'user',
+      isRestricted: false,
+      groups: Object.freeze([...rights.groups]),
+      policies: identityPolicies(policy, rights, [], false),
+    })
+  }
+
+  #keyIdentity(accessKey: string, key: AccessKeyDocument, parent: Stored<AccessKeyDocument>, rights: Rights): Identity {
+    const { policy, owner } = this.#options
+    const limits = readLimits(policy, key, parent)
+    const isOwnedByRoot = key.owner === undefined
+    return new DirectoryIdentity({
+      accessKey,
+      // Without a limit it is as good as root; with one it is anything but.
+      isRoot: isOwnedByRoot && limits.length === 0,
+      ownerId: owner.ownerId,
+      userName: key.owner?.name ?? owner.accessKey,
+      kind: key.kind,
+      isRestricted: limits.length > 0,
+      groups: Object.freeze([...rights.groups]),
+      policies: identityPolicies(policy, rights, limits, isOwnedByRoot),
+    })
+  }
+}
+
+/** Neither it, nor its owner, nor what it was made with is gone or disabled. Time is looked at when it is used. */
+function isAlive(key: AccessKeyDocument, owner: Stored<UserDocument>, parent: Stored<AccessKeyDocument>): boolean {
+  if (key.status !== 'enabled') return false
+  if (key.owner !== undefined && (owner?.value.uid !== key.owner.uid || owner.value.status !== 'enabled')) return false
+  if (key.parent === undefined) return true
+  if (parent?.value.status !== 'enabled' || parent.value.uid !== key.parentUid) return false
+  return parent.value.owner?.uid === key.owner?.uid
+}

@@ -1,0 +1,130 @@
+/** What somebody may do, from what is stored: policies of users and their groups, and what limits access keys. */
+import type { AttachedPolicy, IdentityPolicies, PolicyService, PolicySet } from 'svc/plugins/policy/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { AccessKeyDocument, Documents, Stored, UserDocument } from './documents.ts'
+import { all, then } from './maybe.ts'
+
+export interface Rights {
+  readonly attached: readonly AttachedPolicy[]
+  /** Names of the enabled groups. */
+  readonly groups: readonly string[]
+  /**
+   * False where something that is attached is missing or cannot be read: it may have denied something, so that nothing is
+   * allowed without it.
+   */
+  readonly isComplete: boolean
+  /** Names every document that was looked at, with its version. */
+  readonly stamp: string
+}
+
+const nobodysRights: Rights = Object.freeze({ attached: [], groups: [], isComplete: true, stamp: '' })
+
+/** Of a user, as stored; undefined has none. */
+export function readRights(
+  documents: Documents,
+  policy: PolicyService,
+  user: UserDocument | undefined,
+): MaybePromise<Rights> {
+  if (user === undefined) return nobodysRights
+  const groups = all(user.groups.map(name => documents.groups.get(name)))
+  return then(groups, groups => {
+    let isComplete = true
+    let stamp = ''
+    const wanted: { readonly name: string; readonly group: string | undefined }[] = []
+    for (const name of user.policyNames) wanted.push({ name, group: undefined })
+    const enabled: string[] = []
+    for (const [i, group] of groups.entries()) {
+      const name = user.groups[i]!
+      stamp += `g:${name}@${group?.sequence};`
+      if (group === undefined) isComplete = false
+      if (group?.value.status !== 'enabled') continue
+      enabled.push(name)
+      for (const policyName of group.value.policyNames) wanted.push({ name: policyName, group: name })
+    }
+    return then(all(wanted.map(({ name }) => readPolicy(documents, policy, name))), found => {
+      const attached: AttachedPolicy[] = []
+      for (const [i, item] of found.entries()) {
+        const { name, group } = wanted[i]!
+        stamp += `p:${name}@${item.sequence};`
+        if (item.policy === undefined) isComplete = false
+        else if (group === undefined) attached.push({ policy: item.policy, source: 'policy', name })
+        else attached.push({ policy: item.policy, source: 'group-policy', name, group })
+      }
+      return { attached, groups: enabled, isComplete, stamp }
+    })
+  })
+}
+
+interface FoundPolicy {
+  readonly policy: AttachedPolicy['policy'] | undefined
+  readonly sequence: number | undefined
+}
+
+export function readPolicy(
+  { policies, compiledPolicies }: Documents,
+  policy: PolicyService,
+  name: string,
+): MaybePromise<FoundPolicy> {
+  const builtIn = policy.builtIn().get(name)
+  if (builtIn !== undefined) return { policy: builtIn, sequence: 0 }
+  return then(policies.get(name), stored =>
+    then(compiledPolicies.get(name), compiled => ({ policy: compiled, sequence: stored?.sequence })),
+  )
+}
+
+/** What an access key's embedded policy and, of a share, its object leave of the owner's rights. */
+export function readLimits(
+  policy: PolicyService,
+  key: AccessKeyDocument,
+  parent: Stored<AccessKeyDocument>,
+): PolicySet[] {
+  const limits: PolicySet[] = []
+  for (const document of [key.policy, parent?.value.policy]) {
+    if (document !== undefined) limits.push(embedded(policy, document))
+  }
+  if (key.kind === 'share') limits.push(embedded(policy, sharePolicy(key)))
+  return limits
+}
+
+/** Alone in its set. What does not compile (any more) allows nothing. */
+export function embedded(policy: PolicyService, document: object | string): PolicySet {
+  const { policy: compiled } = policy.compile(document, { kind: 'session' })
+  return policy.combine(compiled === undefined ? [] : [{ policy: compiled, source: 'embedded-policy' }])
+}
+
+/** What stands for itself in a pattern. */
+const literal = (text: string): string => text.replace(/[*?$]/g, character => `\${${character}}`)
+
+/** One object, by its name and not by a pattern. */
+function sharePolicy({ share }: AccessKeyDocument): object {
+  if (share === undefined) return { Version: '2012-10-17', Statement: [{ Effect: 'Deny', Action: '*', Resource: '*' }] }
+  const key = literal(share.key)
+  return {
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Effect: 'Allow',
+        Action: share.versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion',
+        Resource: `arn:aws:s3:::${share.bucket}/${key}`,
+        ...(share.versionId === undefined
+          ? {}
+          : { Condition: { StringEquals: { 's3:versionid': literal(share.versionId) } } }),
+      },
+    ],
+  }
+}
+
+export function identityPolicies(
+  policy: PolicyService,
+  rights: Rights,
+  limits: readonly PolicySet[],
+  isOwnedByRoot: boolean,
+): IdentityPolicies {
+  // A limit that allows nothing holds for what the bucket's policy allows, too.
+  const nothing = policy.combine([])
+  return Object.freeze({
+    granted: rights.isComplete ? policy.combine(rights.attached) : nothing,
+    limits: rights.isComplete ? limits : [...limits, nothing],
+    isOwnedByRoot,
+  })
+}

@@ -1,0 +1,220 @@
+/**
+ * Temporary credentials. Everything about a session is in its token, sealed under a key of the deployment: nothing is stored
+ * for it, and nobody but this server can read or make one. It ends with its time, and as soon as what it was made with is
+ * gone, disabled, or has another secret key.
+ *
+ * | What must hold of a token | Otherwise |
+ * |---|---|
+ * | it opens, and is of the access key that signs | `invalid` |
+ * | its time is not over | `expired` |
+ * | the credentials that asked for it are good, the same ones, and have the secret that they had | `invalid` |
+ */
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Clock, Random } from 'svc/kernel'
+import {
+  type Credentials,
+  equalsInConstantTime,
+  type IamService,
+  type Identity,
+  type SessionCredentials,
+} from 'svc/plugins/iam/api'
+import { openSealed, SealError, seal } from 'svc/plugins/kms/api'
+import type { IdentityPolicies, PolicyService } from 'svc/plugins/policy/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { NewSession, SessionRequest } from './api.ts'
+import { type Documents, only } from './documents.ts'
+import { usersErrors } from './errors.ts'
+import { DirectoryIdentity } from './identity.ts'
+import { then } from './maybe.ts'
+import { newSecretKey, newSessionAccessKey } from './names.ts'
+import { requireCompiled } from './policy-directory.ts'
+import { embedded } from './rights.ts'
+
+export const durationSecondsMin = 900
+export const durationSecondsMax = 43_200
+const policyCharsMax = 2048
+/** Of the policy 2048 characters, of names 128 each, and what sealing and Base64 add. */
+const tokenCharsMax = 8192
+const knownMax = 1024
+const context = 'svc session token'
+
+interface Token {
+  readonly accessKey: string
+  readonly secretKey: string
+  /** The access key that asked for it. */
+  readonly parent: string
+  /** Of the parent's secret key, and of the parent itself: another of that name and secret is not it. */
+  readonly mark: string
+  readonly expiresMs: number
+  readonly name: string
+  readonly policy?: string
+}
+
+interface Session {
+  readonly token: Token
+  /** The parent's when `credentials` were made. */
+  base: Credentials | undefined
+  credentials: Credentials | undefined
+}
+
+export interface SessionsOptions {
+  readonly documents: Documents
+  readonly iam: IamService
+  readonly policy: PolicyService
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export interface Sessions {
+  credentials(accessKey: string, token: string): MaybePromise<SessionCredentials>
+  create(caller: Identity, request: SessionRequest): Promise<NewSession>
+}
+
+export function createSessions({ documents, iam, policy, clock, random }: SessionsOptions): Sessions {
+  const { sessionKeys, users, accessKeys } = documents
+  const known = new LRUCache<string, Session>({ max: knownMax })
+
+  const open = (text: string): MaybePromise<Session | undefined> =>
+    then(sessionKeys.get(only), stored => {
+      if (stored === undefined) return undefined
+      const token = openToken(keyOf(stored.value.key), text)
+      if (token === undefined) return undefined
+      const session: Session = { token, base: undefined, credentials: undefined }
+      known.set(text, session)
+      return session
+    })
+
+  const check = (session: Session | undefined, accessKey: string): MaybePromise<SessionCredentials> => {
+    if (session === undefined || !equalsInConstantTime(accessKey, session.token.accessKey)) return 'invalid'
+    if (clock.now() >= session.token.expiresMs) return 'expired'
+    const base = iam.credentials(session.token.parent)
+    if (base instanceof Promise) return base.then(base => withBase(session, base))
+    return withBase(session, base)
+  }
+
+  const withBase = (session: Session, base: Credentials | undefined): MaybePromise<SessionCredentials> => {
+    if (base === undefined) return 'invalid'
+    if (session.base === base) return session.credentials ?? 'invalid'
+    const { parent, mark } = session.token
+    return then(sessionKeys.get(only), stored =>
+      then(iam.verificationKey(parent), secret =>
+        then(uidOf(parent), uid => {
+          if (stored === undefined || secret === undefined) return 'invalid'
+          const isSame = equalsInConstantTime(mark, markOf(keyOf(stored.value.key), secret, uid))
+          session.credentials = isSame ? makeCredentials(session.token, base.identity) : undefined
+          // Only now: whoever finds it finds what was made from it.
+          session.base = base
+          return session.credentials ?? 'invalid'
+        }),
+      ),
+    )
+  }
+
+  /** Of a user or an access key; empty for root, which is in no document. */
+  const uidOf = (accessKey: string): MaybePromise<string> =>
+    then(users.get(accessKey), user =>
+      user !== undefined ? user.value.uid : then(accessKeys.get(accessKey), key => key?.value.uid ?? ''),
+    )
+
+  const makeCredentials = ({ accessKey, secretKey, policy: document }: Token, parent: Identity): Credentials => {
+    const { granted, limits = [], isOwnedByRoot } = policiesOf(parent)
+    const policies: IdentityPolicies = Object.freeze({
+      granted,
+      limits: document === undefined ? limits : [...limits, embedded(policy, document)],
+      isOwnedByRoot,
+    })
+    const identity = new DirectoryIdentity({
+      accessKey,
+      isRoot: false,
+      ownerId: parent.ownerId,
+      userName: parent.userName ?? parent.accessKey,
+      kind: 'session',
+      isRestricted: true,
+      groups: parent.groups ?? [],
+      policies,
+    })
+    return Object.freeze({ identity, signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8') })
+  }
+
+  const policiesOf = (parent: Identity): IdentityPolicies =>
+    DirectoryIdentity.policiesOf(parent) ?? { granted: policy.combine([]), isOwnedByRoot: parent.isRoot }
+
+  /** Made when the first session is. */
+  const requireKey = async (): Promise<KeyObject> => {
+    const made = random.bytes(32).toString('base64')
+    const stored = await sessionKeys.update(only, current => (current === undefined ? { key: made } : undefined))
+    return keyOf(stored!.value.key)
+  }
+
+  return {
+    credentials(accessKey, text) {
+      if (text.length > tokenCharsMax) return 'invalid'
+      const session = known.get(text)
+      if (session !== undefined) return check(session, accessKey)
+      return then(open(text), session => check(session, accessKey))
+    },
+
+    async create(caller, { durationSeconds, sessionName, policy: document }) {
+      if (caller.kind === 'share' || caller.kind === 'session') {
+        throw usersErrors.access_denied('Temporary credentials are given to users and access keys alone.')
+      }
+      requireDuration(durationSeconds)
+      if (!/^[\w+=,.@-]{2,64}$/.test(sessionName)) {
+        throw usersErrors.invalid_argument('The name of a session has 2 to 64 letters, digits and _ + = , . @ -', {
+          extra: { Argument: 'RoleSessionName' },
+        })
+      }
+      if (document !== undefined) {
+        if (document.length > policyCharsMax) {
+          throw usersErrors.malformed_policy(`The policy of a session has at most ${policyCharsMax} characters.`)
+        }
+        requireCompiled({ policy }, document, 'session')
+      }
+      const parent = caller.accessKey
+      const secret = await iam.verificationKey(parent)
+      if (secret === undefined) throw usersErrors.access_denied()
+      const key = await requireKey()
+      const token: Token = {
+        accessKey: newSessionAccessKey(random),
+        secretKey: newSecretKey(random),
+        parent,
+        mark: markOf(key, secret, await uidOf(parent)),
+        expiresMs: clock.now() + durationSeconds * 1000,
+        name: sessionName,
+        ...(document === undefined ? {} : { policy: document }),
+      }
+      const sessionToken = seal(key, Buffer.from(JSON.stringify(token)), context, random.bytes(12)).toString(
+        'base64url',
+      )
+      const { accessKey, secretKey, expiresMs } = token
+      return { accessKey, secretKey, sessionToken, expiresMs }
+    },
+  }
+}
+
+function requireDuration(seconds: number): void {
+  if (Number.isInteger(seconds) && seconds >= durationSecondsMin && seconds <= durationSecondsMax) return
+  throw usersErrors.invalid_argument(`A session lasts ${durationSecondsMin} to ${durationSecondsMax} seconds.`, {
+    extra: { Argument: 'DurationSeconds' },
+  })
+}
+
+function keyOf(base64: string): KeyObject {
+  return createSecretKey(Buffer.from(base64, 'base64'))
+}
+
+/** Changes with the secret key and does not give it away. No uid has a line break in it. */
+function markOf(key: KeyObject, secret: KeyObject, uid: string): string {
+  return createHmac('sha256', key).update(`svc session parent\n${uid}\n`).update(secret.export()).digest('base64url')
+}
+
+function openToken(key: KeyObject, text: string): Token | undefined {
+  try {
+    return JSON.parse(openSealed(key, Buffer.from(text, 'base64url'), context).toString()) as Token
+  } catch (error) {
+    // Not one of ours, or damaged. What opens was made here, so that it is JSON.
+    if (error instanceof SealError) return undefined
+    throw error
+  }
+}
