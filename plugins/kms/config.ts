@@ -2,15 +2,41 @@ import { type Static, Type } from 'typebox'
 
 const keyBytes = 32
 
+/** Read by `store`, too: it seals secrets at rest under it. */
+export const masterKeyKey = Type.Optional(
+  Type.String({
+    description: 'Master key of the built-in key management: `<name>:<base64 of 32 bytes>`, as `svc init` makes one.',
+    variable: 'SVC_KMS_SECRET_KEY',
+    secret: true,
+    check: checkSecretKey,
+  }),
+)
+
+export const previousMasterKeysKey = Type.Optional(
+  Type.Array(Type.String(), {
+    description: 'Master keys that were replaced, separated by commas: what they sealed is still opened with them.',
+    variable: 'SVC_KMS_SECRET_KEY_PREVIOUS',
+    secret: true,
+    check: (values: readonly string[]) => values.map(checkSecretKey).find(problem => problem !== undefined),
+  }),
+)
+
 export const KmsConfig = Type.Object({
-  secretKey: Type.Optional(
-    Type.String({
-      description: 'Master key of the built-in key management: `<name>:<base64 of 32 bytes>`, as `svc init` makes one.',
-      variable: 'SVC_KMS_SECRET_KEY',
-      secret: true,
-      check: checkSecretKey,
-    }),
-  ),
+  secretKey: masterKeyKey,
+  previousSecretKeys: previousMasterKeysKey,
+  cachedKeysMax: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 1024,
+    description: 'Data keys that a key server opened and that are remembered, per thread; 0 asks each time.',
+  }),
+  cachedKeyAgeMs: Type.Integer({
+    minimum: 0,
+    maximum: 3_600_000,
+    default: 60_000,
+    format: 'duration',
+    description: 'How long a data key is remembered; so long it opens what a key server would no longer open.',
+  }),
 })
 
 export type KmsConfig = Static<typeof KmsConfig>

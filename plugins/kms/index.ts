@@ -1,13 +1,89 @@
 import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/health/api'
+import createKmsKey from './admin/create-kms-key.ts'
+import getKmsStatus from './admin/get-kms-status.ts'
+import listKmsKeys from './admin/list-kms-keys.ts'
+import { CreatedKey, createBuiltInKeys } from './built-in-keys.ts'
 import { KmsConfig } from './config.ts'
+import { registerFamilies } from './families.ts'
+import { createMasterKeyVersions, MasterKeyVersion } from './master-key-versions.ts'
+import { type ActiveBackend, createKms } from './service.ts'
+import { createUnavailableLog } from './unavailable-log.ts'
+
+const adminOperations = [createKmsKey, getKmsStatus, listKmsKeys]
 
 export default definePlugin({
   name: 'kms',
+  requires: ['store', 'metrics'],
+  provides: ['kms'],
+  points: ['kms.backend'],
   config: KmsConfig,
-  setup({ config, log, threads }) {
-    if (config.secretKey !== undefined && threads.isMain) {
-      log.info('SVC_KMS_SECRET_KEY is set; encryption is not built yet, objects are stored as they come')
+  setup({ config, services, ports, threads, log, point, contribute }) {
+    const { store, metrics } = services
+    const { secretKey, previousSecretKeys = [], cachedKeysMax, cachedKeyAgeMs } = config
+    const { clock, random } = ports
+    const backends = point('kms.backend')
+    const created = store.collection({ name: 'kms-key', version: 1, schema: CreatedKey })
+    const masterKeys = createMasterKeyVersions({
+      versions: store.collection({ name: 'kms-master-key', version: 1, schema: MasterKeyVersion }),
+      masterKeys: secretKey === undefined ? previousSecretKeys : [secretKey, ...previousSecretKeys],
+      hasCurrent: secretKey !== undefined,
+      log,
+    })
+    // The families need the service, and the service counts in them.
+    const status = () => kms.status()
+    const { onError } = registerFamilies(metrics, threads.isMain ? status : undefined)
+    const onUnavailable = createUnavailableLog({
+      clock,
+      warn: reason => log.warn({ reason }, 'a key is not available'),
+    })
+    const kms = createKms({
+      clock,
+      cachedKeysMax,
+      cachedKeyAgeMs,
+      onError,
+      onUnavailable,
+      onResealed: masterKeys.onResealed,
+      problem: masterKeys.problem,
+    })
+    contribute('kms.backend', 'builtin', {
+      isConfigured: secretKey !== undefined,
+      kind: 'local',
+      create: () =>
+        createBuiltInKeys({ masterKey: secretKey!, previousMasterKeys: previousSecretKeys, created, random, clock }),
+    })
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { kms: kms.service }))
     }
-    return {}
+    contribute('health.check', 'kms', async () => {
+      const { isConfigured, online } = status()
+      // What is not encrypted is served all the same: no reason to send clients elsewhere.
+      if (isConfigured && !online) return { ok: true, detail: 'the key server is not reachable' }
+      return { ok: true, detail: await masterKeys.problem() }
+    })
+    let active: ActiveBackend[] = []
+    return {
+      services: { kms: kms.service },
+      async start() {
+        const configured = backends.list().filter(({ value }) => value.isConfigured)
+        const remote = configured.filter(({ value }) => value.kind === 'remote')
+        if (remote.length > 1) {
+          throw new Error(`kms: both "${remote[0]!.id}" and "${remote[1]!.id}" are configured; one key server seals`)
+        }
+        const ordered = [...remote, ...configured.filter(({ value }) => value.kind === 'local')]
+        active = ordered.map(({ id, value }) => ({ name: id, kind: value.kind, backend: value.create() }))
+        for (const { backend } of active) await backend.start?.()
+        kms.use(active)
+        if (threads.isMain) await masterKeys.start()
+        if (threads.isMain && active.length > 0) {
+          log.info({ backend: active[0]!.name, key: active[0]!.backend.defaultKeyId }, 'keys are managed')
+        }
+      },
+      async stop() {
+        kms.stop()
+        for (const { backend } of active.splice(0)) await backend.stop?.()
+      },
+    }
   },
 })

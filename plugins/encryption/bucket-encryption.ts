@@ -1,0 +1,102 @@
+/** Default encryption of buckets: stored documents, and what follows from them for a write. */
+import { isCatalogError } from 'svc/kernel'
+import type { KmsService } from 'svc/plugins/kms/api'
+import type { EncryptionWish } from 'svc/plugins/objects/api'
+import { type MaybePromise, storageErrors } from 'svc/plugins/storage/api'
+import type { StoreService } from 'svc/plugins/store/api'
+import { Type } from 'typebox'
+import type { BucketEncryption, EncryptionService } from './api.ts'
+import { encryptionErrors } from './errors.ts'
+import type { WishOf } from './transform.ts'
+
+const BucketEncryptionDocument = Type.Object(
+  {
+    algorithm: Type.Optional(Type.Union([Type.Literal('AES256'), Type.Literal('aws:kms')])),
+    kmsKeyId: Type.Optional(Type.String()),
+    bucketKeyEnabled: Type.Optional(Type.Boolean()),
+    blocksCustomerKeys: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+export interface BucketEncryptions extends Pick<EncryptionService, 'configuration' | 'replace'> {
+  readonly wishOf: WishOf
+}
+
+export function createBucketEncryptions(store: StoreService, kms: KmsService): BucketEncryptions {
+  const documents = store.collection({
+    name: 'bucket-encryption',
+    schema: BucketEncryptionDocument,
+    version: 1,
+    scope: 'bucket',
+  })
+
+  /** What cannot be read may have asked for encryption: nothing is stored as if it had not. */
+  const requireNone = (bucket: string): MaybePromise<void> => {
+    const problem = documents.problem(bucket)
+    const require = (found: string | undefined) => {
+      if (found !== undefined) {
+        throw storageErrors.unavailable(`The default encryption of the bucket ${bucket} cannot be read: ${found}.`)
+      }
+    }
+    return problem instanceof Promise ? problem.then(require) : require(problem)
+  }
+
+  const configuration = (bucket: string): MaybePromise<BucketEncryption | undefined> => {
+    const document = documents.get(bucket)
+    if (document instanceof Promise) {
+      return document.then(late => (late === undefined ? then(requireNone(bucket), nothing) : late.value))
+    }
+    return document === undefined ? then(requireNone(bucket), nothing) : document.value
+  }
+
+  return {
+    configuration,
+
+    wishOf(bucket, wish) {
+      const found = configuration(bucket)
+      return found instanceof Promise ? found.then(late => decide(late, wish)) : decide(found, wish)
+    },
+
+    async replace(bucket, encryption) {
+      if (encryption === undefined) {
+        await documents.delete(bucket, { overwriteUnreadable: true })
+        return
+      }
+      if (encryption.algorithm !== undefined && !kms.isConfigured) throw encryptionErrors.NotImplemented()
+      if (encryption.kmsKeyId !== undefined) await kms.requireKey(encryption.kmsKeyId)
+      const defined = Object.entries(encryption).filter(([, value]) => value !== undefined)
+      await documents.put(bucket, Object.fromEntries(defined), { overwriteUnreadable: true })
+    },
+  }
+}
+
+function decide(
+  encryption: BucketEncryption | undefined,
+  wish: EncryptionWish | undefined,
+): EncryptionWish | undefined {
+  if (wish !== undefined) {
+    if (wish.type === 'SSE-C' && encryption?.blocksCustomerKeys === true) {
+      throw encryptionErrors.AccessDenied(
+        'Server-side encryption with customer-provided keys is blocked for this bucket.',
+      )
+    }
+    return wish
+  }
+  if (encryption?.algorithm === 'AES256') return { type: 'SSE-S3' }
+  if (encryption?.algorithm !== 'aws:kms') return undefined
+  const { kmsKeyId, bucketKeyEnabled } = encryption
+  return { type: 'SSE-KMS', kmsKeyId, bucketKeyEnabled }
+}
+
+function then<T>(value: MaybePromise<void>, next: () => T): MaybePromise<T> {
+  return value instanceof Promise ? value.then(next) : next()
+}
+
+const nothing = () => undefined
+
+/** In the names of S3. */
+export function toS3KeyError(error: unknown): unknown {
+  if (!isCatalogError(error) || error.code !== 'kms_key_not_found') return error
+  return encryptionErrors['KMS.NotFoundException'](error.message, { cause: error })
+}

@@ -1,0 +1,12 @@
+import { type Static, Type } from 'typebox'
+
+export const EncryptionConfig = Type.Object({
+  allowsInsecureCustomerKeys: Type.Boolean({
+    variable: 'SVC_SSEC_ALLOW_INSECURE',
+    default: false,
+    description:
+      'Accepts keys of customers (SSE-C) over plain HTTP, where everybody on the way can read them. For tests.',
+  }),
+})
+
+export type EncryptionConfig = Static<typeof EncryptionConfig>

@@ -1,0 +1,57 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/policy/api'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import deleteEncryptionAsAdmin from './admin/delete-bucket-encryption.ts'
+import getEncryptionAsAdmin from './admin/get-bucket-encryption.ts'
+import resealKms from './admin/reseal-kms.ts'
+import setBucketEncryption from './admin/set-bucket-encryption.ts'
+import type { EncryptionService, ResealResult } from './api.ts'
+import { createBucketEncryptions } from './bucket-encryption.ts'
+import { EncryptionConfig } from './config.ts'
+import { createDataKeys } from './data-keys.ts'
+import { encryptionHeaders } from './headers.ts'
+import { createReseal } from './reseal.ts'
+import deleteBucketEncryption from './s3/delete-bucket-encryption.ts'
+import getBucketEncryption from './s3/get-bucket-encryption.ts'
+import putBucketEncryption from './s3/put-bucket-encryption.ts'
+import updateObjectEncryption from './s3/update-object-encryption.ts'
+import { createTransform } from './transform.ts'
+
+const operations = [deleteBucketEncryption, getBucketEncryption, putBucketEncryption, updateObjectEncryption]
+const adminOperations = [deleteEncryptionAsAdmin, getEncryptionAsAdmin, resealKms, setBucketEncryption]
+const resealCall = 'encryption.reseal'
+
+export default definePlugin({
+  name: 'encryption',
+  requires: ['kms', 'objects', 'store'],
+  provides: ['encryption'],
+  config: EncryptionConfig,
+  setup({ config, services, ports, threads, contribute }) {
+    const { kms, objects, store } = services
+    const { configuration, replace, wishOf } = createBucketEncryptions(store, kms)
+    const dataKeys = createDataKeys(kms, ports.random)
+    const { run, changeKey } = createReseal({ objects, kms, dataKeys })
+    // In one thread, so that two never run at a time.
+    if (threads.isMain) threads.handle(resealCall, (bucket: string | undefined) => run(bucket))
+    const encryption: EncryptionService = {
+      configuration,
+      replace,
+      changeKey,
+      reseal: bucket => (threads.isMain ? run(bucket) : threads.call<ResealResult>(0, resealCall, bucket)),
+    }
+    contribute('object.transform', 'encryption', createTransform(dataKeys, ports.random, wishOf))
+    contribute('s3.attribute', 'encryption', encryptionHeaders(config.allowsInsecureCustomerKeys))
+    contribute('policy.action', 's3:UpdateObjectEncryption', {
+      level: 'object',
+      description: 'put the data key of an object under another key',
+    })
+    for (const operation of operations) {
+      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, encryption }))
+    }
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, encryption }))
+    }
+    return { services: { encryption } }
+  },
+})

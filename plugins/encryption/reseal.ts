@@ -1,0 +1,161 @@
+/**
+ * Seals data keys anew: after a rotation under the present master key, or under another key on demand. No byte of an object is
+ * read or written. What is current is passed over, so that a run that was broken off goes on where it was; and because versions may
+ * change places under the walk, a bucket is walked until a pass finds nothing to do.
+ */
+import { type CatalogError, isCatalogError } from 'svc/kernel'
+import { adminErrors } from 'svc/plugins/admin/api'
+import type { KmsService } from 'svc/plugins/kms/api'
+import {
+  type EncryptedEntry,
+  type ObjectEncryption,
+  type ObjectPlace,
+  type ObjectsService,
+  onDeleteMarker,
+} from 'svc/plugins/objects/api'
+import type { EncryptionService, ResealResult } from './api.ts'
+import type { DataKeys } from './data-keys.ts'
+import { encryptionErrors } from './errors.ts'
+import { decodeSealed, encodeSealed } from './sealed.ts'
+
+const passesMax = 5
+/** Key servers and drives work on several at once. */
+const atOnce = 32
+
+export interface ResealOptions {
+  readonly objects: ObjectsService
+  readonly kms: KmsService
+  readonly dataKeys: DataKeys
+}
+
+export interface Reseal extends Pick<EncryptionService, 'changeKey'> {
+  /** In one thread. */
+  run(bucket: string | undefined): Promise<ResealResult>
+}
+
+export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal {
+  let isRunning = false
+
+  const sealAgain = async (
+    place: ObjectPlace,
+    encryption: ObjectEncryption,
+    keyId: string | undefined,
+  ): Promise<ObjectEncryption> => {
+    const sealed = decodeSealed(encryption.sealed)
+    const dataKey = await dataKeys.sealAgain(place, place, sealed, keyId)
+    return { ...encryption, sealed: encodeSealed({ ...sealed, dataKey }) }
+  }
+
+  const resealOne = async (bucket: string, entry: EncryptedEntry): Promise<boolean> => {
+    const { key, versionId, uploadId, encryption } = entry
+    const { dataKey } = decodeSealed(encryption.sealed)
+    if (await kms.isCurrent(dataKey, encryption.kmsKeyId)) return false
+    const change = { from: encryption.sealed, to: await sealAgain({ bucket, key }, encryption, encryption.kmsKeyId) }
+    if (uploadId !== undefined) await objects.changeUpload(bucket, key, uploadId, change)
+    else await objects.changeVersion(bucket, key, versionId, { encryption: change })
+    return true
+  }
+
+  /** Resolves with how many were sealed anew. */
+  const pass = async (bucket: string, counts: Counts): Promise<number> => {
+    let resealed = 0
+    for (let after: Buffer | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+      const page: Awaited<ReturnType<ObjectsService['listEncrypted']>> = await objects.listEncrypted(bucket, after)
+      const entries = page.entries.filter(({ encryption }) => encryption.type !== 'SSE-C')
+      for (const { uploadId } of entries) counts[uploadId === undefined ? 'versions' : 'uploads']++
+      for (let from = 0; from < entries.length; from += atOnce) {
+        const tried = entries.slice(from, from + atOnce).map(entry => resealOne(bucket, entry))
+        for (const outcome of await Promise.allSettled(tried)) {
+          if (outcome.status === 'fulfilled') resealed += outcome.value ? 1 : 0
+          else if (!isPassed(outcome.reason)) fail(counts, outcome.reason)
+        }
+      }
+      after = page.next
+    }
+    return resealed
+  }
+
+  const resealBucket = async (bucket: string, total: Counts): Promise<void> => {
+    for (let walked = 0; walked < passesMax; walked++) {
+      const counts = newCounts()
+      const resealed = await pass(bucket, counts)
+      total.resealed += resealed
+      // The last pass has seen everything as it is now.
+      if (resealed > 0 && walked + 1 < passesMax) continue
+      total.versions += counts.versions
+      total.uploads += counts.uploads
+      total.failed += counts.failed
+      total.firstError ||= counts.firstError
+      return
+    }
+  }
+
+  const bucketNames = async (): Promise<string[]> => {
+    const names: string[] = []
+    for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+      const page: Awaited<ReturnType<ObjectsService['listBuckets']>> = await objects.listBuckets({
+        prefix: '',
+        startAfter,
+        limit: 1000,
+      })
+      names.push(...page.buckets.map(({ name }) => name))
+      startAfter = page.next
+    }
+    return names
+  }
+
+  return {
+    async run(bucket) {
+      if (!kms.isConfigured) throw adminErrors.not_implemented('No key management is configured.')
+      if (bucket !== undefined) await objects.getBucket(bucket)
+      if (isRunning) throw adminErrors.conflict('Data keys are being sealed anew already.')
+      isRunning = true
+      try {
+        const total = newCounts()
+        const names = bucket === undefined ? await bucketNames() : [bucket]
+        for (const name of names) await resealBucket(name, total)
+        if (bucket === undefined && total.failed === 0) await kms.onResealed()
+        return { buckets: names.length, ...total }
+      } finally {
+        isRunning = false
+      }
+    },
+
+    async changeKey(bucket, key, versionId, { kmsKeyId, bucketKeyEnabled }) {
+      const version = await objects.getObject(bucket, key, versionId)
+      if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
+      const { encryption } = version
+      if (encryption === undefined || encryption.type === 'SSE-C') {
+        throw encryptionErrors.InvalidRequest('Only objects with SSE-S3 or SSE-KMS can be put under another key.')
+      }
+      if (!kms.isConfigured) throw encryptionErrors.NotImplemented()
+      await kms.requireKey(kmsKeyId)
+      const again = await sealAgain({ bucket, key }, encryption, kmsKeyId)
+      const to: ObjectEncryption = { ...again, type: 'SSE-KMS', kmsKeyId, bucketKeyEnabled }
+      await objects.changeVersion(bucket, key, version.versionId, { encryption: { from: encryption.sealed, to } })
+    },
+  }
+}
+
+type Counts = { -readonly [K in keyof Omit<ResealResult, 'buckets'>]: ResealResult[K] }
+
+function newCounts(): Counts {
+  return { versions: 0, uploads: 0, resealed: 0, failed: 0, firstError: '' }
+}
+
+function fail(counts: Counts, reason: unknown): void {
+  counts.failed++
+  counts.firstError ||= isCatalogError(reason) ? messageOf(reason) : 'The server failed. Its log has the reason.'
+}
+
+/** For operators: of a key that is not available what is to be done about it, which other clients are not told. */
+function messageOf({ code, message, cause }: CatalogError): string {
+  return code === 'kms_unavailable' && isCatalogError(cause) ? cause.message : message
+}
+
+const passed = new Set(['gone', 'NoSuchKey', 'NoSuchVersion', 'NoSuchUpload'])
+
+/** Gone or replaced meanwhile: what came instead is sealed under the present key, or met by the next pass. */
+function isPassed(reason: unknown): boolean {
+  return isCatalogError(reason) && passed.has(reason.code)
+}

@@ -1,0 +1,16 @@
+import { defineS3Operation } from 'svc/plugins/s3/api'
+
+export default defineS3Operation<'encryption' | 'objects'>({
+  name: 'DeleteBucketEncryption',
+  summary: 'Removes the default encryption of a bucket. What is stored already stays as it is.',
+  match: { method: 'DELETE', level: 'bucket', query: ['encryption'] },
+  action: 's3:PutEncryptionConfiguration',
+  body: { kind: 'none' },
+  reply: { kind: 'empty', status: 204 },
+  errors: ['NoSuchBucket'],
+  async handle({ bucket }, { encryption, objects }) {
+    await objects.getBucket(bucket)
+    await encryption.replace(bucket, undefined)
+    return {}
+  },
+})

@@ -1,0 +1,21 @@
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { describeKey, KmsKey, KmsKeyId } from './kms-schema.ts'
+
+export default defineAdminOperation({
+  id: 'createKmsKey',
+  method: 'POST',
+  path: '/kms/keys',
+  tag: 'kms',
+  summary: 'Creates a key that objects can be encrypted under by its id.',
+  authorize: ['admin:KMSCreateKey'],
+  body: Type.Object({ id: KmsKeyId }, { $id: 'NewKmsKey' }),
+  response: KmsKey,
+  location: ({ id }) => `/kms/keys/${id}`,
+  errors: ['already_exists', 'kms_unavailable', 'not_implemented'],
+  uses: ['kms'],
+  async handle({ body: { id } }, { kms }) {
+    if (!kms.isConfigured) throw adminErrors.not_implemented('No key management is configured.')
+    return describeKey(await kms.createKey(id))
+  },
+})

@@ -1,0 +1,28 @@
+import {
+  adminErrors,
+  decodeCursor,
+  defineAdminOperation,
+  encodeCursor,
+  pageOf,
+  pageParameters,
+} from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { describeKey, KmsKey } from './kms-schema.ts'
+
+export default defineAdminOperation({
+  id: 'listKmsKeys',
+  method: 'GET',
+  path: '/kms/keys',
+  tag: 'kms',
+  summary: 'Lists the keys that objects can be encrypted under, by id.',
+  authorize: ['admin:KMSKeyStatus'],
+  query: Type.Object(pageParameters),
+  response: pageOf(KmsKey),
+  errors: ['kms_unavailable', 'not_implemented'],
+  uses: ['kms'],
+  async handle({ query: { cursor, limit } }, { kms }) {
+    if (!kms.isConfigured) throw adminErrors.not_implemented('No key management is configured.')
+    const { keys, next } = await kms.listKeys({ startAfter: decodeCursor(cursor) ?? '', limit })
+    return { items: keys.map(describeKey), nextCursor: encodeCursor(next) }
+  },
+})
