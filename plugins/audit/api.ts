@@ -1,7 +1,16 @@
 /**
  * Audit: one record per request, S3 and console alike, except anonymous health probes and successful anonymous reads of
- * metrics. Records go to the server log, to a ring in memory, and to whoever contributes to `audit.sink`.
+ * metrics. Records go to the server log, to a ring in memory, and to the targets that operators configure. How a kind of target
+ * is reached is the business of a plugin that contributes to `audit.sink`, which is public.
  */
+import type { Logger } from 'svc/kernel'
+import type { SettingsProblem } from 'svc/plugins/settings/api'
+import type { Static, TObject } from 'typebox'
+import type { AuditMatches, AuditSearch } from './search.ts'
+
+export { PermanentDeliveryError } from 'svc/plugins/queue/api'
+export type { AuditMatches, AuditSearch } from './search.ts'
+
 export type AuditIdentityType = 'root' | 'user' | 'access-key' | 'share' | 'anonymous'
 
 export interface AuditRecord {
@@ -31,14 +40,56 @@ export interface AuditRecord {
   readonly tags: Readonly<Record<string, string>>
 }
 
-/** Takes each record as it is written. Must return at once and must not throw: it queues what it has to deliver. */
-export interface AuditSink {
-  send(record: AuditRecord): void
+/** One record, as it goes out. */
+export interface AuditMessage {
+  /** `<node>/<request id>`: the same when it is sent again. */
+  readonly key: string
+  /** The record as JSON in UTF-8, without a newline. */
+  readonly body: Buffer
+}
+
+/** A target that is configured and enabled. */
+export interface AuditTarget {
+  /** How many records `send` takes at once. Default 1. */
+  readonly batchMax?: number
+  /**
+   * Resolves when the target has every record for good; in which order those of one call get there is its own affair. Connects
+   * where it is not connected, always within the settings' timeout and no longer than `signal` lasts. One call at a time. A
+   * rejection is tried again later, for ever; with `PermanentDeliveryError`, for what will never be taken, the records become dead
+   * letters. The error's message is shown to operators: it says what to look at, and has no secret in it.
+   */
+  send(records: readonly AuditMessage[], signal: AbortSignal): Promise<void>
+  /** Closes connections; resolves within a second. Nothing is sent afterwards. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface AuditTargetContext {
+  /** Of this target among those of its kind: `_` where the operator gave none. */
+  readonly id: string
+  readonly log: Logger
+}
+
+/** A kind of target; its id in the extension point (`webhook`) makes the subsystem `audit_webhook`. Contributed in every thread. */
+export interface AuditSinkKind<Schema extends TObject = TObject> {
+  readonly description: string
+  /**
+   * The keys of its settings, as `SubsystemDeclaration.keys` says; `enable`, `queue_limit`, `queue_dir` and `comment` come by
+   * themselves.
+   */
+  readonly settings: Schema
+  /** Only of targets that are enabled. */
+  validate?(settings: Static<Schema>, id: string): readonly SettingsProblem[]
+  /** Where it goes, for people: without user, password or query. */
+  endpoint(settings: Static<Schema>): string
+  /** In the main thread, when a target is enabled or its settings change. Neither waits nor throws: `send` connects. */
+  connect(settings: Static<Schema>, context: AuditTargetContext): AuditTarget
 }
 
 export interface AuditService {
   /** The last records of this node, at most 10 000, newest first, from every thread. */
   recent(limit: number): Promise<readonly AuditRecord[]>
+  /** Of those, what matches, newest first. Keeps no thread for longer than a few milliseconds. */
+  search(search: AuditSearch): Promise<AuditMatches>
 }
 
 declare module 'svc/kernel' {
@@ -46,6 +97,7 @@ declare module 'svc/kernel' {
     audit: AuditService
   }
   interface ExtensionPoints {
-    'audit.sink': AuditSink
+    // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings, which only it and the schema know
+    'audit.sink': AuditSinkKind<any>
   }
 }

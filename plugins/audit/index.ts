@@ -1,18 +1,33 @@
 /** Audit records of every request. */
+import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
 import './api.ts'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
+import { createSearchAudit } from './admin/search-audit.ts'
+import { registerFamilies } from './families.ts'
 import { createAuditService } from './service.ts'
+import { createAuditTargets } from './targets.ts'
 
 export default definePlugin({
   name: 'audit',
+  requires: ['metrics', 'queue', 'settings'],
   provides: ['audit'],
   points: ['audit.sink'],
-  setup({ log, ports, threads, contribute, point }) {
-    const audit = createAuditService({ log, clock: ports.clock, threads, sinks: point('audit.sink').list })
+  setup({ log, services, ports, threads, contribute, point }) {
+    const { metrics, queue, settings } = services
+    const { clock } = ports
+    const node = hostname()
+    const kinds = point('audit.sink')
+    const family = queue.family('audit')
+    const families = registerFamilies(metrics, threads.isMain ? () => targets.states() : undefined)
+    const targets = createAuditTargets({ threads, clock, log, node, family, settings, ...families })
+    const audit = createAuditService({ log, clock, threads, node, outlet: targets.outlet })
     contribute('s3.observer', 'audit', audit.observeS3)
     contribute('http.observer', 'audit', audit.observeHttp)
-    return { services: { audit } }
+    const searchAudit = createSearchAudit(clock.now)
+    contribute('admin.operation', searchAudit.id, bindAdminOperation(searchAudit, { audit }))
+    return { services: { audit }, start: () => targets.start(kinds.list()), stop: targets.stop }
   },
 })

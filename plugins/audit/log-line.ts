@@ -5,19 +5,13 @@
 import { symbols } from 'pino'
 import type { Logger } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
+import type { AuditRecord } from './api.ts'
 import { apiOf, identityOf, queryOf, type RequestRecord, roundedMs, typeOf } from './record.ts'
 
-export type LineWriter = (record: RequestRecord, timeMs: number) => void
+/** The line, with its newline. */
+export type LineFormat = (record: RequestRecord, timeMs: number) => string
 
-interface LineStream {
-  write(line: string): void
-}
-
-const infoLevel = 30
-
-/** Writes to the logger's own stream, as far as the logger's level lets `info` through. */
-export function createLineWriter(log: Logger, node: string): LineWriter {
-  const { [symbols.streamSym]: stream } = log as unknown as Record<symbol, LineStream>
+export function createLineFormat(node: string): LineFormat {
   // One each: they lie in different seconds for slow requests, and each keeps the last second that it formatted.
   const formatTime = createTimeFormat()
   const formatEventTime = createTimeFormat()
@@ -25,7 +19,6 @@ export function createLineWriter(log: Logger, node: string): LineWriter {
   const identityJson = createIdentityCache()
   const agentJson = createLastValueCache()
   return (record, timeMs) => {
-    if (log.levelVal > infoLevel) return
     const { bucket, key, errorCode } = 'bucket' in record ? record : noResource
     let line =
       `{"level":"info","time":"${formatTime(timeMs)}","plugin":"audit","component":"audit","version":"1",` +
@@ -41,12 +34,43 @@ export function createLineWriter(log: Logger, node: string): LineWriter {
       record.query === undefined || record.query === '' ? ',"query":{}' : `,"query":${JSON.stringify(queryOf(record))}`
     line += `,"status":${record.status}`
     if (errorCode !== undefined) line += `,"errorCode":${JSON.stringify(errorCode)}`
-    line +=
-      `,"latencyMs":${roundedMs(record.durationMs)},"bytesReceived":${record.receivedBytes},` +
+    return (
+      `${line},"latencyMs":${roundedMs(record.durationMs)},"bytesReceived":${record.receivedBytes},` +
       `"bytesSent":${record.sentBytes},"tags":{},"msg":"audit"}\n`
-    stream.write(line)
+    )
   }
 }
+
+/** The record in a line. */
+export function recordOfLine(line: string): AuditRecord {
+  const { level: _level, plugin: _plugin, component: _component, msg: _msg, ...record } = JSON.parse(line)
+  return record
+}
+
+/** The record in a line as JSON of its own, without what only the log has. Cut out of it: parsing costs several times as much. */
+export function documentOfLine(line: string): string {
+  return `{${line.slice(timeStart, timeEnd)}${line.slice(recordStart, -lineEnd.length)}}`
+}
+
+/** A line is `{"level":"info","time":"2026-01-01T12:00:00.000Z"`, what names us, the rest of the record, and `lineEnd`. */
+const timeStart = '{"level":"info",'.length
+const timeEnd = timeStart + '"time":"2026-01-01T12:00:00.000Z"'.length
+const recordStart = timeEnd + ',"plugin":"audit","component":"audit"'.length
+const lineEnd = ',"msg":"audit"}\n'
+
+/** Writes lines to the logger's own stream, as far as the logger's level lets `info` through. */
+export function createLineWriter(log: Logger): (line: string) => void {
+  const { [symbols.streamSym]: stream } = log as unknown as Record<symbol, LineStream>
+  return line => {
+    if (log.levelVal <= infoLevel) stream.write(line)
+  }
+}
+
+interface LineStream {
+  write(line: string): void
+}
+
+const infoLevel = 30
 
 const noResource = { bucket: '', key: '', errorCode: undefined }
 

@@ -2,7 +2,7 @@
 import type { HttpRequestRecord } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
-import { redactQuery } from 'svc/plugins/trace/api'
+import { isSecretParameter, redactedText } from 'svc/plugins/trace/api'
 import type { AuditRecord } from './api.ts'
 
 export type RequestRecord = S3RequestRecord | HttpRequestRecord
@@ -24,25 +24,41 @@ export function apiOf(record: RequestRecord): string {
 
 export function identityOf(identity: Identity | undefined): AuditRecord['identity'] {
   if (identity === undefined) return { accessKey: '', user: '', type: 'anonymous' }
-  return { accessKey: identity.accessKey, user: identity.displayName, type: identity.isRoot ? 'root' : 'user' }
+  return {
+    accessKey: identity.accessKey,
+    user: identity.userName ?? identity.displayName,
+    type: typeOfIdentity(identity),
+  }
+}
+
+/** What the credentials are: an access key of root says so, although it may what root may. Sessions are their user. */
+function typeOfIdentity({ kind, isRoot }: Identity): AuditRecord['identity']['type'] {
+  if (kind === 'access-key' || kind === 'share') return kind
+  return isRoot ? 'root' : 'user'
 }
 
 export function queryOf(record: RequestRecord): Record<string, string> {
   const query = record.query ?? ''
   const parameters: Record<string, string> = {}
-  if (query === '') return parameters
-  for (const parameter of redactQuery(query).split('&')) {
-    const equals = parameter.indexOf('=')
-    const name = decode(equals < 0 ? parameter : parameter.slice(0, equals))
-    // `__proto__` as a name would not become a property.
-    Object.defineProperty(parameters, name, {
-      value: equals < 0 ? '' : decode(parameter.slice(equals + 1)),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
+  for (let start = 0; start < query.length; ) {
+    let end = query.indexOf('&', start)
+    if (end < 0) end = query.length
+    const equals = query.indexOf('=', start)
+    const nameEnd = equals < 0 || equals > end ? end : equals
+    const rawName = query.slice(start, nameEnd)
+    const rawValue = query.slice(Math.min(nameEnd + 1, end), end)
+    const value = rawValue === '' ? '' : isSecretParameter(rawName) ? redactedText : decode(rawValue)
+    setParameter(parameters, decode(rawName), value)
+    start = end + 1
   }
   return parameters
+}
+
+function setParameter(parameters: Record<string, string>, name: string, value: string): void {
+  if (name === '__proto__') {
+    // Assigned, it would not become a property.
+    Object.defineProperty(parameters, name, { value, enumerable: true, configurable: true, writable: true })
+  } else parameters[name] = value
 }
 
 function decode(text: string): string {

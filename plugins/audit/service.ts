@@ -1,13 +1,16 @@
-/** The ring of the last requests, and the way of each record to log and sinks. */
-import { hostname } from 'node:os'
-import type { Clock, Contribution, Logger, Threads } from 'svc/kernel'
+/** The ring of the last requests, and the way of each record to log and targets. */
+import type { Clock, Logger, Threads } from 'svc/kernel'
 import type { HttpRequestRecord } from 'svc/plugins/http/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
-import type { AuditRecord, AuditService, AuditSink } from './api.ts'
-import { createLineWriter } from './log-line.ts'
-import { auditRecordOf, isAudited, type RequestRecord } from './record.ts'
+import type { AuditMatches, AuditRecord, AuditSearch, AuditService } from './api.ts'
+import { createLineRing } from './line-ring.ts'
+import { createLineFormat, createLineWriter, recordOfLine } from './log-line.ts'
+import { isAudited, type RequestRecord } from './record.ts'
+import { mergeMatches, searchRing } from './search.ts'
 
 export const ringRecords = 10_000
+/** An ordinary record takes about 600 bytes; one with the longest names ten times as much. */
+const ringBytesMax = 32 * 1024 * 1024
 
 export interface RunningAuditService extends AuditService {
   observeS3(record: S3RequestRecord): void
@@ -18,59 +21,44 @@ export interface AuditServiceOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly threads: Threads
-  /** Called after set-up. */
-  readonly sinks: () => readonly Contribution<AuditSink>[]
+  /** Name of this node, in every record. */
+  readonly node: string
+  readonly outlet: AuditOutlet
 }
 
-export function createAuditService({ log, clock, threads, sinks }: AuditServiceOptions): RunningAuditService {
-  const node = hostname()
-  const writeLine = createLineWriter(log, node)
-  // Records of requests and their times side by side: the audit form is made when somebody asks.
-  const ring: RequestRecord[] = []
-  const times: number[] = []
-  let next = 0
-  let targets: readonly Contribution<AuditSink>[] | undefined
+/** Where records leave for the targets. */
+export interface AuditOutlet {
+  /** Whether any target is enabled. Asked for each record: with none it costs nothing. */
+  readonly isOpen: boolean
+  /** Takes a line of the log at once; never throws. */
+  add(line: string, requestId: string): void
+}
 
-  function keep(record: RequestRecord, timeMs: number): void {
-    ring[next] = record
-    times[next] = timeMs
-    next = next + 1 === ringRecords ? 0 : next + 1
-  }
+export function createAuditService({ log, clock, threads, node, outlet }: AuditServiceOptions): RunningAuditService {
+  const format = createLineFormat(node)
+  const writeLine = createLineWriter(log)
+  const ring = createLineRing(ringRecords, ringBytesMax)
 
   function observe(record: RequestRecord): void {
-    const timeMs = clock.now()
-    writeLine(record, timeMs)
-    keep(record, timeMs)
-    targets ??= sinks()
-    if (targets.length > 0) send(auditRecordOf(record, node, timeMs), targets)
+    const line = format(record, clock.now())
+    writeLine(line)
+    ring.push(line)
+    if (outlet.isOpen) outlet.add(line, record.requestId)
   }
 
-  function send(record: AuditRecord, list: readonly Contribution<AuditSink>[]): void {
-    for (const { id, value } of list) {
-      try {
-        value.send(record)
-      } catch (error) {
-        log.error({ err: error, sink: id }, 'audit sink failed')
-      }
-    }
-  }
-
-  /** Newest first. */
-  function ownRecent(limit: number): AuditRecord[] {
-    const records: AuditRecord[] = []
-    for (let back = 1; back <= ring.length && records.length < limit; back++) {
-      const index = (next - back + ring.length) % ring.length
-      records.push(auditRecordOf(ring[index], node, times[index]))
-    }
-    return records
-  }
-
+  const ownRecent = (limit: number): AuditRecord[] => ring.newest(limit).map(recordOfLine)
   threads.handle('audit.recent', ownRecent)
+  const ownMatches = (search: AuditSearch) => searchRing(ring, search)
+  threads.handle('audit.search', ownMatches)
 
   return {
     observeS3: observe,
     observeHttp(record) {
       if (isAudited(record)) observe(record)
+    },
+    async search(search) {
+      const others = threads.callOthers<AuditMatches>('audit.search', search)
+      return mergeMatches([await ownMatches(search), ...(await others)], search.limit)
     },
     async recent(limit) {
       const bounded = Math.max(0, Math.min(limit, ringRecords))

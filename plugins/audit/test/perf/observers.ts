@@ -4,36 +4,16 @@
  */
 import { destination, pino } from 'pino'
 import type { Logger } from 'svc/kernel'
-import { definePlugin } from 'svc/kernel'
-import http from 'svc/plugins/http/index'
-import iam from 'svc/plugins/iam/index'
-import metrics from 'svc/plugins/metrics/index'
+import { startAdmin } from 'svc/plugins/admin/testing'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
-import tls from 'svc/plugins/tls/index'
-import trace from 'svc/plugins/trace/index'
-import { startKernel } from 'svc/testing'
-import audit from '../../index.ts'
-import { createLineWriter } from '../../log-line.ts'
+import { createCollector } from '../../collector.ts'
+import { createLineFormat, createLineWriter } from '../../log-line.ts'
 import { auditRecordOf } from '../../record.ts'
 import { createAuditService } from '../../service.ts'
 
 const identity = { accessKey: 'admin', isRoot: true, ownerId: 'f'.repeat(64), displayName: 'admin' }
 const rounds = 7
 const calls = 200_000
-
-let observers: readonly { readonly plugin: string; readonly value: (record: S3RequestRecord) => void }[] = []
-const protocol = definePlugin({
-  name: 's3',
-  points: ['s3.operation', 's3.observer'],
-  setup({ point }) {
-    const owned = point('s3.observer')
-    return {
-      start() {
-        observers = owned.list()
-      },
-    }
-  },
-})
 
 function recordOf(index: number): S3RequestRecord {
   return {
@@ -86,24 +66,29 @@ async function measure(name: string, call: (record: S3RequestRecord) => void): P
 // As in the server: an asynchronous destination, here one that swallows everything.
 const sink = destination({ dest: '/dev/null', sync: false, maxLength: 16 << 20 })
 const log = pino({ level: 'info' }, sink) as unknown as Logger
-const write = createLineWriter(log, 'node')
-await measure('audit line, by hand', record => write(record, record.timeMs))
+const format = createLineFormat('node')
+const write = createLineWriter(log)
+await measure('audit line, by hand', record => write(format(record, record.timeMs)))
 const systemClock = { now: Date.now, monotonicNs: process.hrtime.bigint, after: () => () => {} }
-const threads = { handle() {}, callOthers: async () => [] } as never
-const service = createAuditService({ log, clock: systemClock, threads, sinks: () => [] })
-await measure('audit line and ring', service.observeS3)
+const threads = { handle() {}, callOthers: async () => [], call: async () => undefined } as never
+const closed = createAuditService({
+  log,
+  clock: systemClock,
+  threads,
+  node: 'node-1',
+  outlet: { isOpen: false, add() {} },
+})
+await measure('audit line and ring', closed.observeS3)
+const collector = createCollector({ threads, clock: systemClock, onLost() {} })
+collector.isOpen = true
+const open = createAuditService({ log, clock: systemClock, threads, node: 'node-1', outlet: collector })
+await measure('audit line, ring and a target', open.observeS3)
 await measure('audit line, through pino (for comparison)', record =>
   log.info(auditRecordOf(record, 'node', record.timeMs), 'audit'),
 )
 
-const kernel = await startKernel({
-  plugins: [iam, metrics, tls, http, audit, trace, protocol],
-  config: {
-    iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
-    http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
-  },
-})
-for (const { plugin, value } of observers) {
+const { kernel, stop } = await startAdmin()
+for (const { plugin, value } of kernel.point('s3.observer').list()) {
   if (plugin !== 'audit') await measure(`observer of ${plugin}`, value)
 }
-await kernel.stop()
+await stop()

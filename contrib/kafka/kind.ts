@@ -1,0 +1,25 @@
+/** What a kind of target has of Kafka, whatever is sent. */
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { KafkaProducer, KafkaRecord } from './producer.ts'
+import { checkKafka, KafkaSettings, kafkaEndpoint } from './settings.ts'
+
+export function kafkaKind(guard: OutboundGuard) {
+  return {
+    settings: KafkaSettings,
+    validate: (settings: KafkaSettings) => checkKafka(settings, guard),
+    endpoint: kafkaEndpoint,
+  }
+}
+
+/** `batchMax`: of one call. */
+export function sending<Message>(
+  producer: KafkaProducer,
+  batchMax: number,
+  recordOf: (message: Message) => KafkaRecord,
+) {
+  return {
+    batchMax,
+    send: (messages: readonly Message[], signal: AbortSignal) => producer.send(messages.map(recordOf), signal),
+    close: () => producer.close(),
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * A connection to a broker with one channel, that is never made again by itself: who finds it lost makes another one. The client library
+ * tells of trouble by events of the connection and of the channel, an unheard one of which would end the process, and leaves the socket
+ * open where a broker does not answer, so that ending means destroying the socket.
+ */
+import { readFile } from 'node:fs/promises'
+import amqp, { type Channel, type ChannelModel, type ConfirmChannel, type Message } from 'amqplib'
+import { type NotifyMessage, reasonOf } from 'svc/plugins/notify/api'
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AmqpSettings, Broker } from './settings.ts'
+
+export interface Connection {
+  isLost(): boolean
+  /** Resolves when the broker has taken all of them. */
+  publish(messages: readonly Publication[], signal: AbortSignal): Promise<void>
+  /** Says goodbye, and leaves nothing open half a second later. Idempotent. */
+  close(): Promise<void>
+  /** At once. What is under way rejects. Idempotent. */
+  end(): void
+  /** Why `error` came about: of the first thing that went wrong all others are consequences. */
+  reason(error: unknown): string
+}
+
+export interface Publication {
+  readonly body: Buffer
+  readonly about: Pick<NotifyMessage, 'eventName' | 'eventTime' | 'bucket' | 'key' | 'sequencer'> | undefined
+}
+
+const closeMsMax = 500
+const accessRefused = 403
+
+/** Rejects with an Error without secrets. What `signal` aborts leaves nothing open. */
+export async function openConnection(
+  broker: Broker,
+  settings: AmqpSettings,
+  guard: OutboundGuard,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const ended = new AbortController()
+  let failure: unknown
+  let blocked = ''
+  let isEnded = false
+  let closing: Promise<void> | undefined
+  const end = () => {
+    isEnded = true
+    signal.removeEventListener('abort', end)
+    ended.abort(new Error('the connection was given up'))
+  }
+  const fail = (error: unknown) => {
+    if (!isEnded) failure ??= error ?? new Error('the broker closed the connection')
+    end()
+  }
+  const reason = (error: unknown) => {
+    const text = reasonOf(failure ?? error, [broker.password])
+    return blocked === '' ? text : `it takes no messages now: ${blocked}`
+  }
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    const tls = await readTls(broker)
+    signal.throwIfAborted()
+    guard.check(broker.host)
+    const { lookup } = guard
+    const options = { ...tls, lookup, noDelay: true, signal: ended.signal }
+    const model = await amqp.connect(addressOf(broker), options as object)
+    hear(model, fail)
+    model.on('blocked', why => {
+      blocked = why
+    })
+    model.on('unblocked', () => {
+      blocked = ''
+    })
+    const channel = await openChannel(model, settings, fail)
+    signal.removeEventListener('abort', end)
+    return {
+      isLost: () => isEnded,
+      publish: (messages, limited) => publish(channel, settings, messages, limited),
+      end,
+      reason,
+      close() {
+        closing ??= new Promise<void>(done => {
+          if (isEnded) return done()
+          const timer = setTimeout(end, closeMsMax)
+          ended.signal.addEventListener('abort', () => {
+            clearTimeout(timer)
+            done()
+          })
+          // It never settles when the connection is lost meanwhile.
+          model.close().then(end, end)
+        })
+        return closing
+      },
+    }
+  } catch (error) {
+    const text = reason(error)
+    end()
+    throw new Error(`AMQP at ${broker.host}:${broker.port}: ${text}`)
+  }
+}
+
+/** The first of them has the reason. */
+function hear(emitter: ChannelModel | Channel, fail: (error: unknown) => void): void {
+  emitter.on('error', fail)
+  emitter.on('close', fail)
+}
+
+function addressOf(broker: Broker) {
+  return {
+    protocol: broker.isTls ? 'amqps' : 'amqp',
+    hostname: broker.host,
+    port: broker.port,
+    username: broker.user,
+    password: broker.password,
+    // The library decodes it once more.
+    vhost: encodeURIComponent(broker.vhost),
+    heartbeat: broker.heartbeatSeconds,
+  }
+}
+
+async function readTls({ isTls, authority, certificate, key, isVerified }: Broker) {
+  if (!isTls) return {}
+  const read = (path: string | undefined) => (path === undefined ? undefined : readFile(path))
+  const [ca, cert, privateKey] = await Promise.all([read(authority), read(certificate), read(key)])
+  return { ca, cert, key: privateKey, rejectUnauthorized: isVerified }
+}
+
+async function openChannel(model: ChannelModel, settings: AmqpSettings, fail: (error: unknown) => void) {
+  const { exchange, exchange_type, durable, auto_deleted: autoDelete, internal } = settings
+  if (exchange !== '') {
+    // On a channel of its own, which the broker closes when it refuses.
+    const declaring = await model.createChannel()
+    declaring.on('error', () => undefined)
+    try {
+      await declaring.assertExchange(exchange, exchange_type, { durable, autoDelete, internal })
+      await declaring.close()
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== accessRefused) throw error
+      // Who may publish need not be allowed to declare: it is enough that it exists.
+      const looking = await model.createChannel()
+      looking.on('error', () => undefined)
+      await looking.checkExchange(exchange)
+      await looking.close()
+    }
+  }
+  const channel = settings.publisher_confirms ? await model.createConfirmChannel() : await model.createChannel()
+  hear(channel, fail)
+  return channel
+}
+
+/** One at a time. The broker returns what it cannot route before it confirms it. */
+async function publish(
+  channel: Channel | ConfirmChannel,
+  settings: AmqpSettings,
+  messages: readonly Publication[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { exchange, routing_key, mandatory, delivery_mode } = settings
+  let returned: Message | undefined
+  const onReturn = (message: Message) => {
+    returned = message
+  }
+  const confirmed: Promise<void>[] = []
+  channel.on('return', onReturn)
+  try {
+    for (const { body, about } of messages) {
+      signal.throwIfAborted()
+      const options = { ...propertiesOf(about), mandatory, deliveryMode: delivery_mode }
+      if (!('waitForConfirms' in channel)) {
+        channel.publish(exchange, routing_key, body, options)
+        continue
+      }
+      const isConfirmed = new Promise<void>((done, fail) => {
+        channel.publish(exchange, routing_key, body, options, error => (error ? fail(error) : done()))
+      })
+      // All of them fail together; only the first is waited for.
+      isConfirmed.catch(() => undefined)
+      confirmed.push(isConfirmed)
+    }
+    // Without confirms an answer to something that came later shows at least that the broker has read them.
+    await ('waitForConfirms' in channel ? Promise.all(confirmed) : channel.prefetch(1))
+  } finally {
+    channel.off('return', onReturn)
+  }
+  if (returned !== undefined) {
+    const { replyText } = returned.fields as { replyText?: string }
+    throw new Error(
+      `no queue gets messages of the exchange "${exchange}" with routing key "${routing_key}" (${replyText})`,
+    )
+  }
+}
+
+/** What a broker routes by (`headers`), and a consumer may look at without parsing. */
+function propertiesOf(about: Publication['about']) {
+  const contentType = 'application/json'
+  if (about === undefined) return { contentType, appId: 'svc', type: 's3:TestEvent' }
+  const { eventName, eventTime, bucket, key, sequencer } = about
+  return {
+    contentType,
+    appId: 'svc',
+    type: eventName,
+    timestamp: Math.floor(Date.parse(eventTime) / 1000),
+    headers: { event: eventName, bucket, key, sequencer },
+  }
+}

@@ -1,0 +1,85 @@
+/** Events to an exchange of AMQP 0-9-1: the bytes of each message, confirmed by the broker. */
+import {
+  createAttempts,
+  type NotifyTarget,
+  type NotifyTargetContext,
+  type NotifyTargetKind,
+} from 'svc/plugins/notify/api'
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { SettingsProblem } from 'svc/plugins/settings/api'
+import { type Connection, openConnection, type Publication } from './connection.ts'
+import { AmqpSettings, type Broker, checkSettings, parseUrl } from './settings.ts'
+
+/** Unconfirmed at once. */
+const batchMax = 100
+
+export function createAmqpKind(guard: OutboundGuard): NotifyTargetKind<typeof AmqpSettings> {
+  return {
+    description: 'Events to AMQP 0-9-1 brokers such as RabbitMQ.',
+    settings: AmqpSettings,
+    validate: settings => checkSettings(settings, guard),
+    endpoint({ url, exchange }) {
+      const parsed = parseUrl(url)
+      if ('problem' in parsed) return 'amqp'
+      return exchange === '' ? parsed.endpoint : `${parsed.endpoint} ${exchange}`
+    },
+    connect: (settings, context) => connectAmqp(settings, context, guard),
+  }
+}
+
+export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext, guard: OutboundGuard): NotifyTarget {
+  const [unusable] = checkSettings(settings, guard)
+  if (unusable !== undefined) return createUnusable(unusable)
+  const broker = parseUrl(settings.url) as Broker
+  const place = `AMQP at ${broker.host}:${broker.port}`
+  const attempts = createAttempts(place, settings.timeout)
+  let current: Connection | undefined
+
+  /** What fails ends the connection: what is on its way over it is not known. */
+  const publish = async (connection: Connection, messages: readonly Publication[], signal: AbortSignal) => {
+    signal.addEventListener('abort', connection.end, { once: true })
+    try {
+      signal.throwIfAborted()
+      await connection.publish(messages, signal)
+    } catch (error) {
+      const reason = connection.reason(error)
+      connection.end()
+      throw new Error(`${place}: ${reason}`)
+    } finally {
+      signal.removeEventListener('abort', connection.end)
+    }
+  }
+
+  return {
+    batchMax,
+    send: (messages, signal) =>
+      attempts.run(signal, async limited => {
+        if (current === undefined || current.isLost()) {
+          current = await openConnection(broker, settings, guard, limited)
+          log.debug({ endpoint: broker.endpoint }, 'connected to the broker')
+        }
+        await publish(
+          current,
+          messages.map(message => ({ body: message.body, about: message })),
+          limited,
+        )
+      }),
+    // Over a connection of its own: it may come at any time, and tells whether one can be made now.
+    test: (body, signal) =>
+      attempts.run(signal, async limited => {
+        const own = await openConnection(broker, settings, guard, limited)
+        await publish(own, [{ body, about: undefined }], limited)
+        await own.close()
+      }),
+    async close() {
+      attempts.close()
+      await current?.close()
+    },
+  }
+}
+
+/** A target that is not enabled may be tested before anybody has set what it needs. */
+function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
+  const refuse = () => Promise.reject(new Error(`The settings cannot be used: ${key} ${problem}.`))
+  return { send: refuse, test: refuse, close: () => Promise.resolve() }
+}

@@ -1,0 +1,231 @@
+/**
+ * One connection to NATS. It never reconnects by itself: the library would keep what is published meanwhile in memory, without
+ * bound, and say that all is well.
+ */
+import { readFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { setImmediate as afterEvents } from 'node:timers/promises'
+import { createSecureContext } from 'node:tls'
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
+import {
+  type Authenticator,
+  credsAuthenticator,
+  type NatsConnection,
+  NatsConnectionImpl,
+  type NodeConnectionOptions,
+  nkeyAuthenticator,
+  setTransportFactory,
+  type TlsOptions,
+  tokenAuthenticator,
+  usernamePasswordAuthenticator,
+} from '@nats-io/transport-node'
+import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js'
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import { reasonOf, SetupError } from './failures.ts'
+import { type NatsSettings, parseServer } from './settings.ts'
+
+export interface Publication {
+  /** Those with the same key reach the server one after the other. */
+  readonly key: string
+  readonly body: Uint8Array
+  /** What a stream knows duplicates by; undefined: it does not look for them. No line breaks. */
+  readonly id: string | undefined
+}
+
+export interface Connection {
+  /** Resolves when the server, or where `jetstream` is on a stream, has all of them. */
+  publish(publications: readonly Publication[]): Promise<void>
+  isLost(): boolean
+  /** At once; what is under way rejects. Idempotent. */
+  end(): void
+}
+
+/** What is on its way before the server is asked whether it has it. */
+const underWayBytesMax = 1024 * 1024
+const underWayMax = 64
+
+class GuardedTransport extends NodeTransport {
+  readonly #guard: OutboundGuard
+
+  constructor(guard: OutboundGuard) {
+    super()
+    this.#guard = guard
+  }
+
+  override dial({ hostname: host, port }: Parameters<NodeTransport['dial']>[0]): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      this.#guard.check(host)
+      const socket = connect({ host, port, lookup: this.#guard.lookup, noDelay: true })
+      // Who closes a transport that is not connected yet destroys its socket.
+      this.socket = socket
+      let failure: Error | undefined
+      socket.once('connect', () => {
+        socket.removeAllListeners()
+        resolve(socket)
+      })
+      socket.once('error', error => {
+        failure = error
+      })
+      socket.once('close', () => reject(failure))
+    })
+  }
+
+  /** The library does not tell Node.js what address it connected to, and certificates of addresses are refused. */
+  override connect(server: Parameters<NodeTransport['connect']>[0], options: NodeConnectionOptions): Promise<void> {
+    const host = server.tlsName || server.hostname
+    return super.connect(server, options.tls ? { ...options, tls: { ...options.tls, host } as TlsOptions } : options)
+  }
+
+  /** The library leaves sockets open to servers that take connections and say nothing: one for each attempt. */
+  override close(error?: Error): Promise<void> {
+    if (!this.connected) this.discard()
+    return super.close(error)
+  }
+}
+
+export async function openConnection(
+  settings: NatsSettings,
+  guard: OutboundGuard,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const authenticator = await authenticatorOf(settings)
+  const tls = settings.tls ? await tlsOf(settings) : null
+  // As `connect` of the package does; names are looked up, and checked, where they are connected to.
+  setTransportFactory({ factory: () => new GuardedTransport(guard), dnsResolveFn: async name => [name] })
+  const opening = NatsConnectionImpl.connect({
+    servers: settings.address.map(address => parseServer(address)!),
+    name: 'svc',
+    reconnect: false,
+    ignoreClusterUpdates: true,
+    timeout: Math.ceil(settings.timeout / Math.min(settings.address.length, 3)),
+    noAsyncTraces: true,
+    authenticator,
+    // Null refuses servers that ask for TLS; with options those that have none.
+    tls,
+  })
+  // Connecting cannot be stopped; who comes too late is sent away.
+  const connection = await opening.then(opened => {
+    if (signal.aborted) void opened.close()
+    signal.throwIfAborted()
+    return opened
+  })
+  return wrap(connection, settings)
+}
+
+function wrap(connection: NatsConnection, settings: NatsSettings): Connection {
+  const { subject, timeout } = settings
+  let refusal: Error | undefined
+  const lost = connection.closed().then(error => {
+    throw error instanceof Error ? error : new Error('the connection was closed')
+  })
+  lost.catch(() => {})
+  // That a message was refused is told beside the messages.
+  const watch = async () => {
+    for await (const status of connection.status()) if (status.type === 'error') refusal = status.error
+  }
+  watch().catch(() => {})
+
+  const flush = async () => {
+    await Promise.race([connection.flush(), lost])
+    // Errors come before the answer to a flush, and take a turn longer to be told.
+    await afterEvents()
+    if (refusal !== undefined) throw refusal
+  }
+
+  const publishToServers = async (publications: readonly Publication[]) => {
+    let bytes = 0
+    for (const { body } of publications) {
+      connection.publish(subject, body)
+      bytes += body.byteLength
+      if (bytes < underWayBytesMax) continue
+      await flush()
+      bytes = 0
+    }
+    await flush()
+  }
+
+  const publishToStream = async (stream: JetStreamClient, publications: readonly Publication[]) => {
+    for (const group of groupsOf(publications)) {
+      const results = await Promise.allSettled(
+        group.map(({ body, id }) => stream.publish(subject, body, { msgID: id, timeout })),
+      )
+      const failed = results.find(result => result.status === 'rejected')
+      if (failed !== undefined) throw failed.reason
+    }
+  }
+
+  const stream = settings.jetstream ? jetstream(connection, { timeout }) : undefined
+  return {
+    publish: publications =>
+      stream === undefined ? publishToServers(publications) : publishToStream(stream, publications),
+    isLost: () => connection.isClosed(),
+    end: () => void connection.close().catch(() => {}),
+  }
+}
+
+/**
+ * In their order, cut where a key comes again: of two of a key the second is published when the first is stored, so that the first
+ * cannot fail and come later.
+ */
+function groupsOf(publications: readonly Publication[]): readonly (readonly Publication[])[] {
+  const groups: Publication[][] = []
+  const keys = new Set<string>()
+  let bytes = 0
+  for (const publication of publications) {
+    const isFull = keys.size === underWayMax || bytes + publication.body.byteLength > underWayBytesMax
+    if (groups.length === 0 || isFull || keys.has(publication.key)) {
+      groups.push([])
+      keys.clear()
+      bytes = 0
+    }
+    groups.at(-1)!.push(publication)
+    keys.add(publication.key)
+    bytes += publication.body.byteLength
+  }
+  return groups
+}
+
+async function authenticatorOf(settings: NatsSettings): Promise<Authenticator | undefined> {
+  const { username, password, token, nkey_specification, credentials_file } = settings
+  if (username !== '') return usernamePasswordAuthenticator(username, password)
+  if (token !== '') return tokenAuthenticator(token)
+  const authenticator =
+    nkey_specification !== ''
+      ? nkeyAuthenticator(Buffer.from(nkey_specification))
+      : credentials_file !== ''
+        ? credsAuthenticator(await read('credentials_file', credentials_file))
+        : undefined
+  try {
+    // Here, where it is known what went wrong.
+    authenticator?.('nonce')
+  } catch {
+    const key = nkey_specification !== '' ? 'nkey_specification' : 'credentials_file'
+    throw new SetupError(`what ${key} has cannot be used`)
+  }
+  return authenticator
+}
+
+/** Files are read anew for each connection: certificates are renewed. */
+async function tlsOf({ ca_cert, client_cert, client_key, tls_skip_verify }: NatsSettings): Promise<TlsOptions> {
+  const pem = async (key: string, path: string) => (path === '' ? undefined : (await read(key, path)).toString())
+  const [ca, cert, key] = [
+    await pem('ca_cert', ca_cert),
+    await pem('client_cert', client_cert),
+    await pem('client_key', client_key),
+  ]
+  try {
+    createSecureContext({ ca, cert, key })
+  } catch {
+    throw new SetupError('the certificates or the key cannot be used')
+  }
+  // The library hands on to Node.js what it does not know.
+  return { ca, cert, key, rejectUnauthorized: !tls_skip_verify, minVersion: 'TLSv1.2' } as TlsOptions
+}
+
+async function read(key: string, path: string): Promise<Buffer> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    throw new SetupError(`the file of ${key} cannot be read: ${reasonOf(error).reason}`)
+  }
+}

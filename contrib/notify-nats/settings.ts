@@ -1,0 +1,114 @@
+import { isIP } from 'node:net'
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { SettingsProblem } from 'svc/plugins/settings/api'
+import { type Static, Type } from 'typebox'
+
+export const NatsSettings = Type.Object({
+  address: Type.Array(Type.String(), {
+    default: [],
+    destination: true,
+    description:
+      'Servers of one cluster as host:port, separated by commas; the next is tried where one does not answer.',
+  }),
+  subject: Type.String({ default: '', description: 'Subject that events are published to.' }),
+  jetstream: Type.Boolean({
+    default: false,
+    description:
+      'Wait until a stream has stored each event. The stream must exist. Without, servers pass events on and forget.',
+  }),
+  timeout: Type.Integer({
+    default: 5000,
+    minimum: 100,
+    maximum: 60_000,
+    format: 'duration',
+    description: 'How long one attempt may take, connecting included.',
+  }),
+  username: Type.String({ default: '', description: 'User to log in as.' }),
+  password: Type.String({ default: '', secret: true, description: 'Password of the user.' }),
+  token: Type.String({ default: '', secret: true, description: 'Token to log in with.' }),
+  nkey_specification: Type.String({
+    default: '',
+    secret: true,
+    description: 'Seed of the NKey to log in with, as `nk -gen user` prints it: `SU…`.',
+  }),
+  credentials_file: Type.String({
+    default: '',
+    description: 'File with JWT and seed to log in with, as `nsc generate creds` writes it.',
+  }),
+  tls: Type.Boolean({ default: false, destination: true, description: 'Connect with TLS.' }),
+  tls_skip_verify: Type.Boolean({
+    default: false,
+    destination: true,
+    description: 'Take any certificate of the servers. For tests only.',
+  }),
+  ca_cert: Type.String({
+    default: '',
+    destination: true,
+    description: 'PEM file with the authorities that the servers are trusted by. Default: those of Node.js.',
+  }),
+  client_cert: Type.String({ default: '', description: 'PEM file with the certificate that is shown to servers.' }),
+  client_key: Type.String({ default: '', description: 'PEM file with its key.' }),
+})
+
+export type NatsSettings = Static<typeof NatsSettings>
+
+const serversMax = 32
+const defaultPort = 4222
+/** Tokens between dots; no wildcards. Source: https://docs.nats.io/nats-concepts/subjects. */
+const subjectPattern = /^[!-~]+$/
+
+/** What no single key can say. */
+export function checkNats(settings: NatsSettings, guard: OutboundGuard): readonly SettingsProblem[] {
+  const problems: SettingsProblem[] = []
+  const complain = (key: keyof NatsSettings, problem: string) => problems.push({ key, problem })
+  if (settings.address.length === 0) complain('address', 'must name at least one server')
+  if (settings.address.length > serversMax) complain('address', `must name at most ${serversMax} servers`)
+  if (settings.address.some(address => parseServer(address) === undefined)) {
+    complain('address', 'must be host:port, separated by commas')
+  }
+  for (const address of settings.address) {
+    const host = hostOf(address)
+    const problem = host && guard.problem(host)
+    if (problem) complain('address', problem)
+  }
+  if (!isSubject(settings.subject)) complain('subject', 'must be words between dots, without wildcards and spaces')
+  const ways = (['username', 'token', 'nkey_specification', 'credentials_file'] as const).filter(key => settings[key])
+  if (ways.length > 1) complain(ways[1]!, `cannot go with ${ways[0]}: there is one way to log in`)
+  if (settings.password !== '' && settings.username === '') complain('username', 'must be set where password is')
+  if (settings.nkey_specification !== '' && !/^SU[A-Z2-7]{56}$/.test(settings.nkey_specification)) {
+    complain('nkey_specification', 'must be the seed of a user: 58 letters and digits that begin with SU')
+  }
+  if (!settings.tls) {
+    const key = (['tls_skip_verify', 'ca_cert', 'client_cert', 'client_key'] as const).find(key => settings[key])
+    if (key !== undefined) complain(key, 'needs tls')
+  }
+  if ((settings.client_cert === '') !== (settings.client_key === '')) {
+    complain('client_cert', 'and client_key go together')
+  }
+  return problems
+}
+
+function isSubject(subject: string): boolean {
+  return subjectPattern.test(subject) && subject.split('.').every(word => word !== '' && word !== '*' && word !== '>')
+}
+
+const serverPattern = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/
+
+function hostOf(address: string): string | undefined {
+  const found = serverPattern.exec(address.trim())
+  return found?.[1] ?? found?.[2]
+}
+
+/** `nats-1:4222`, `nats-1`, `[::1]:4222`, as the client takes it; undefined for what is none. */
+export function parseServer(address: string): string | undefined {
+  const found = serverPattern.exec(address.trim())
+  if (found === null) return undefined
+  const port = Number(found[3] ?? defaultPort)
+  if (port < 1 || port > 65_535 || (found[1] !== undefined && isIP(found[1]) !== 6)) return undefined
+  return `${found[1] === undefined ? found[2] : `[${found[1]}]`}:${port}`
+}
+
+/** For people. */
+export function natsEndpoint({ address, subject }: NatsSettings): string {
+  return `nats://${address.join(',')}/${subject}`
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import {
+  createAttempts,
+  type NotifyMessage,
+  type NotifyTarget,
+  type NotifyTargetContext,
+  type NotifyTargetKind,
+  PermanentDeliveryError,
+} from 'svc/plugins/notify/api'
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import { type Connection, openConnection, type Publication } from './connection.ts'
+import { reasonOf } from './failures.ts'
+import { checkNats, NatsSettings, natsEndpoint } from './settings.ts'
+
+const batchMax = 100
+
+/** Events to a subject: the message is what a webhook gets. */
+export function createNatsKind(guard: OutboundGuard): NotifyTargetKind<typeof NatsSettings> {
+  return {
+    description: 'NATS: each event is a message of a subject, or of a stream of JetStream.',
+    settings: NatsSettings,
+    validate: settings => checkNats(settings, guard),
+    endpoint: natsEndpoint,
+    connect: (settings, context) => connectNats(settings, context, guard),
+  }
+}
+
+export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext, guard: OutboundGuard): NotifyTarget {
+  const service = `NATS at ${settings.address.join(', ')}`
+  const attempts = createAttempts(service, settings.timeout)
+  let current: Connection | undefined
+
+  const fail = (error: unknown): never => {
+    const { reason, isPermanent } = reasonOf(error)
+    throw isPermanent ? new PermanentDeliveryError(`${service}: ${reason}.`) : new Error(`${service}: ${reason}.`)
+  }
+
+  const open = (signal: AbortSignal) => openConnection(settings, guard, signal).catch(fail)
+
+  /** What fails ends the connection: what is on its way over it is not known. */
+  const use = async (connection: Connection, signal: AbortSignal, publications: readonly Publication[]) => {
+    const giveUp = () => connection.end()
+    signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      signal.throwIfAborted()
+      await connection.publish(publications)
+    } catch (error) {
+      connection.end()
+      fail(error)
+    } finally {
+      signal.removeEventListener('abort', giveUp)
+    }
+  }
+
+  return {
+    batchMax,
+    send: (messages, signal) =>
+      attempts.run(signal, async limited => {
+        if (current === undefined || current.isLost()) {
+          current = await open(limited)
+          log.debug({ servers: settings.address }, 'connected to NATS')
+        }
+        await use(current, limited, messages.map(publicationOf))
+      }),
+    // Over a connection of its own: it may come at any time, and tells whether one can be made now.
+    test: (body, signal) =>
+      attempts.run(signal, async limited => {
+        const own = await open(limited)
+        await use(own, limited, [{ key: '', body, id: undefined }])
+        own.end()
+      }),
+    async close() {
+      attempts.close()
+      current?.end()
+    },
+  }
+}
+
+/**
+ * Streams know a message that is sent again by its id: a hash, because headers have no line breaks and keys may. The body is in it,
+ * since of one version there may be several events with the same sequencer.
+ */
+function publicationOf({ bucket, key, sequencer, body }: NotifyMessage): Publication {
+  const path = `${bucket}/${key}`
+  const hash = createHash('sha256').update(`${path}\0${sequencer}\0`).update(body).digest('base64url')
+  return { key: path, body, id: `${sequencer}-${hash.slice(0, 22)}` }
+}

@@ -1,0 +1,154 @@
+/**
+ * Connections to PostgreSQL, at most so many at once. The client library tells of lost connections by events on the client and on the
+ * pool, an unheard one of which would end the process, and throws where a server does not speak its protocol: both are caught here.
+ */
+import { readFile } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import pg from 'pg'
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { Place } from './connection-string.ts'
+
+export interface Pool {
+  /**
+   * Gives a connection to `work`. When `work` rejects, or `signal` is aborted, the connection is closed, which undoes what was not
+   * committed.
+   */
+  use<T>(signal: AbortSignal, work: (client: pg.PoolClient) => Promise<T>): Promise<T>
+  /** Within half a second, also when the server does not answer. */
+  close(): Promise<void>
+}
+
+export interface PoolOptions {
+  readonly connectionsMax: number
+  /** Of making a connection. */
+  readonly timeoutMs: number
+  readonly guard: OutboundGuard
+}
+
+const closeMsMax = 500
+
+/** Rejects when a file of the settings cannot be read. Connects when it is used. */
+export async function createPool(place: Place, { connectionsMax, timeoutMs, guard }: PoolOptions): Promise<Pool> {
+  const sockets = new Set<Socket>()
+  let made: Socket | undefined
+  /** Hears what the pool does not while it connects or has lent a client; what is under way rejects by itself. */
+  class HeardClient extends pg.Client {
+    // The client has asked for it in its constructor.
+    readonly #socket = made!
+
+    constructor(config?: string | pg.ClientConfig) {
+      super(config)
+      this.on('error', () => undefined)
+    }
+
+    // A server that refuses and stays connected would be left so.
+    override connect(): Promise<pg.Client>
+    override connect(callback: (error: Error) => void): void
+    override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
+      if (callback === undefined) return super.connect()
+      super.connect((error: Error) => {
+        if (error) this.#socket.destroy()
+        callback(error)
+      })
+    }
+  }
+  const connections = new pg.Pool({
+    host: place.host,
+    port: place.port,
+    user: place.user,
+    database: place.database,
+    // As text, an empty one would be taken from the environment of the server.
+    password: () => place.password,
+    ssl: await readTls(place),
+    stream: () => {
+      const socket = new GuardedSocket(guard)
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      made = socket
+      return socket
+    },
+    Client: HeardClient,
+    max: connectionsMax,
+    connectionTimeoutMillis: timeoutMs,
+    keepAlive: true,
+    application_name: 'svc',
+  })
+  // A connection was lost that nobody was using: the next one is made when it is needed.
+  connections.on('error', () => undefined)
+  return {
+    async use(signal, work) {
+      const client = await connections.connect()
+      let isReleased = false
+      const release = (failure?: Error) => {
+        if (!isReleased) client.release(failure)
+        isReleased = true
+      }
+      const giveUp = () => release(new Error('given up'))
+      signal.addEventListener('abort', giveUp, { once: true })
+      try {
+        signal.throwIfAborted()
+        const result = await work(client)
+        release()
+        return result
+      } catch (error) {
+        release(error as Error)
+        throw error
+      } finally {
+        signal.removeEventListener('abort', giveUp)
+      }
+    },
+    async close() {
+      const ended = connections.end()
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, closeMsMax)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}
+
+class GuardedSocket extends Socket {
+  readonly #guard: OutboundGuard
+
+  constructor(guard: OutboundGuard) {
+    super()
+    this.#guard = guard
+  }
+
+  /** As the client library calls it: with a port and a host, or with the path of a Unix socket. */
+  override connect(...[place, host]: unknown[]): this {
+    if (host === undefined) return super.connect({ path: String(place) })
+    try {
+      if (typeof host !== 'string') throw new TypeError('A connection is made to a host.')
+      this.#guard.check(host)
+    } catch (error) {
+      process.nextTick(() => this.destroy(error as Error))
+      return this
+    }
+    return super.connect({ port: Number(place), host, lookup: this.#guard.lookup })
+  }
+
+  /** What it throws in a listener of `data` is about what came: the connection is of no use any more. */
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    if (event !== 'data') return super.emit(event as string, ...values)
+    try {
+      return super.emit(event, ...values)
+    } catch (error) {
+      this.destroy(new Error(`what it answers is not PostgreSQL: ${(error as Error).message}`))
+      return true
+    }
+  }
+}
+
+async function readTls({ tls }: Place): Promise<pg.ClientConfig['ssl']> {
+  if (tls === undefined) return false
+  const read = (path: string | undefined) => (path === undefined ? undefined : readFile(path))
+  const [ca, cert, key] = await Promise.all([read(tls.authority), read(tls.certificate), read(tls.key)])
+  return {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    rejectUnauthorized: tls.isVerified,
+  } as pg.ClientConfig['ssl']
+}

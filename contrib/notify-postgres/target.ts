@@ -1,0 +1,142 @@
+/**
+ * Events to PostgreSQL: a table with a row for each object, or one of everything that happened. A batch is one transaction. On the
+ * server a statement is ended after the same time as an attempt here, so that one that was given up does not wait for a lock until
+ * after the next has committed.
+ */
+import pg from 'pg'
+import {
+  createAttempts,
+  type NotifyTarget,
+  type NotifyTargetKind,
+  PermanentDeliveryError,
+  reasonOf,
+} from 'svc/plugins/notify/api'
+import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { SettingsProblem } from 'svc/plugins/settings/api'
+import { type Place, parseConnectionString } from './connection-string.ts'
+import { createPool, type Pool } from './pool.ts'
+import { checkSettings, PostgresSettings, quoteTable } from './settings.ts'
+import { createFormat, type Statement } from './tables.ts'
+
+const batchMax = 100
+
+const undefinedTable = '42P01'
+/** Somebody else was making the same table, with its type and its index, at the same time. */
+const tableExists = new Set(['42P07', '42710', '23505'])
+
+export function createPostgresKind(guard: OutboundGuard): NotifyTargetKind<typeof PostgresSettings> {
+  return {
+    description: 'Events to PostgreSQL: a table of the objects that there are, or of everything that happened.',
+    settings: PostgresSettings,
+    validate: settings => checkSettings(settings, guard),
+    endpoint({ connection_string }) {
+      const parsed = parseConnectionString(connection_string)
+      return 'problem' in parsed ? 'postgresql' : parsed.endpoint
+    },
+    connect: settings => connectPostgres(settings, guard),
+  }
+}
+
+export function connectPostgres(settings: PostgresSettings, guard: OutboundGuard): NotifyTarget {
+  const { max_open_connections: concurrency, timeout } = settings
+  const [unusable] = checkSettings(settings, guard)
+  if (unusable !== undefined) return createUnusable(unusable)
+  const place = parseConnectionString(settings.connection_string) as Place
+  const format = createFormat(settings.format, quoteTable(settings.table)!)
+  const attempts = createAttempts(`PostgreSQL at ${place.host}:${place.port}`, timeout)
+  let opened: Promise<Pool> | undefined
+
+  const openPool = () => {
+    opened ??= createPool(place, { connectionsMax: concurrency, timeoutMs: timeout, guard }).catch(error => {
+      opened = undefined
+      throw error
+    })
+    return opened
+  }
+
+  /** `end` is COMMIT, or ROLLBACK to leave nothing. */
+  const transact = async (signal: AbortSignal, statements: readonly Statement[], end: 'COMMIT' | 'ROLLBACK') => {
+    const pool = await openPool()
+    await pool.use(signal, async client => {
+      await client.query(
+        `BEGIN; SET LOCAL statement_timeout = ${timeout}; SET LOCAL idle_in_transaction_session_timeout = ${timeout}`,
+      )
+      for (const { text, values } of statements) await client.query(text, [...values])
+      // It says so when it has done something else: of a transaction that failed a COMMIT is a ROLLBACK.
+      const { command } = await client.query(end)
+      if (command !== end) throw new Error(`it answers ${command} to ${end}`)
+    })
+  }
+
+  const create: Statement = { text: format.create, values: [] }
+
+  const write = async (signal: AbortSignal, statements: readonly Statement[]) => {
+    try {
+      await transact(signal, statements, 'COMMIT')
+    } catch (error) {
+      if (codeOf(error) !== undefinedTable) throw error
+      await transact(signal, [create], 'COMMIT').catch(refusal => {
+        if (!tableExists.has(codeOf(refusal))) throw refusal
+      })
+      await transact(signal, statements, 'COMMIT')
+    }
+  }
+
+  /** What could be written, was it so; the table is made only for as long as that takes. */
+  const check = async (signal: AbortSignal) => {
+    try {
+      await transact(signal, format.write([]), 'ROLLBACK')
+    } catch (error) {
+      if (codeOf(error) !== undefinedTable) throw error
+      await transact(signal, [create, ...format.write([])], 'ROLLBACK')
+    }
+  }
+
+  const attempt = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) =>
+    attempts.run(signal, limited =>
+      work(limited).catch(error => {
+        throw explain(error, place, settings)
+      }),
+    )
+
+  return {
+    batchMax,
+    concurrency,
+    send: (messages, signal) => attempt(signal, limited => write(limited, format.write(messages))),
+    test: (body, signal) =>
+      attempt(signal, limited => (format.writeTest ? write(limited, [format.writeTest(body)]) : check(limited))),
+    async close() {
+      attempts.close()
+      const pool = opened
+      opened = undefined
+      // Where it could not be made there is nothing to close.
+      await pool?.then(
+        made => made.close(),
+        () => undefined,
+      )
+    },
+  }
+}
+
+/** A target that is not enabled may be tested before anybody has set what it needs. */
+function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
+  const refuse = () => Promise.reject(new Error(`The settings cannot be used: ${key} ${problem}.`))
+  return { send: refuse, test: refuse, close: () => Promise.resolve() }
+}
+
+function codeOf(error: unknown): string {
+  return (error instanceof pg.DatabaseError && error.code) || ''
+}
+
+/** What PostgreSQL says, as what to look at. Its details are left out: they quote what is stored. */
+function explain(error: unknown, { host, port, password }: Place, { table }: PostgresSettings): Error {
+  const code = codeOf(error)
+  let reason = reasonOf(error, [password])
+  if (code === '42P10')
+    reason = `the column "key" of ${JSON.stringify(table)} needs a primary key or a unique constraint`
+  else if (code === '57014') reason = 'the statement took too long, or waited for a lock for too long'
+  else if (reason.includes('does not support SSL')) reason = 'it does not encrypt; sslmode=disable would allow that'
+  const message = `PostgreSQL at ${host}:${port}: ${reason}${code === '' ? '' : ` (${code})`}`
+  // Class 22 is about the data itself: a NUL, which no text of PostgreSQL can have.
+  return code.startsWith('22') ? new PermanentDeliveryError(message) : new Error(message)
+}

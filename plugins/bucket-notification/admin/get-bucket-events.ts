@@ -1,0 +1,21 @@
+import { BucketParameters, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { describeEvents, Events } from './events-schema.ts'
+
+export default defineAdminOperation({
+  id: 'getBucketEvents',
+  method: 'GET',
+  path: '/buckets/{bucket}/events',
+  tag: 'buckets',
+  summary: 'Says which events of a bucket are told to whom; empty, and without an ETag, where none are.',
+  authorize: ['s3:GetBucketNotification'],
+  params: BucketParameters,
+  response: Events,
+  etag: true,
+  errors: ['bucket_not_found'],
+  uses: ['bucketNotifications', 'objects'],
+  async handle({ params: { bucket } }, { bucketNotifications, objects }) {
+    await objects.getBucket(bucket)
+    const { rules, etag } = await bucketNotifications.rules(bucket)
+    return replyWith(describeEvents(rules), { etag })
+  },
+})

@@ -1,0 +1,17 @@
+import { defineS3Operation } from 'svc/plugins/s3/api'
+import { describeRules } from '../document.ts'
+
+export default defineS3Operation<'bucketNotifications' | 'objects'>({
+  name: 'GetBucketNotificationConfiguration',
+  summary: 'Says which events of a bucket are told to whom; empty where none are.',
+  match: { method: 'GET', level: 'bucket', query: ['notification'] },
+  action: 's3:GetBucketNotification',
+  body: { kind: 'none' },
+  reply: { kind: 'xml', root: 'NotificationConfiguration' },
+  errors: ['NoSuchBucket'],
+  async handle({ bucket }, { bucketNotifications, objects }) {
+    await objects.getBucket(bucket)
+    const { rules } = await bucketNotifications.rules(bucket)
+    return { xml: describeRules(rules) }
+  },
+})

@@ -1,0 +1,138 @@
+/**
+ * Events of reads, which no commit makes: taken from the records of finished requests, queued some time later in commits of their own.
+ * Never in the way of a request: what comes faster than it can be queued is counted and let go, and none is kept for a replay.
+ */
+import type { Clock, Logger } from 'svc/kernel'
+import type { NotificationMatcher } from 'svc/plugins/bucket-notification/api'
+import { changeOrigin } from 'svc/plugins/objects/api'
+import type { NewEntry, QueueFamily } from 'svc/plugins/queue/api'
+import type { S3RequestRecord } from 'svc/plugins/s3/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import { encodeEvent } from './kept-event.ts'
+import { sequencerOf } from './message.ts'
+import { lanesOf } from './observer.ts'
+
+const events: ReadonlyMap<string, string> = new Map([
+  ['GetObject', 'ObjectAccessed:Get'],
+  ['HeadObject', 'ObjectAccessed:Head'],
+  ['GetObjectAttributes', 'ObjectAccessed:Attributes'],
+])
+
+const waitingMax = 10_000
+const pushedMax = 500
+const pauseMs = 100
+/** As sequences of commits count. */
+const sequencesPerMs = 2048
+
+export interface AccessedOptions {
+  matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
+  readonly family: Pick<QueueFamily, 'push'>
+  limitOf(lane: string): MaybePromise<number>
+  readonly clock: Clock
+  readonly log: Logger
+  onLost(lane: string, count: number): void
+}
+
+export interface AccessEvents {
+  observe(record: S3RequestRecord): void
+  /** Queues what waits. Takes nothing more. */
+  stop(): Promise<void>
+}
+
+export function createAccessEvents(options: AccessedOptions): AccessEvents {
+  const { matcher, family, limitOf, clock, log, onLost } = options
+  const waiting: { readonly lane: string; readonly entry: NewEntry }[] = []
+  let last = { sequence: 0, count: 0 }
+  let cancel: (() => void) | undefined
+  let running: Promise<void> | undefined
+  let isStopped = false
+
+  /** Larger for a later one, at about the sequence that a commit would have. */
+  const nextSequencer = (nowMs: number): string => {
+    const sequence = Math.max(nowMs * sequencesPerMs, last.sequence)
+    const isFull = sequence === last.sequence && last.count === 0xffff
+    if (isFull) last = { sequence: sequence + 1, count: 0 }
+    else last = sequence === last.sequence ? { sequence, count: last.count + 1 } : { sequence, count: 0 }
+    return sequencerOf(last.sequence, last.count)
+  }
+
+  const add = (record: S3RequestRecord, name: string, found: NotificationMatcher | undefined) => {
+    const { bucket, key } = record
+    const rules = found?.match(name, key)
+    if (rules === undefined || rules.length === 0 || isStopped) return
+    const lanes = lanesOf(rules)
+    if (waiting.length + lanes.size > waitingMax) {
+      for (const lane of lanes.keys()) onLost(lane, 1)
+      return
+    }
+    const nowMs = clock.now()
+    const event = {
+      name,
+      timeMs: nowMs,
+      bucket,
+      key,
+      sequencer: nextSequencer(nowMs),
+      versionId: new URLSearchParams(record.query).get('versionId') ?? undefined,
+      object: undefined,
+      origin: changeOrigin(record),
+    }
+    for (const [lane, { id }] of lanes) {
+      waiting.push({ lane, entry: { key: `${bucket}/${key}`, payload: encodeEvent(event, id) } })
+    }
+    schedule()
+  }
+
+  const flush = async () => {
+    const lots = new Map<string, NewEntry[]>()
+    for (const { lane, entry } of waiting.splice(0)) {
+      const lot = lots.get(lane)
+      if (lot === undefined) lots.set(lane, [entry])
+      else lot.push(entry)
+    }
+    for (const [lane, entries] of lots) {
+      for (let at = 0; at < entries.length; at += pushedMax) {
+        const some = entries.slice(at, at + pushedMax)
+        try {
+          const taken = await family.push(lane, some, await limitOf(lane))
+          if (taken < some.length) onLost(lane, some.length - taken)
+        } catch (error) {
+          onLost(lane, some.length)
+          log.warn({ err: error, target: lane }, 'events of reads could not be queued')
+        }
+      }
+    }
+  }
+
+  const schedule = () => {
+    if (cancel !== undefined || running !== undefined || isStopped) return
+    cancel = clock.after(pauseMs, () => {
+      cancel = undefined
+      running = flush().finally(() => {
+        running = undefined
+        if (waiting.length > 0) schedule()
+      })
+    })
+  }
+
+  return {
+    observe(record) {
+      const name = events.get(record.operation)
+      if (name === undefined || record.status < 200 || record.status > 299) return
+      const found = matcher(record.bucket)
+      if (!(found instanceof Promise)) {
+        if (found !== undefined) add(record, name, found)
+        return
+      }
+      found
+        .then(ready => add(record, name, ready))
+        .catch(error => log.warn({ err: error, bucket: record.bucket }, 'rules of events could not be read'))
+    },
+    async stop() {
+      cancel?.()
+      cancel = undefined
+      await running
+      await flush()
+      isStopped = true
+    },
+  }
+}

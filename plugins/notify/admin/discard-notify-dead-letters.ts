@@ -1,0 +1,36 @@
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { deadLettersMax, idPattern, TargetParameters } from './notify-schema.ts'
+
+export default defineAdminOperation({
+  id: 'discardNotifyDeadLetters',
+  method: 'DELETE',
+  path: '/notify/queues/{id}/dead-letters',
+  tag: 'notify',
+  summary: 'Deletes dead letters: all that there are, or those with these ids.',
+  authorize: ['admin:ConfigUpdate'],
+  params: TargetParameters,
+  query: Type.Object({
+    ids: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: deadLettersMax * 21,
+        description: `At most ${deadLettersMax}, separated by commas; default: all.`,
+      }),
+    ),
+  }),
+  response: Type.Object(
+    { target: Type.String(), discarded: Type.Integer({ description: 'Dead letters.' }) },
+    { $id: 'NotifyDeadLetterDiscardResult' },
+  ),
+  errors: ['notify_queue_not_found'],
+  uses: ['notify'],
+  async handle({ params: { id }, query: { ids } }, { notify }) {
+    const named = ids?.split(',').map(text => text.trim())
+    // A word that is no id must not be taken for none, which would be all.
+    if (named?.some(text => !new RegExp(idPattern).test(text))) {
+      throw adminErrors.invalid_argument('query/ids: must be ids of dead letters, separated by commas.')
+    }
+    return { target: id, discarded: await notify.discardDeadLetters(id, named) }
+  },
+})

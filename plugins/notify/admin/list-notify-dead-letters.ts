@@ -1,0 +1,52 @@
+import { decodeCursor, defineAdminOperation, encodeCursor, pageOf, pageParameters } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { TargetParameters } from './notify-schema.ts'
+
+const NotifyDeadLetter = Type.Object(
+  {
+    id: Type.String({ description: '20 hexadecimal digits; later ones are larger.' }),
+    target: Type.String(),
+    eventName: Type.String({ description: 'Empty, as bucket and key, where what is stored is damaged.' }),
+    bucket: Type.String(),
+    key: Type.String(),
+    eventTime: Type.Optional(Type.String({ format: 'date-time' })),
+    queuedAt: Type.String({ format: 'date-time' }),
+    givenUpAt: Type.String({ format: 'date-time' }),
+    attempts: Type.Integer({ description: 'Failed ones since its delivery began; a restart counts anew.' }),
+    reason: Type.String({ description: 'Why it was given up.' }),
+  },
+  { $id: 'NotifyDeadLetter' },
+)
+
+export default defineAdminOperation({
+  id: 'listNotifyDeadLetters',
+  method: 'GET',
+  path: '/notify/queues/{id}/dead-letters',
+  tag: 'notify',
+  summary:
+    'Lists events that a target will never take, oldest first, and why. A queue keeps 10000 of them; the oldest goes for one more.',
+  authorize: ['admin:ConfigUpdate'],
+  params: TargetParameters,
+  query: Type.Object(pageParameters),
+  response: pageOf(NotifyDeadLetter),
+  errors: ['notify_queue_not_found'],
+  uses: ['notify'],
+  async handle({ params: { id }, query: { cursor, limit } }, { notify }) {
+    const letters = await notify.deadLetters(id, { startAfter: decodeCursor(cursor) ?? '', limit })
+    const last = letters.at(-1)?.id
+    // A page may be shorter than its limit, because payloads are bounded, too.
+    const isMore = last !== undefined && (await notify.deadLetters(id, { startAfter: last, limit: 1 })).length > 0
+    return {
+      items: letters.map(({ event, queuedMs, givenUpMs, ...letter }) => ({
+        ...letter,
+        eventName: event?.name ?? '',
+        bucket: event?.bucket ?? '',
+        key: event?.key ?? '',
+        ...(event && { eventTime: new Date(event.timeMs).toISOString() }),
+        queuedAt: new Date(queuedMs).toISOString(),
+        givenUpAt: new Date(givenUpMs).toISOString(),
+      })),
+      nextCursor: encodeCursor(isMore ? last : undefined),
+    }
+  },
+})

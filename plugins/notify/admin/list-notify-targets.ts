@@ -1,0 +1,46 @@
+import { type AdminRequest, adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import { Type } from 'typebox'
+import { NotifyTarget } from './notify-schema.ts'
+
+export default defineAdminOperation({
+  id: 'listNotifyTargets',
+  method: 'GET',
+  path: '/notify/targets',
+  tag: 'notify',
+  summary:
+    'Lists the targets of events that are configured, disabled ones included, and how they are. For whoever may read the configuration or the state of the server, or may put the event subscriptions of some bucket.',
+  authorize: [['admin:GetConfig', 'admin:ServerInfo', 's3:PutBucketNotification']],
+  // The last of them in any bucket: the handler looks for one.
+  authorizeRequest: () => ({ actions: [] }),
+  response: Type.Object({ items: Type.Array(NotifyTarget) }),
+  uses: ['notify', 'objects'],
+  async handle({ isAllowed }, { notify, objects }) {
+    const mayRead = isAllowed('admin:GetConfig') || isAllowed('admin:ServerInfo')
+    if (!mayRead && !(await maySubscribe(isAllowed, objects))) throw adminErrors.access_denied()
+    const targets = await notify.targets()
+    return {
+      items: targets.map(({ kind, isEnabled, isOnline, lastSuccessMs, ...target }) => ({
+        ...target,
+        type: kind,
+        enabled: isEnabled,
+        online: isOnline,
+        ...(lastSuccessMs === undefined ? undefined : { lastSuccessAt: new Date(lastSuccessMs).toISOString() }),
+      })),
+    }
+  },
+})
+
+/** In some bucket: its subscriptions name the targets. */
+async function maySubscribe(isAllowed: AdminRequest['isAllowed'], objects: ObjectsService): Promise<boolean> {
+  for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+    const page: Awaited<ReturnType<ObjectsService['listBuckets']>> = await objects.listBuckets({
+      prefix: '',
+      startAfter,
+      limit: 1000,
+    })
+    if (page.buckets.some(({ name }) => isAllowed('s3:PutBucketNotification', name))) return true
+    startAfter = page.next
+  }
+  return false
+}

@@ -1,0 +1,37 @@
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { TargetParameters } from './notify-schema.ts'
+
+const NotifyReplay = Type.Object(
+  {
+    bucket: Type.String({ minLength: 3, maxLength: 63 }),
+    prefix: Type.String({ default: '', maxLength: 1024 }),
+    from: Type.Optional(Type.String({ format: 'date-time', description: 'Default: as far back as events are kept.' })),
+    to: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Up to, but not with, this time. Default: now.' }),
+    ),
+  },
+  { $id: 'NotifyReplay' },
+)
+
+export default defineAdminOperation({
+  id: 'replayNotifyTarget',
+  method: 'POST',
+  path: '/notify/targets/{id}/replay',
+  tag: 'notify',
+  summary:
+    'Queues events of a bucket again that the server still keeps and that the rules, as they are now, tell the target of. Waits while the queue is full; answers when all are queued.',
+  authorize: ['admin:ConfigUpdate'],
+  params: TargetParameters,
+  body: NotifyReplay,
+  response: Type.Object({ target: Type.String(), queued: Type.Integer() }, { $id: 'NotifyReplayResult' }),
+  errors: ['bucket_not_found', 'conflict', 'notify_outbox_disabled', 'notify_queue_full', 'notify_target_not_found'],
+  uses: ['notify', 'objects'],
+  async handle({ params: { id }, body: { bucket, prefix, from, to } }, { notify, objects }) {
+    await objects.getBucket(bucket)
+    const fromMs = from === undefined ? 0 : Date.parse(from)
+    const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(to)
+    if (!(fromMs < toMs)) throw adminErrors.invalid_argument('body/from: must be before `to`.')
+    return { target: id, queued: await notify.replay({ target: id, bucket, prefix, fromMs, toMs }) }
+  },
+})

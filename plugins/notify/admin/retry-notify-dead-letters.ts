@@ -1,0 +1,57 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import type { NotifyService } from '../api.ts'
+import { deadLettersMax, idPattern, TargetParameters } from './notify-schema.ts'
+
+export default defineAdminOperation({
+  id: 'retryNotifyDeadLetters',
+  method: 'POST',
+  path: '/notify/queues/{id}/dead-letters/retry',
+  tag: 'notify',
+  summary:
+    'Queues dead letters of a target again, behind what waits: all that there are, or those with these ids. Others are not looked for.',
+  authorize: ['admin:ConfigUpdate'],
+  params: TargetParameters,
+  body: Type.Object(
+    {
+      ids: Type.Optional(
+        Type.Array(Type.String({ pattern: idPattern }), {
+          minItems: 1,
+          maxItems: deadLettersMax,
+          description: 'Default: all.',
+        }),
+      ),
+    },
+    { $id: 'NotifyDeadLetterRetry' },
+  ),
+  response: Type.Object(
+    {
+      target: Type.String(),
+      queued: Type.Integer(),
+      reason: Type.String({ description: 'Why none was queued, and what waits instead; empty where some were.' }),
+    },
+    { $id: 'NotifyDeadLetterRetryResult' },
+  ),
+  errors: ['notify_queue_not_found', 'notify_target_not_found'],
+  uses: ['notify'],
+  async handle({ params: { id }, body: { ids } }, { notify }) {
+    const queued = await notify.retryDeadLetters(id, ids)
+    return { target: id, queued, reason: queued > 0 ? '' : await whyNone(notify, id, ids !== undefined) }
+  },
+})
+
+/** Who retries has missed events: they may be on their way still. */
+async function whyNone(notify: NotifyService, id: string, isById: boolean): Promise<string> {
+  const [queues, targets] = await Promise.all([notify.queues(), notify.targets()])
+  const { pendingEvents = 0 } = queues.find(queue => queue.id === id) ?? {}
+  const { isEnabled, lastError = '' } = targets.find(target => target.id === id) ?? {}
+  const none = isById ? 'None of these is the id of a dead letter.' : 'There are no dead letters.'
+  if (pendingEvents === 0) return `${none} No event waits.`
+  const when =
+    isEnabled === false
+      ? 'stay until the target is enabled'
+      : lastError === ''
+        ? 'are being delivered'
+        : `are tried again within a minute, or after a test that succeeds; the last attempt failed: ${lastError}`
+  return `${none} Events that wait: ${pendingEvents}; they ${when}`.replace(/\.?$/, '.')
+}

@@ -1,0 +1,64 @@
+/**
+ * Events as they are kept: what the commit knew, as JSON in the shortest form. In a queue the id of the rule that asked for it comes
+ * with it. Unknown elements at the end are ignored (they belong to a later release).
+ */
+import type { KeptEvent } from './message.ts'
+
+type Packed = readonly [
+  name: string,
+  timeMs: number,
+  bucket: string,
+  key: string,
+  sequencer: string,
+  versionId: string | null,
+  object:
+    | readonly [
+        sizeBytes: number,
+        etag: string,
+        contentType: string | null,
+        userMetadata: Readonly<Record<string, string>>,
+      ]
+    | null,
+  origin: readonly [principalId: string, sourceAddress: string, requestId: string, userAgent: string],
+  configurationId?: string,
+]
+
+export function encodeEvent(event: KeptEvent, configurationId?: string): Buffer {
+  const { name, timeMs, bucket, key, sequencer, versionId, object, origin } = event
+  const packed: Packed = [
+    name,
+    timeMs,
+    bucket,
+    key,
+    sequencer,
+    versionId ?? null,
+    object === undefined ? null : [object.sizeBytes, object.etag, object.contentType ?? null, object.userMetadata],
+    [origin.principalId, origin.sourceAddress, origin.requestId, origin.userAgent],
+  ]
+  return Buffer.from(JSON.stringify(configurationId === undefined ? packed : [...packed, configurationId]))
+}
+
+/** Throws SyntaxError or TypeError for what is no event. */
+export function decodeEvent(bytes: Uint8Array): { readonly event: KeptEvent; readonly configurationId: string } {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  const [name, timeMs, bucket, key, sequencer, versionId, object, origin, configurationId = ''] = JSON.parse(
+    text,
+  ) as Packed
+  const [principalId, sourceAddress, requestId, userAgent] = origin
+  return {
+    event: {
+      name,
+      timeMs,
+      bucket,
+      key,
+      sequencer,
+      versionId: versionId ?? undefined,
+      object:
+        object === null
+          ? undefined
+          : { sizeBytes: object[0], etag: object[1], contentType: object[2] ?? undefined, userMetadata: object[3] },
+      origin: { principalId, sourceAddress, requestId, userAgent },
+    },
+    configurationId,
+  }
+}

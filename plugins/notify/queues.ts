@@ -1,0 +1,102 @@
+/** What waits, and what was given up: also of targets that are configured no more. */
+import { isCatalogError, type Logger } from 'svc/kernel'
+import type { DeadLetter, QueueFamily } from 'svc/plugins/queue/api'
+import type { SettingsService } from 'svc/plugins/settings/api'
+import type { NotifyDeadLetter, NotifyQueueState, NotifyService } from './api.ts'
+import { parseTargetId, targetId } from './arn.ts'
+import { notifyErrors } from './errors.ts'
+import { decodeEvent } from './kept-event.ts'
+import { configuredTargets, type KindSettings } from './subsystems.ts'
+
+export interface QueuesOptions {
+  readonly family: Pick<QueueFamily, 'clear' | 'deadLetters' | 'discard' | 'lanes' | 'revive' | 'status'>
+  readonly settings: Pick<SettingsService, 'administration'>
+  kinds(): ReadonlyMap<string, KindSettings>
+  readonly log: Logger
+}
+
+export type NotifyQueues = Pick<
+  NotifyService,
+  'queues' | 'discardQueue' | 'deadLetters' | 'retryDeadLetters' | 'discardDeadLetters'
+>
+
+export function createQueues({ family, settings, kinds, log }: QueuesOptions): NotifyQueues {
+  const configured = async () => new Set((await configuredTargets(kinds())).map(targetId))
+
+  /** Settings that no plugin declares are kept, and so is what waits: the plugin may come back. */
+  const isStored = async (id: string): Promise<boolean> => {
+    const name = parseTargetId(id)
+    if (name === undefined) return false
+    try {
+      await settings.administration.showOne(`notify_${name.kind}:${name.id}`)
+      return true
+    } catch (error) {
+      if (isCatalogError(error) && error.code === 'subsystem_not_found') return false
+      throw error
+    }
+  }
+
+  const stateOf = async (id: string, known: ReadonlySet<string>): Promise<NotifyQueueState> => {
+    const { pending, pendingBytes, deadLetters } = await family.status(id)
+    const target = known.has(id) ? 'configured' : (await isStored(id)) ? 'unloaded' : 'removed'
+    return { id, target, pendingEvents: pending, pendingBytes, deadLetters }
+  }
+
+  const requireQueue = async (id: string): Promise<NotifyQueueState> => {
+    const known = await configured()
+    if (!known.has(id) && !(await family.lanes()).includes(id)) throw notifyErrors.notify_queue_not_found()
+    return stateOf(id, known)
+  }
+
+  return {
+    async queues() {
+      const known = await configured()
+      const ids = [...new Set([...known, ...(await family.lanes())])].sort()
+      return Promise.all(ids.map(id => stateOf(id, known)))
+    },
+    async discardQueue(id) {
+      const { target } = await requireQueue(id)
+      if (target === 'configured') throw notifyErrors.notify_queue_in_use()
+      if (target === 'unloaded') {
+        throw notifyErrors.notify_queue_in_use('The target has settings that no loaded plugin knows: reset them first.')
+      }
+      const discarded = await family.clear(id)
+      log.warn({ target: id, discarded }, 'the queue of a target that is removed was discarded')
+      return discarded
+    },
+    async deadLetters(id, page) {
+      await requireQueue(id)
+      return (await family.deadLetters(id, page)).map(letter => describe(id, letter))
+    },
+    async retryDeadLetters(id, ids) {
+      const { target } = await requireQueue(id)
+      if (target !== 'configured') throw notifyErrors.notify_target_not_found()
+      const queued = await family.revive(id, ids)
+      log.info({ target: id, queued }, 'dead letters were queued again')
+      return queued
+    },
+    async discardDeadLetters(id, ids) {
+      await requireQueue(id)
+      const discarded = await family.discard(id, ids)
+      log.warn({ target: id, discarded }, 'dead letters were discarded')
+      return discarded
+    },
+  }
+}
+
+function describe(
+  target: string,
+  { id, reason, attempts, queuedMs, givenUpMs, payload }: DeadLetter,
+): NotifyDeadLetter {
+  return { id, target, reason, attempts, queuedMs, givenUpMs, event: readEvent(payload) }
+}
+
+function readEvent(payload: Buffer): NotifyDeadLetter['event'] {
+  try {
+    const { name, timeMs, bucket, key } = decodeEvent(payload).event
+    return { name: `s3:${name}`, timeMs, bucket, key }
+  } catch {
+    // It became a dead letter because it cannot be read.
+    return undefined
+  }
+}

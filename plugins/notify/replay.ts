@@ -1,0 +1,90 @@
+/**
+ * Replays: events of the outbox are queued again for a target, in pages. Of what happened, those events are taken that the bucket's
+ * rules, as they are now, tell the target of: a rule that was put later gets what another rule had asked for before.
+ */
+import type { Clock } from 'svc/kernel'
+import type { NotificationMatcher } from 'svc/plugins/bucket-notification/api'
+import type { NewEntry, QueueFamily } from 'svc/plugins/queue/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { ReplayRequest } from './api.ts'
+import { notifyErrors } from './errors.ts'
+import { encodeEvent } from './kept-event.ts'
+import type { KeptEvent } from './message.ts'
+import { lanesOf } from './observer.ts'
+import type { Outbox } from './outbox.ts'
+
+export interface ReplayOptions {
+  readonly outbox: Outbox
+  readonly family: Pick<QueueFamily, 'push'>
+  readonly clock: Clock
+  matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
+  limitOf(lane: string): number
+}
+
+/** Events that are looked at, and then held, at once. */
+const pageEvents = 500
+/** Pause while the queue is full, and how long nothing may have been taken from it before the replay gives up. */
+const fullPauseMs = 500
+const fullMsMax = 60_000
+
+/** Resolves with how many events were queued. Rejects with notify_queue_full, and when `signal` is aborted. */
+export async function replay(request: ReplayRequest, options: ReplayOptions, signal: AbortSignal): Promise<number> {
+  const { outbox, matcher } = options
+  let queued = 0
+  let after: Buffer | undefined
+  do {
+    const page = await outbox.read(request, after, pageEvents)
+    // As they are now, also where somebody changes them meanwhile.
+    const rules = await matcher(request.bucket)
+    const entries = rules === undefined ? [] : page.events.flatMap(event => entryOf(event, request, rules))
+    queued += await push(entries, request.target, queued, options, signal)
+    after = page.next
+  } while (after !== undefined)
+  return queued
+}
+
+function entryOf(
+  event: KeptEvent,
+  { target, bucket, prefix }: ReplayRequest,
+  rules: NotificationMatcher,
+): readonly NewEntry[] {
+  if (event.bucket !== bucket || !event.key.startsWith(prefix)) return []
+  const rule = lanesOf(rules.match(event.name, event.key)).get(target)
+  return rule === undefined ? [] : [{ key: `${bucket}/${event.key}`, payload: encodeEvent(event, rule.id) }]
+}
+
+async function push(
+  entries: readonly NewEntry[],
+  lane: string,
+  queuedBefore: number,
+  { family, clock, limitOf }: ReplayOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  let done = 0
+  let idleMs = 0
+  while (done < entries.length) {
+    signal.throwIfAborted()
+    const taken = await family.push(lane, entries.slice(done), limitOf(lane))
+    done += taken
+    idleMs = taken > 0 ? 0 : idleMs + fullPauseMs
+    if (idleMs > fullMsMax) {
+      throw notifyErrors.notify_queue_full(
+        `The queue of the target is full and nothing leaves it. ${queuedBefore + done} events were queued.`,
+      )
+    }
+    if (done < entries.length) await pause(clock, signal)
+  }
+  return done
+}
+
+function pause(clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const finish = () => {
+      cancel()
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    const cancel = clock.after(fullPauseMs, finish)
+    signal.addEventListener('abort', finish)
+  })
+}

@@ -1,0 +1,309 @@
+/**
+ * What every target keeps that a lane is delivered to, whatever is sent: cases of the suites of `notify.target` and `audit.sink`, which
+ * run against the real service.
+ *
+ * What ends by itself takes at most the timeout of the settings and what timers add, counted in ticks of this process; what does not takes
+ * `deliveryMsMax`, after which the signal ends it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import type { Logger } from 'svc/kernel'
+import type { ContractCase } from 'svc/testing'
+import type { Test } from 'tap'
+import type { TObject } from 'typebox'
+import { Value } from 'typebox/value'
+
+export interface ContractTarget<Message> {
+  readonly batchMax?: number
+  send(messages: readonly Message[], signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ContractTargetKind<Target> {
+  readonly description: string
+  readonly settings: TObject
+  // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings
+  validate?(settings: any, id: string): readonly unknown[]
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  endpoint(settings: any): string
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  connect(settings: any, context: { readonly id: string; readonly log: Logger }): Target
+}
+
+export interface ContractSubject<Target> {
+  readonly kind: ContractTargetKind<Target>
+  /** With which the service is reached. What is left out has its default. */
+  readonly settings: Readonly<Record<string, unknown>>
+  /** What must be in no error, log line or endpoint: passwords, tokens. Of at least 8 characters each. */
+  readonly secrets: readonly string[]
+  /** Of one attempt, as the settings say; at most 3 s, so that the suite ends. */
+  readonly timeoutMs: number
+  /** Ends the service with its connections. Resolves when nobody answers any more. */
+  stop(): Promise<void>
+  /** At the same address, again. Resolves when it answers. What it had may be gone. */
+  start(): Promise<void>
+  /** From now on the service takes connections and bytes and answers nothing, until `resume`. (SIGSTOP does that.) */
+  hang?(): Promise<void>
+  resume?(): Promise<void>
+  /** Settings that the service refuses: a wrong password. What they have of secrets is in `secrets`, too. */
+  readonly refusedSettings?: Readonly<Record<string, unknown>>
+}
+
+export interface ContractMessages<Message, Subject> {
+  /** Another one each time, about this key. */
+  make(key: string): Message
+  /** Waits until the service has all of them, and fails the test where it does not get them. */
+  requireReceived(t: Test, subject: Subject, messages: readonly Message[]): Promise<void>
+  /** Whether the service has it now. */
+  isReceived(subject: Subject, message: Message): Promise<boolean>
+}
+
+/** More than any timer or scheduler adds. */
+const graceMs = 2000
+/** Time is counted in these, so that a process that is held up, which has fewer of them, is not blamed for it. */
+const tickMs = 250
+/** Of one attempt, and of what is waited for. */
+export const deliveryMsMax = 60_000
+
+/** The first one may be what finds a connection gone. */
+const attemptsMax = 3
+
+/** For what is to succeed, however busy the machine is. */
+const patient = { timeout: 30_000 }
+/** With the timeout of the subject, for what is to end with it. */
+const hasty = {}
+
+/**
+ * Connected with the settings of the subject, their timeout (`timeout`) apart; closed at the end of the test, when the log must have told
+ * no secret.
+ */
+export function connectTarget<Message, Target extends ContractTarget<Message>>(
+  t: Test,
+  subject: ContractSubject<Target>,
+  change: Readonly<Record<string, unknown>> = patient,
+) {
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: line => void lines.push(line) })
+  const settings = withDefaults(subject.kind.settings, { ...subject.settings, ...change })
+  const target = subject.kind.connect(settings, { id: 'contract', log })
+  t.teardown(async () => {
+    await target.close()
+    requireNoSecret(subject, lines.join(''), 'the log')
+  })
+  return {
+    target,
+    send: (...messages: readonly Message[]) => target.send(messages, AbortSignal.timeout(deliveryMsMax)),
+    /** What is wrong, as an operator would see it; fails the test where nothing is, or where it tells a secret. */
+    async failure(sent: Promise<unknown>): Promise<string> {
+      const error = await sent.then(
+        () => undefined,
+        (cause: unknown) => cause,
+      )
+      if (!t.ok(error instanceof Error, 'it rejects, with an error')) return ''
+      const { message } = error as Error
+      t.not(message, '', 'the error says something')
+      for (let at: unknown = error; at instanceof Error; at = at.cause) requireNoSecret(subject, at.message, 'an error')
+      return message
+    },
+  }
+}
+
+function withDefaults(schema: TObject, settings: Readonly<Record<string, unknown>>) {
+  return Object.freeze(Value.Default(schema, { ...settings }) as Record<string, unknown>)
+}
+
+/** Throws, and so fails the test also after its end; the secret itself is not printed. */
+function requireNoSecret({ secrets }: { readonly secrets: readonly string[] }, text: string, where: string): void {
+  // In a URL a secret is percent-encoded.
+  if (secrets.some(secret => text.includes(secret) || text.includes(encodeURIComponent(secret)))) {
+    throw new Error(`${where} tells a secret`)
+  }
+}
+
+/** Resolves when `isSo`, or when that takes too long. */
+export async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + deliveryMsMax
+  while (!(await isSo()) && performance.now() < deadlineMs) await sleep(50)
+}
+
+/** As the queue does: what was rejected is sent again. A target that is not ready by then has not noticed that its service is. */
+async function sendAgain(send: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send()
+    } catch (error) {
+      if (attempt === attemptsMax) throw error
+      await sleep(100)
+    }
+  }
+}
+
+/** Whether the work ended within that time. Resolves when it has ended, either way. */
+async function isDoneWithin(limitMs: number, work: Promise<unknown>): Promise<boolean> {
+  const ended = work.then(() => true)
+  for (let left = Math.ceil(limitMs / tickMs); left > 0; left--) {
+    if (await Promise.race([ended, sleep(tickMs, false)])) return true
+  }
+  await ended
+  return false
+}
+
+/** How many of each kind of socket and timer the process has, the test's own among them. */
+function openResources(): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of process.getActiveResourcesInfo()) {
+    // Files and DNS lookups come and go by themselves.
+    if (/socket|TCP|TLS|Pipe|Timeout|UDP/i.test(name)) counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return counts
+}
+
+function added(before: ReadonlyMap<string, number>): readonly string[] {
+  return [...openResources()].flatMap(([name, count]) => (count > (before.get(name) ?? 0) ? [name] : []))
+}
+
+interface KeyFacts {
+  readonly description?: unknown
+  readonly secret?: boolean
+  readonly destination?: boolean
+}
+
+export function targetCases<Message, Target extends ContractTarget<Message>, Subject extends ContractSubject<Target>>({
+  make,
+  requireReceived,
+  isReceived,
+}: ContractMessages<Message, Subject>): Readonly<Record<string, ContractCase<Subject>>> {
+  const connect = (t: Test, subject: Subject, change: Readonly<Record<string, unknown>> = patient) =>
+    connectTarget<Message, Target>(t, subject, change)
+  const requireInTime = async (t: Test, subject: Subject, work: Promise<unknown>) =>
+    t.ok(await isDoneWithin(subject.timeoutMs + graceMs, work), 'it ends within the timeout')
+
+  return {
+    'a connection that is lost is made again': async (t, subject) => {
+      const { send } = connect(t, subject)
+      const before = make('before')
+      await send(before)
+      await requireReceived(t, subject, [before])
+      await subject.stop()
+      await subject.start()
+      const after = make('after')
+      // The first attempt may be what finds the connection gone.
+      await sendAgain(() => send(after))
+      await requireReceived(t, subject, [after])
+    },
+
+    'a service that is down is an error within the timeout, and none as soon as it is back': async (t, subject) => {
+      await subject.stop()
+      const { target, send, failure } = connect(t, subject, hasty)
+      const messages = Array.from({ length: Math.min(target.batchMax ?? 1, 200) }, (_, i) => make(`batch/${i}`))
+      for (let attempt = 1; attempt <= 2; attempt++) {
+        await requireInTime(t, subject, failure(send(...messages)))
+      }
+      await subject.start()
+      await sendAgain(() => send(...messages))
+      await requireReceived(t, subject, messages)
+    },
+
+    'a service that answers nothing is an error within the timeout, and none when it goes on': async (t, subject) => {
+      if (subject.hang === undefined) return void t.pass('the author cannot make it hang')
+      const { send, failure } = connect(t, subject, hasty)
+      const first = make('first')
+      await sendAgain(() => send(first))
+      await requireReceived(t, subject, [first])
+      await subject.hang()
+      try {
+        await requireInTime(t, subject, failure(send(make('hanging'))))
+      } finally {
+        await subject.resume!()
+      }
+      const last = make('last')
+      await sendAgain(() => send(last))
+      await requireReceived(t, subject, [last])
+    },
+
+    'an attempt ends when its signal is aborted, and none begins after it': async (t, subject) => {
+      const { target, send, failure } = connect(t, subject)
+      const never = make('never')
+      await failure(target.send([never], AbortSignal.abort()))
+      await send(make('sent'))
+      t.notOk(await isReceived(subject, never), 'nothing was sent')
+      if (subject.hang === undefined) return
+      const other = connect(t, subject, hasty)
+      await sendAgain(() => other.send(make('other')))
+      await subject.hang()
+      try {
+        const controller = new AbortController()
+        const aborted = failure(target.send([make('aborted')], controller.signal)).then(
+          () => 'the one that was aborted',
+        )
+        await sleep(50)
+        controller.abort()
+        // It begins later and ends with its timeout.
+        const timedOut = other.failure(other.send(make('slow'))).then(() => 'the one that had a timeout')
+        t.equal(await Promise.race([aborted, timedOut]), 'the one that was aborted')
+        await Promise.all([aborted, timedOut])
+      } finally {
+        await subject.resume!()
+      }
+    },
+
+    'closing ends what is under way, twice is once, and nothing is left open': async (t, subject) => {
+      // What asks the service in this process is part of what is there before.
+      await isReceived(subject, make('asked'))
+      await sleep(100)
+      const before = openResources()
+      const { target, send, failure } = connect(t, subject)
+      await send(make('open'))
+      await subject.hang?.()
+      try {
+        const underWay = send(make('under way')).catch(() => undefined)
+        await sleep(50)
+        const closed = Promise.all([target.close(), target.close()])
+        t.ok(await isDoneWithin(1000 + graceMs / 2, closed), 'it closes within two seconds')
+        await underWay
+      } finally {
+        await subject.resume?.()
+      }
+      await target.close()
+      await failure(send(make('closed')))
+      await waitUntil(async () => added(before).length === 0)
+      t.same(added(before), [], 'no socket and no timer is left')
+      const unused = connect(t, subject)
+      await unused.target.close()
+    },
+
+    'what the service refuses is an error without the secret': async (t, subject) => {
+      if (subject.refusedSettings === undefined) return void t.pass('the service refuses nobody')
+      const { send, failure } = connect(t, subject, { ...patient, ...subject.refusedSettings })
+      await failure(send(make('refused')))
+    },
+
+    'its endpoint is for people, without secrets; every setting is described and has a default': async (t, subject) => {
+      const { kind } = subject
+      const endpoint = kind.endpoint(withDefaults(kind.settings, subject.settings))
+      t.not(endpoint, '')
+      requireNoSecret(subject, endpoint, 'the endpoint')
+      t.doesNotThrow(
+        () => kind.endpoint(withDefaults(kind.settings, {})),
+        'also of a target that nobody has configured',
+      )
+      t.not(kind.description, '')
+      const keys = Object.entries(kind.settings.properties) as unknown as readonly (readonly [string, KeyFacts])[]
+      for (const [key, schema] of keys) {
+        t.match(key, /^[a-z][a-z0-9_]*$/)
+        t.type(schema.description, 'string', `${key} is described`)
+        t.ok('default' in schema, `${key} has a default`)
+      }
+      t.same(kind.validate?.(withDefaults(kind.settings, subject.settings), 'contract') ?? [], [])
+      if (!keys.some(([, { secret }]) => secret)) return
+      // What is at the address of the service says where it is.
+      const places = Object.keys(subject.settings).filter(key =>
+        /127\.0\.0\.1|localhost|\[::1\]/.test(String(subject.settings[key])),
+      )
+      for (const place of places) {
+        t.equal(keys.find(([key]) => key === place)?.[1].destination, true, `${place} says where secrets go`)
+      }
+      t.not(places.length, 0, 'some key says where the service is')
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import { definePlugin } from 'svc/kernel'
+import 'svc/plugins/health/api'
+import './api.ts'
+import { deriveCounts } from './commit.ts'
+import { tableByte } from './keys.ts'
+import { registerFamilies } from './metrics.ts'
+import { createQueue } from './queue.ts'
+
+export default definePlugin({
+  name: 'queue',
+  requires: ['storage', 'metrics'],
+  provides: ['queue'],
+  setup({ services, threads, ports, log, contribute }) {
+    const { storage, metrics } = services
+    const families = registerFamilies(metrics, threads.isMain)
+    const queue = createQueue({ storage, threads, ports, log, families })
+    storage.define(queue.procedures)
+    storage.derive(tableByte, deriveCounts)
+    contribute('health.check', 'queue', async () => ({ ok: true, detail: await queue.problem() }))
+    return { services: { queue: queue.service }, start: queue.start, drain: queue.stop, stop: queue.stop }
+  },
+})

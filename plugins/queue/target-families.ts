@@ -1,0 +1,46 @@
+/** Metrics of targets, of events and of audit records alike. Names as in the specification; the main thread speaks for the node. */
+import type { MetricsService } from 'svc/plugins/metrics/api'
+
+export interface TargetFamilyState {
+  /** `webhook:_`, `audit_webhook:_` */
+  readonly id: string
+  readonly pending: number
+  readonly isOnline: boolean
+}
+
+export interface TargetFamilies {
+  onSent(target: string, count: number): void
+  onFailed(target: string): void
+}
+
+/** `states`: in the main thread alone. */
+export function registerTargetFamilies(
+  metrics: MetricsService,
+  states: (() => Promise<readonly TargetFamilyState[]>) | undefined,
+): TargetFamilies {
+  const labels = ['target']
+  const sent = metrics.counter({ name: 'svc_events_sent_total', help: 'Events that their target has taken.', labels })
+  const failed = metrics.counter({
+    name: 'svc_events_failed_total',
+    help: 'Attempts to deliver events that failed. They are tried again.',
+    labels,
+  })
+  if (states !== undefined) {
+    const gauge = (name: string, help: string, pick: (state: TargetFamilyState) => number) =>
+      metrics.gauge({
+        name: `svc_events_${name}`,
+        help,
+        labels,
+        async collect(gauge) {
+          gauge.reset()
+          for (const state of await states()) gauge.set({ target: state.id }, pick(state))
+        },
+      })
+    gauge('pending', 'Events that wait for their target.', ({ pending }) => pending)
+    gauge('target_online', 'Whether the last delivery succeeded: 1 or 0.', ({ isOnline }) => (isOnline ? 1 : 0))
+  }
+  return {
+    onSent: (target, count) => sent.inc({ target }, count),
+    onFailed: target => failed.inc({ target }),
+  }
+}

@@ -1,0 +1,77 @@
+/** A long queue: memory is that of the window, however many wait. Prints the rate; ENTRIES in the environment makes it longer. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { newFolder, startQueue, until } from './start.ts'
+
+const count = Number(process.env.ENTRIES ?? 100_000)
+const payloadBytes = 1000
+/**
+ * The window has 8 MiB at most; the rest is what the drive has: its caches, and what its index has not got yet, of which the most is waited
+ * for. All that waits would be 100 MB.
+ */
+const growthBytesMax = 64 * 1024 * 1024
+/** Commits of the drive that go on while this is measured. */
+const overlayRecordsMax = 4000
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+const usedBytes = () => {
+  collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+t.test('a long queue drains in the memory of its window', { timeout: 240_000 }, async t => {
+  const { news, storage, stop } = await startQueue(await newFolder(t))
+  // On a busy machine the index lags behind, and the drive keeps as much in memory as it may: that is not the queue's.
+  const indexed = () =>
+    until(async () => ((await storage.drives())[0]!.metrics!.overlayRecords ?? 0) < overlayRecordsMax, 60)
+  t.teardown(stop)
+  const payload = Buffer.alloc(payloadBytes, 'x')
+  const beganPutting = performance.now()
+  const before = usedBytes()
+  for (let at = 0; at < count; at += 1000) {
+    const entries = Array.from({ length: 1000 }, (_, i) => ({ key: `key-${(at + i) % 700}`, payload }))
+    t.equal(await news.push('long', entries, count), 1000)
+  }
+  const putMs = performance.now() - beganPutting
+  t.same(await news.status('long'), { pending: count, pendingBytes: count * payloadBytes, deadLetters: 0 })
+  await indexed()
+  t.ok(usedBytes() - before < growthBytesMax, 'what waits is not in memory')
+  for (const { batchMax, concurrency, share } of [
+    { batchMax: 1, concurrency: 1, share: 0.2 },
+    { batchMax: 100, concurrency: 4, share: 1 },
+  ]) {
+    let sent = 0
+    let nextLook = 0
+    let most = 0
+    let lookMs = 0
+    const began = performance.now()
+    const delivery = news.deliver('long', {
+      batchMax,
+      concurrency,
+      async send(entries) {
+        sent += entries.length
+        if (sent < nextLook) return
+        nextLook += count / 10
+        const beganLook = performance.now()
+        await indexed()
+        most = Math.max(most, usedBytes() - before)
+        lookMs += performance.now() - beganLook
+      },
+    })
+    const left = count * (1 - share)
+    await until(async () => (await news.status('long')).pending <= left, 120)
+    const seconds = (performance.now() - began - lookMs) / 1000
+    await delivery.stop()
+    t.ok(most < growthBytesMax, `memory grew by ${most} bytes`)
+    t.comment(
+      `batches of ${batchMax}, ${concurrency} at once: ${Math.round(sent / seconds)} entries a second, ` +
+        `${(most / 2 ** 20).toFixed(1)} MiB more memory`,
+    )
+  }
+  t.comment(`put: ${Math.round((count / putMs) * 1000)} entries a second, 1000 in a commit`)
+  t.same(await news.status('long'), { pending: 0, pendingBytes: 0, deadLetters: 0 })
+  t.same(await news.lanes(), [])
+})

@@ -1,0 +1,107 @@
+/** The queue over a real drive in a temporary folder, in one thread, with a plugin that declares the family `news`. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { definePlugin, type Ports } from 'svc/kernel'
+import standard from 'svc/plugins/standard'
+import type { StorageService } from 'svc/plugins/storage/api'
+import { startKernel, type TestKernel } from 'svc/testing'
+import type { Test } from 'tap'
+import type { NewEntry, QueueEntry, QueueFamily } from '../api.ts'
+
+export interface PutArguments {
+  readonly lane: string
+  readonly entries: readonly NewEntry[]
+  readonly limit: number
+  /** Takes the commit back at its end. */
+  readonly fails?: boolean
+}
+
+export interface StartedQueue {
+  readonly news: QueueFamily
+  readonly storage: StorageService
+  readonly kernel: TestKernel
+  /** In one commit of `news.put`: which of them were taken. */
+  put(args: PutArguments): Promise<boolean[]>
+  stop(): Promise<void>
+}
+
+export interface StartOptions {
+  readonly ports?: Partial<Ports>
+  /** Whether the plugin whose family it is is there. Default true. */
+  readonly isDeclared?: boolean
+}
+
+export async function startQueue(
+  folder: string,
+  { ports, isDeclared = true }: StartOptions = {},
+): Promise<StartedQueue> {
+  let news: QueueFamily | undefined
+  const plugin = definePlugin({
+    name: 'news',
+    requires: ['queue', 'storage'],
+    setup({ services }) {
+      const family = services.queue.family('news')
+      news = family
+      services.storage.define({
+        'news.put': (tx, { lane, entries, limit, fails }: PutArguments) => {
+          const taken = entries.map(entry => family.put(tx, lane, entry, limit))
+          if (fails === true) throw new Error('taken back')
+          return taken
+        },
+      })
+    },
+  })
+  const kernel = await startKernel({
+    plugins: [...standard, ...(isDeclared ? [plugin] : [])],
+    config: {
+      storage: { endpoints: [folder] },
+      http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
+      metrics: { authType: 'public' },
+      iam: { rootUser: 'rootaccess', rootPassword: 'root password' },
+      // Without one, opening the store takes a quarter of a second: the root password is stretched.
+      store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
+    },
+    ports,
+  })
+  const { storage } = kernel.services
+  return {
+    news: news!,
+    storage,
+    kernel,
+    put: args => storage.execute<boolean[]>('news.put', args),
+    async stop() {
+      const failures = await kernel.stop()
+      if (failures.length > 0) throw new AggregateError(failures)
+    },
+  }
+}
+
+export async function startForTest(t: Test, options: StartOptions = {}, folder?: string): Promise<StartedQueue> {
+  const queue = await startQueue(folder ?? (await newFolder(t)), options)
+  t.teardown(queue.stop)
+  return queue
+}
+
+export async function newFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-queue-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+export function entry(key: string, text: string): NewEntry {
+  return { key, payload: Buffer.from(text) }
+}
+
+export function textOf({ payload }: QueueEntry): string {
+  return payload.toString('utf8')
+}
+
+/** Waits for what comes soon after. */
+export async function until(condition: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
+  for (const endMs = Date.now() + seconds * 1000; Date.now() < endMs; ) {
+    if (await condition()) return
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  throw new Error(`it did not come to that within ${seconds} seconds`)
+}
