@@ -4,7 +4,7 @@
  */
 export interface HealthState {
   readonly ok: boolean
-  /** A word or a short sentence without secrets: it is shown to everybody. */
+  /** A word or a short sentence without secrets: it is shown to everybody, also where all is well enough (`ok`). */
   readonly detail?: string
 }
 

@@ -14,16 +14,31 @@ const bodyBytesMax = 64 * 1024
 export function createHealthcheckCommand(config: HealthConfig): CliCommand {
   return {
     summary: 'Asks the server on this machine whether it is alive; exits 0 when it is.',
-    usage: '[--ready] [--certs-dir DIR]',
-    examples: ['svc healthcheck', 'svc healthcheck --ready', 'svc healthcheck --ready --certs-dir /etc/svc/certs'],
+    usage: '[--ready] [--address HOST:PORT] [--certs-dir DIR]',
+    examples: [
+      'svc healthcheck',
+      'svc healthcheck --ready',
+      'svc healthcheck --address :9100',
+      'svc healthcheck --ready --certs-dir /etc/svc/certs',
+    ],
     async run(argv, io) {
       const { values } = parseArgs({
         args: [...argv],
-        options: { ready: { type: 'boolean', default: false }, 'certs-dir': { type: 'string' } },
+        options: {
+          ready: { type: 'boolean', default: false },
+          address: { type: 'string' },
+          'certs-dir': { type: 'string' },
+        },
       })
-      const address = parseListenAddress(config.address)
+      const address = parseListenAddress(values.address ?? config.address)
+      if (typeof address === 'string' && values.address !== undefined) {
+        io.stderr.write(`svc healthcheck: --address: ${address}\n`)
+        return 2
+      }
       if (typeof address === 'string' || address.port === 0) {
-        io.stderr.write('svc healthcheck: SVC_ADDRESS must name the port of the running server\n')
+        io.stderr.write(
+          'svc healthcheck: --address or SVC_ADDRESS must name the port of the running server: 127.0.0.1:9000\n',
+        )
         return 2
       }
       const target: Target = {
@@ -39,11 +54,25 @@ export function createHealthcheckCommand(config: HealthConfig): CliCommand {
         return status === 200 ? 0 : 1
       } catch (error) {
         const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
-        io.stderr.write(`svc healthcheck: no answer from ${target.host}:${target.port}: ${reason}\n`)
+        io.stderr.write(
+          `svc healthcheck: no answer from ${target.host}:${target.port}: ${reason}${hintFor(reason, target)}\n`,
+        )
         return 1
       }
     },
   }
+}
+
+/** What the reason usually means. */
+function hintFor(reason: string, { tls }: Target): string {
+  if (reason === 'ECONNREFUSED')
+    return '. No server listens there: is it running, and is --address or SVC_ADDRESS the one that it was given?'
+  if (tls && reason.startsWith('ERR_SSL'))
+    return '. The server does not speak TLS there: leave out SVC_CERTS_DIR and --certs-dir.'
+  if (!tls && (reason === 'ECONNRESET' || reason.startsWith('HPE_'))) {
+    return '. If the server has certificates, give --certs-dir or SVC_CERTS_DIR.'
+  }
+  return ''
 }
 
 interface Target {

@@ -1,6 +1,6 @@
 /** The three questions and their answers. */
 import type { Contribution, KernelService, Logger, Ports } from 'svc/kernel'
-import type { DriveCount, HealthCheck } from './api.ts'
+import type { DriveCount, HealthCheck, HealthState } from './api.ts'
 
 export interface LiveBody {
   readonly ok: boolean
@@ -8,7 +8,7 @@ export interface LiveBody {
 }
 
 export interface ReadyBody extends LiveBody {
-  /** `ok` or what is wrong, by the ids of the contributed checks; `storage` is one of them. */
+  /** `ok` or what is to be known, by the ids of the contributed checks; `storage` is one of them. */
   readonly checks: Readonly<Record<string, string>>
 }
 
@@ -42,19 +42,17 @@ export interface ProbesOptions {
 const checkTimeoutMs = 2_000
 
 export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptions): Probes {
-  /** `ok`, or what is wrong. */
-  async function run(name: string, check: HealthCheck): Promise<string> {
+  async function run(name: string, check: HealthCheck): Promise<HealthState> {
     let cancel: (() => void) | undefined
-    const timeout = new Promise<string>(resolve => {
-      cancel = ports.clock.after(checkTimeoutMs, () => resolve('no answer'))
+    const timeout = new Promise<HealthState>(resolve => {
+      cancel = ports.clock.after(checkTimeoutMs, () => resolve({ ok: false, detail: 'no answer' }))
     })
     try {
-      const answer = Promise.resolve(check()).then(({ ok, detail }) => (ok ? 'ok' : (detail ?? 'failed')))
-      return await Promise.race([answer, timeout])
+      return await Promise.race([check(), timeout])
     } catch (error) {
       // The reason may name paths or hosts: it goes to the log, not to whoever asks.
       log.warn({ err: error, check: name }, 'health check failed')
-      return 'failed'
+      return { ok: false }
     } finally {
       cancel?.()
     }
@@ -83,9 +81,11 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
     async ready() {
       const state = kernel.state()
       const list = checks()
-      const details = await Promise.all(list.map(({ id, value }) => run(id, value)))
-      const results = Object.fromEntries(list.map(({ id }, index) => [id, details[index]]))
-      const ok = state === 'ready' && details.every(detail => detail === 'ok')
+      const states = await Promise.all(list.map(({ id, value }) => run(id, value)))
+      const results = Object.fromEntries(
+        states.map(({ ok, detail = ok ? 'ok' : 'failed' }, index) => [list[index]!.id, detail]),
+      )
+      const ok = state === 'ready' && states.every(state => state.ok)
       for (const { plugin } of kernel.degraded()) results[plugin] = 'degraded'
       const status = state !== 'ready' ? state : ok ? 'ready' : 'unavailable'
       return { ok, status, checks: results }

@@ -4,6 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { ListenerName } from './api.ts'
+import { problemDocument, problemMediaType } from './problem.ts'
 
 export interface Refusal {
   readonly status: number
@@ -30,7 +31,7 @@ export const refusals = {
     'Your socket connection to the server was not read from or written to within the timeout period.',
   ),
   expectation: refusal(417, 'ExpectationFailed', 'expectation_failed', 'Only 100-continue can be expected.'),
-  draining: refusal(503, 'ServiceUnavailable', 'unavailable', 'The server is stopping. Try again.'),
+  draining: refusal(503, 'ServiceUnavailable', 'service_unavailable', 'The server is stopping. Try again.'),
   defect: refusal(
     500,
     'InternalError',
@@ -67,15 +68,8 @@ export function answerFor(listener: ListenerName, refusal: Refusal, requestId: s
   }
   return {
     status,
-    contentType: 'application/problem+json',
-    body: JSON.stringify({
-      type: 'about:blank',
-      title: STATUS_CODES[status],
-      status,
-      detail: refusal.message,
-      code: refusal.problemCode,
-      requestId,
-    }),
+    contentType: problemMediaType,
+    body: problemDocument({ status, code: refusal.problemCode, detail: refusal.message, requestId }),
   }
 }
 

@@ -10,6 +10,7 @@ import type { Identity } from 'svc/plugins/iam/api'
 
 export { type ListenAddress, parseListenAddress } from './address.ts'
 export { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
+export { type Problem, problemDocument, problemMediaType } from './problem.ts'
 
 export type ListenerName = 's3' | 'console' | 'web'
 
@@ -51,11 +52,27 @@ export interface HttpRoutes {
   readonly plugin: FastifyPluginCallback | FastifyPluginAsync
 }
 
+/** What audit and trace shall say of a request that one route alone does not tell. */
+export interface RequestFacts {
+  readonly operation?: string
+  readonly bucket?: string
+  readonly key?: string
+  readonly errorCode?: string
+  /** Where the Content-Length of request and answer do not tell. */
+  readonly receivedBytes?: number
+  readonly sentBytes?: number
+}
+
 /** One request that Fastify answered, after its answer. Requests of mounts are the mount's own business. */
 export interface HttpRequestRecord {
   readonly listener: ListenerName
-  /** `config.operation` of the route; empty where nothing matched. */
+  /** What answered said (`RequestFacts`), else `config.operation` of the route; empty where nothing matched. */
   readonly operation: string
+  /** What the request was about, as far as it was told; empty otherwise. */
+  readonly bucket: string
+  readonly key: string
+  /** Of the problem document that was the answer. */
+  readonly errorCode: string | undefined
   readonly requestId: string
   readonly method: string
   /** Raw path, and raw query without its question mark. */
@@ -97,6 +114,8 @@ declare module 'fastify' {
     readonly exchange: Exchange
     /** Set by whoever authenticates the request, for audit and trace. */
     identity: Identity | undefined
+    /** Set by whoever answers the request, for audit and trace. */
+    facts: RequestFacts | undefined
   }
   interface FastifyContextConfig {
     /** Name of the operation in audit, trace and metrics. */

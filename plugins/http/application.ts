@@ -2,10 +2,11 @@
  * Fastify's part: everything under `/svc/`, and all of the console listener. Routes of other plugins are registered into one
  * Fastify instance per listener; the requests reach it from our own listener, so it never listens itself.
  */
-import { createServer, STATUS_CODES } from 'node:http'
+import { createServer } from 'node:http'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type CatalogError, isCatalogError, type Logger } from 'svc/kernel'
 import type { Exchange, HttpObserver, HttpRequestRecord, HttpRoutes, ListenerName } from './api.ts'
+import { problemDocument, problemMediaType } from './problem.ts'
 
 export interface Application {
   handle(exchange: Exchange): void
@@ -46,6 +47,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
     },
   } as unknown as Exchange)
   fastify.decorateRequest('identity', undefined)
+  fastify.decorateRequest('facts', undefined)
   fastify.setErrorHandler<FastifyError>(sendError)
   fastify.setNotFoundHandler((request, reply) =>
     sendProblem(request, reply, 404, 'not_found', 'There is nothing at this path.'),
@@ -54,7 +56,13 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
   fastify.addHook('onRequest', (request, reply, next) => {
     const { draining } = exchangeOf(request)
     if (!draining || request.raw.url?.startsWith('/svc/')) return next()
-    sendProblem(request, reply, 503, 'unavailable', 'The server is stopping. Try again.')
+    sendProblem(
+      request,
+      reply.header('retry-after', '1'),
+      503,
+      'service_unavailable',
+      'The server is stopping. Try again.',
+    )
   })
   if (observers.length > 0) {
     fastify.addHook('onResponse', (request, reply, next) => {
@@ -88,10 +96,13 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
     const durationMs = reply.elapsedTime
     const url = request.raw.url as string
     const mark = url.indexOf('?')
-    const { headers } = request
+    const { headers, facts } = request
     return {
       listener,
-      operation: request.routeOptions.config.operation ?? '',
+      operation: facts?.operation ?? request.routeOptions.config.operation ?? '',
+      bucket: facts?.bucket ?? '',
+      key: facts?.key ?? '',
+      errorCode: facts?.errorCode,
       requestId: exchange.requestId,
       method: request.method,
       path: mark < 0 ? url : url.slice(0, mark),
@@ -103,8 +114,8 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
       status: reply.statusCode,
       timeMs: options.now() - durationMs,
       durationMs,
-      receivedBytes: Number(headers['content-length'] ?? 0),
-      sentBytes: Number(reply.getHeader('content-length') ?? 0),
+      receivedBytes: facts?.receivedBytes ?? Number(headers['content-length'] ?? 0),
+      sentBytes: facts?.sentBytes ?? Number(reply.getHeader('content-length') ?? 0),
     }
   }
 
@@ -139,10 +150,13 @@ function sendProblem(
   code: string,
   detail: string,
 ): FastifyReply {
-  const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail, code, requestId: request.id }
+  const url = request.raw.url as string
+  const mark = url.indexOf('?')
+  const instance = mark < 0 ? url : url.slice(0, mark)
+  request.facts = { ...request.facts, errorCode: code }
   // As bytes: to text Fastify would add a charset, which this media type does not have.
   return reply
     .code(status)
-    .header('content-type', 'application/problem+json')
-    .send(Buffer.from(JSON.stringify(problem)))
+    .header('content-type', problemMediaType)
+    .send(Buffer.from(problemDocument({ status, code, detail, requestId: request.id, instance })))
 }

@@ -1,14 +1,20 @@
 import { type CatalogError, defineErrors } from 'svc/kernel'
 import { formatAddress, type ListenAddress } from './address.ts'
+import type { ListenerName } from './api.ts'
+import { addressVariables } from './keys.ts'
 
 export const httpErrors = defineErrors({
   address_unavailable: { status: 500, title: 'A listener could not be opened.' },
 })
 
-/** What went wrong when an address was bound, in words for the operator. */
-export function bindFailure(address: ListenAddress, error: NodeJS.ErrnoException): CatalogError {
+/** What went wrong when an address was bound, in words for the operator, with the variable that sets another one. */
+export function bindFailure(name: ListenerName, address: ListenAddress, error: NodeJS.ErrnoException): CatalogError {
+  const variable = addressVariables[name]
   const where = formatAddress(address.host, address.port)
-  return httpErrors.address_unavailable(`cannot listen on ${where}: ${reasonOf(error)}`, { cause: error })
+  return httpErrors.address_unavailable(
+    `cannot listen on ${where}: ${reasonOf(error)}${variable === undefined ? '' : `; ${variable} sets another one`}`,
+    { cause: error },
+  )
 }
 
 function reasonOf(error: NodeJS.ErrnoException): string {

@@ -16,11 +16,14 @@ export default definePlugin({
 
   async preflight(config) {
     const problems: string[] = []
-    for (const text of [config.address, config.consoleAddress]) {
+    for (const [name, text] of [
+      ['s3', config.address],
+      ['console', config.consoleAddress],
+    ] as const) {
       const address = parseListenAddress(text)
       if (typeof address === 'string') continue
       try {
-        await probePort(address)
+        await probePort(name, address)
       } catch (error) {
         problems.push((error as Error).message)
       }

@@ -1,6 +1,7 @@
 /** Configuration keys that other plugins read too. */
 import Type from 'typebox'
 import { checkListenAddress } from './address.ts'
+import type { ListenerName } from './api.ts'
 
 export const addressKey = Type.String({
   variable: 'SVC_ADDRESS',
@@ -15,6 +16,12 @@ export const consoleAddressKey = Type.String({
   description: 'Address of the listener of the console and the Admin API.',
   check: checkListenAddress,
 })
+
+/** What sets the address of a listener; of others nothing does. */
+export const addressVariables: Readonly<Partial<Record<ListenerName, string>>> = {
+  s3: 'SVC_ADDRESS',
+  console: 'SVC_CONSOLE_ADDRESS',
+}
 
 export const proxyProtocolKey = Type.Array(Type.Union([Type.Literal('s3'), Type.Literal('console')]), {
   variable: 'SVC_PROXY_PROTOCOL',

@@ -285,7 +285,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     get inFlight() {
       return mounted
     },
-    listen: (address, reusePort) => listen(server, address, reusePort),
+    listen: (address, reusePort) => listen(server, name, address, reusePort),
     replaceCertificate(tls) {
       if (options.tls !== undefined) (server as unknown as Http2SecureServer).setSecureContext(tls)
     },

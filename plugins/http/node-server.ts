@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerOptions } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { SecureContextOptions } from 'node:tls'
 import type { ListenAddress } from './address.ts'
+import type { ListenerName } from './api.ts'
 import { bindFailure } from './errors.ts'
 import { Http2Response, HttpResponse } from './response.ts'
 
@@ -61,9 +62,14 @@ function configure(server: Server, limits: ListenerLimits): Server {
 }
 
 /** Opens the port; resolves with the one that was bound, rejects with `address_unavailable`. */
-export function listen(server: Server, address: ListenAddress, reusePort: boolean): Promise<number> {
+export function listen(
+  server: Server,
+  name: ListenerName,
+  address: ListenAddress,
+  reusePort: boolean,
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    const onError = (error: Error): void => reject(bindFailure(address, error))
+    const onError = (error: Error): void => reject(bindFailure(name, address, error))
     server.once('error', onError)
     server.listen({ host: address.host, port: address.port, reusePort, backlog: 1024 }, () => {
       server.off('error', onError)

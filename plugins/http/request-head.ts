@@ -11,12 +11,19 @@ export function refusalFor(error: NodeJS.ErrnoException): Refusal {
 
 /** What is wrong with a head that the parser has let through; rewrites absolute targets. */
 export function flawOf(request: IncomingMessage): Refusal | undefined {
-  if ((request.url as string).charCodeAt(0) !== 47 /* / */ && !toOriginForm(request)) return refusals.malformed
-  if (request.httpVersionMajor === 2) return undefined
   const { host } = request.headers
-  if (host === undefined) return request.httpVersionMinor === 0 ? undefined : refusals.noHost
   // Joined by us: there were two, and the proxy in front may have gone by the other one.
-  return host.includes(',') ? refusals.noHost : undefined
+  if (host?.includes(',')) return refusals.noHost
+  if ((request.url as string).charCodeAt(0) !== 47 /* / */ && !toOriginForm(request)) return refusals.malformed
+  if (request.httpVersionMajor === 2) return hasTwoHosts(request) ? refusals.malformed : undefined
+  // An absolute target has given it one by now.
+  return request.headers.host === undefined && request.httpVersionMinor > 0 ? refusals.noHost : undefined
+}
+
+/** RFC 9113 section 8.3.1: a `host` that names another than `:authority` makes the request malformed. */
+function hasTwoHosts({ headers }: IncomingMessage): boolean {
+  const authority = headers[':authority'] as string | undefined
+  return authority !== undefined && headers.host !== undefined && headers.host.toLowerCase() !== authority.toLowerCase()
 }
 
 /** Rewrites `GET http://host/path` (RFC 9112 section 3.2.2); false when the target is neither that nor `*`. */

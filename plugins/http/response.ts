@@ -5,6 +5,7 @@
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
 import { ServerResponse } from 'node:http'
 import { type Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import { endTogether } from './answer-batch.ts'
 import type { Connection } from './connection.ts'
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[]
@@ -28,6 +29,19 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
     if (this.drainState?.draining === true) this.shouldKeepAlive = false
     if (typeof reason === 'string') return super.writeHead(statusCode, reason, withOurs(headers, this.requestId))
     return super.writeHead(statusCode, withOurs(reason ?? headers, this.requestId))
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads of `end` are Node's
+  override end(...parameters: any[]): this {
+    endTogether(() => {
+      try {
+        ;(super.end as (...parameters: unknown[]) => this)(...parameters)
+      } catch (error) {
+        // Nobody is left on the stack to be told; the others that end in this turn must not be lost with it.
+        this.destroy(error as Error)
+      }
+    })
+    return this
   }
 }
 

@@ -132,7 +132,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     async start() {
       refuseTwoMounts()
       // With SO_REUSEPORT a second server could take part of our connections; a plain bind shows that the port is free.
-      if (threads.isMain && threads.workerCount > 0) await probePort(addresses.s3)
+      if (threads.isMain && threads.workerCount > 0) await probePort('s3', addresses.s3)
       for (const name of names) parts.push(await createPart(name))
       if (tls.enabled) {
         forgetReloads = tls.onReload(() => {

@@ -11,8 +11,16 @@ export interface MetricOptions {
 }
 
 export interface MetricsService {
-  /** The values of all threads are added up. A name may be taken once per thread; the same for the other two. */
-  counter(options: MetricOptions): Counter
+  /**
+   * The values of all threads are added up. Several plugins may name one counter or gauge, with the same labels, and fill it for
+   * values of a label that are their own (events and audit records are told to targets). A histogram is taken once.
+   */
+  counter(
+    options: MetricOptions & {
+      /** Adds, at each scrape, what came since the last one; of the first who names the counter. */
+      collect?(counter: Counter): void
+    },
+  ): Counter
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram
   /** `collect` sets the values at each scrape. `aggregate` says how the values of threads combine; default sum. */
   gauge(

@@ -39,7 +39,7 @@ export function createPrometheusCommand(iam: IamService, authType: 'jwt' | 'publ
         return 2
       }
       const { accessKey } = iam.owner
-      const key = iam.verificationKey(accessKey)
+      const key = await iam.verificationKey(accessKey)
       const now = nowMs()
       const token =
         authType === 'public' || key === undefined

@@ -30,20 +30,47 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
   const registers = [registry]
   const server = hostname()
 
+  /** What several plugins fill, each with values of its own for a label. */
+  const shared = new Map<string, SharedGauge>()
+
   const service: MetricsService = {
-    counter: ({ name, help, labels = [] }) => new Counter({ name, help, labelNames: labels, registers }),
-    histogram: ({ name, help, labels = [], buckets }) =>
-      new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers }),
-    gauge({ name, help, labels = [], aggregate = 'sum', collect }) {
-      const gauge: Gauge = new Gauge({
+    counter({ name, help, labels = [], collect }) {
+      const before = known(registry, Counter, name, labels)
+      if (before !== undefined) return before
+      const counter: Counter = new Counter({
         name,
         help,
         labelNames: labels,
         registers,
-        aggregator: aggregate,
-        collect: collect === undefined ? undefined : () => collect(gauge),
+        collect: collect && (() => collect(counter)),
       })
+      return counter
+    },
+    histogram: ({ name, help, labels = [], buckets }) =>
+      new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers }),
+    gauge({ name, help, labels = [], aggregate = 'sum', collect }) {
+      const before = known(registry, Gauge, name, labels)
+      const { gauge, collectors } = shared.get(name) ?? makeGauge()
+      if (collect !== undefined) collectors.push(collect)
       return gauge
+
+      function makeGauge(): SharedGauge {
+        // Of somebody who is not asked for its values: nothing could be joined.
+        if (before !== undefined) throw new Error(`metrics: the family ${name} is taken`)
+        const made: SharedGauge = {
+          collectors: [],
+          gauge: new Gauge({
+            name,
+            help,
+            labelNames: labels,
+            registers,
+            aggregator: aggregate,
+            collect: () => collectShared(made),
+          }),
+        }
+        shared.set(name, made)
+        return made
+      }
     },
   }
 
@@ -63,6 +90,34 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
       return sum.metrics()
     },
   }
+}
+
+interface SharedGauge {
+  readonly gauge: Gauge
+  readonly collectors: ((gauge: Gauge) => void | Promise<void>)[]
+}
+
+/** One after the other: each may begin by taking away its former values, and must not take away those of another. */
+async function collectShared({ gauge, collectors }: SharedGauge): Promise<void> {
+  if (collectors.length <= 1) return collectors[0]?.(gauge)
+  gauge.reset()
+  const view: Gauge = Object.create(gauge, { reset: { value: () => undefined } })
+  for (const collect of collectors) await collect(view)
+}
+
+/** The family of this name, where it is of the same kind and has the same labels. Throws where it is another. */
+function known<Metric extends Counter | Gauge>(
+  registry: Registry,
+  kind: new (...parameters: never[]) => Metric,
+  name: string,
+  labels: readonly string[],
+): Metric | undefined {
+  const metric = registry.getSingleMetric(name) as unknown as { readonly labelNames: readonly string[] } | undefined
+  if (metric === undefined) return undefined
+  if (!(metric instanceof kind) || metric.labelNames.join() !== labels.join()) {
+    throw new Error(`metrics: the family ${name} is another one already`)
+  }
+  return metric
 }
 
 /** Process and runtime families of prom-client, each only in the threads where it says something of its own. */
@@ -91,6 +146,6 @@ function registerNode(metrics: MetricsService, kernel: KernelService, ports: Por
     name: 'svc_node_info',
     help: 'Version of the node; always 1.',
     labels: ['version', 'commit'],
-    collect: gauge => gauge.set({ version: kernel.version, commit: process.env.SVC_COMMIT ?? 'unknown' }, 1),
+    collect: gauge => gauge.set({ version: kernel.version, commit: kernel.commit }, 1),
   })
 }

@@ -40,7 +40,7 @@ export function createTokenCheck(
     let accessKey: string | undefined
     try {
       accessKey = decodeJwt(token).sub ?? ''
-      await jwtVerify(token, iam.verificationKey(accessKey) ?? nobody, {
+      await jwtVerify(token, (await iam.verificationKey(accessKey)) ?? nobody, {
         algorithms: ['HS512'],
         issuer,
         requiredClaims: ['sub', 'exp'],
@@ -50,7 +50,7 @@ export function createTokenCheck(
       // Malformed, foreign, expired or forged: the caller learns only that it is refused.
       throw metricsErrors.access_denied()
     }
-    const identity = iam.credentials(accessKey)?.identity
+    const identity = (await iam.credentials(accessKey))?.identity
     if (identity?.isRoot !== true) throw metricsErrors.access_denied()
     return identity
   }

@@ -1,6 +1,6 @@
 /** Live trace: each request of this node as one line, while somebody watches. Headers and bodies never appear in it. */
 
-export { redactedText, redactQuery } from './redaction.ts'
+export { isSecretParameter, redactedText, redactQuery } from './redaction.ts'
 
 export type TraceType = 's3' | 'admin' | 'web' | 'rpc'
 
@@ -49,8 +49,6 @@ export interface TraceService {
    * throw. Throws `too_many_requests` beyond 256 subscriptions in this thread.
    */
   subscribe(filter: TraceFilter, listener: (line: TraceLine) => void): TraceSubscription
-  /** The last lines of this thread (at most 1 000), newest first, whether or not somebody watched. */
-  recent(filter: TraceFilter, limit: number): readonly TraceLine[]
 }
 
 declare module 'svc/kernel' {

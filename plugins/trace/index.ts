@@ -1,8 +1,10 @@
 /** Live trace of requests. */
 import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
 import './api.ts'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
+import streamTrace from './admin/stream-trace.ts'
 import { createTraceService } from './service.ts'
 
 export default definePlugin({
@@ -12,6 +14,7 @@ export default definePlugin({
     const trace = createTraceService(threads, ports.clock, ports.random)
     contribute('s3.observer', 'trace', trace.observe)
     contribute('http.observer', 'trace', trace.observe)
+    contribute('admin.operation', streamTrace.id, bindAdminOperation(streamTrace, { trace }))
     return { services: { trace }, start: trace.start, stop: trace.stop }
   },
 })

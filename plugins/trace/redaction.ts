@@ -20,7 +20,7 @@ const secretNames = new Set([
   'awsaccesskeyid',
 ])
 /** And by a part of it. */
-const secretParts = /signature|credential|token|passw|secret/
+const secretParts = /signature|credential|token|passw|secret|customer-key/
 /** A place in a listing, which lets nobody in. */
 const harmlessNames = new Set(['continuation-token'])
 
@@ -35,12 +35,29 @@ export function redactQuery(query: string): string {
   for (const [index, parameter] of parameters.entries()) {
     const equals = parameter.indexOf('=')
     if (equals < 0 || equals === parameter.length - 1) continue
-    if (isSecret(parameter.slice(0, equals))) {
+    if (isSecretParameter(parameter.slice(0, equals))) {
       parameters[index] = `${parameter.slice(0, equals)}=${redactedText}`
       changed = true
     }
   }
   return changed ? parameters.join('&') : query
+}
+
+/** Clients use the same few names again and again; what is remembered of them is bounded. */
+const knownNamesMax = 512
+const knownNameCharsMax = 64
+const knownNames = new Map<string, boolean>()
+
+/** Whether the value of a parameter is a credential, by its name as it came, still encoded. */
+export function isSecretParameter(rawName: string): boolean {
+  const known = knownNames.get(rawName)
+  if (known !== undefined) return known
+  const found = isSecret(rawName)
+  if (knownNames.size < knownNamesMax && rawName.length <= knownNameCharsMax) {
+    // A copy: the name is a slice that would keep the head of its request alive.
+    knownNames.set(Buffer.from(rawName, 'latin1').latin1Slice(), found)
+  }
+  return found
 }
 
 function isSecret(rawName: string): boolean {

@@ -8,7 +8,6 @@ import type { TraceFilter, TraceLine, TraceService } from './api.ts'
 import { traceErrors } from './errors.ts'
 import { lineOf, matches, type RequestRecord } from './line.ts'
 
-const ringSize = 1_000
 const subscriptionsMax = 256
 const batchLinesMax = 500
 const batchEveryMs = 100
@@ -49,8 +48,6 @@ export interface RunningTraceService extends TraceService {
 
 export function createTraceService(threads: Threads, clock: Clock, random: Random): RunningTraceService {
   const node = hostname()
-  const ring: (RequestRecord | undefined)[] = new Array(ringSize).fill(undefined)
-  let written = 0
   const subscriptions = new Map<number, Subscription>()
   const remote = new Map<string, RemoteWatch>()
   // Not from 1: a thread that replaces a dead one must not be sent what its predecessor wanted.
@@ -116,7 +113,6 @@ export function createTraceService(threads: Threads, clock: Clock, random: Rando
 
   return {
     observe(record) {
-      ring[written++ % ringSize] = record
       if (subscriptions.size > 0 || remote.size > 0) publish(record)
     },
 
@@ -134,16 +130,6 @@ export function createTraceService(threads: Threads, clock: Clock, random: Rando
           if (subscriptions.delete(id)) tellOthers('trace.unwatch', id)
         },
       }
-    },
-
-    recent(filter, limit) {
-      const lines: TraceLine[] = []
-      const oldest = Math.max(0, written - ringSize)
-      for (let index = written - 1; index >= oldest && lines.length < limit; index--) {
-        const record = ring[index % ringSize]
-        if (record !== undefined && matches(record, filter)) lines.push(lineOf(record, node))
-      }
-      return lines
     },
 
     async start() {

@@ -122,14 +122,21 @@ t.test('a check that does not answer is a failed check', async t => {
   const { createProbes } = await import('../probes.ts')
   const probes = createProbes({
     kernel: { state: () => 'ready', degraded: () => [{ plugin: 'cache', error: 'secret' }] },
-    checks: () => [{ id: 'stuck', plugin: 'x', value: () => new Promise(() => {}) }],
+    checks: () => [
+      { id: 'stuck', plugin: 'x', value: () => new Promise(() => {}) },
+      { id: 'worn', plugin: 'x', value: () => ({ ok: true, detail: 'still works' }) },
+    ],
     drives: () => [],
     ports: { clock } as never,
     log: { warn() {} } as never,
   })
   const ready = probes.ready()
   await clock.advance(2_000)
-  t.same(await ready, { ok: false, status: 'unavailable', checks: { stuck: 'no answer', cache: 'degraded' } })
+  t.same(await ready, {
+    ok: false,
+    status: 'unavailable',
+    checks: { stuck: 'no answer', worn: 'still works', cache: 'degraded' },
+  })
   t.match(await probes.cluster(), { ok: false, drives: 0, writeQuorum: false })
 })
 
@@ -173,11 +180,12 @@ t.test('the command finds the server as it is configured', async t => {
   t.match(await check({ address }), { code: 0, text: /"status":"live"/ })
   t.match(await check({ address: address.replace('127.0.0.1', '') }, '--ready'), { code: 0, text: /"storage":"ok"/ })
   stage.drives = () => [drive('offline')]
-  t.match(await check({ address }, '--ready'), { code: 1, text: /0 of 1 drives/ })
+  t.match(await check({ address: ':1' }, '--ready', '--address', address), { code: 1, text: /0 of 1 drives/ })
   t.match(await check({ address }), { code: 0 })
   await plain.stop()
   t.match(await check({ address }), { code: 1, text: /ECONNREFUSED/ })
   t.match(await check({ address: ':0' }), { code: 2 })
+  t.match(await check({ address }, '--address', 'x'), { code: 2, text: /--address: "x" has no port/ })
   await t.rejects(check({ address }, '--nonsense'), { code: 'ERR_PARSE_ARGS_UNKNOWN_OPTION' })
 
   const certsDir = mkdtempSync(join(tmpdir(), 'svc-health-'))

@@ -160,6 +160,12 @@ t.test('malformed heads get a well-formed answer', async t => {
     ],
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', / 400 .*<Code>BadRequest</s, / 400 /],
     ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', / 400 .*<Code>BadRequest</s, / 400 /],
+    [
+      'two Hosts beside an absolute target',
+      'GET http://c/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+      / 400 .*<Code>BadRequest</s,
+      / 400 /,
+    ],
     ['two lengths', 'PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', / 400 /, / 400 /],
     [
       'length and chunks',
@@ -318,7 +324,7 @@ t.test('draining: what began is finished, what comes is told so, what waits is c
   t.match(refusal, /\r\nConnection: close\r\n/)
   const admin = await connectRaw(server.consolePort)
   await admin.send(get('/api/v1/info'))
-  t.match(await admin.closed(), /^HTTP\/1\.1 503 .*"code":"unavailable"/s)
+  t.match(await admin.closed(), /^HTTP\/1\.1 503 .*"code":"service_unavailable"/s)
   t.equal(await Promise.race([drained.then(() => 'drained'), delay(100, 'waiting')]), 'waiting')
   release()
   const answer = await held.closed()
@@ -392,7 +398,10 @@ t.test('more connections than allowed are closed at once', async t => {
 t.test('an address that cannot be bound stops the start, by name', async t => {
   const server = await startServer()
   await t.rejects(startServer({ config: { address: `127.0.0.1:${server.s3Port}` } }), {
-    message: new RegExp(`127\\.0\\.0\\.1:${server.s3Port}: the address is in use`),
+    message: new RegExp(`127\\.0\\.0\\.1:${server.s3Port}: the address is in use; SVC_ADDRESS sets another one$`),
+  })
+  await t.rejects(startServer({ config: { consoleAddress: `127.0.0.1:${server.s3Port}` } }), {
+    message: /the address is in use; SVC_CONSOLE_ADDRESS sets another one$/,
   })
   await server.stop()
   const refused: [unknown, RegExp][] = [

@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, '../../..')
 const folder = mkdtempSync(join(tmpdir(), 'svc-threads-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 
-const names = ['iam', 'metrics', 'tls', 'http', 'health', 'audit', 'trace', 'init']
+const names = ['iam', 'metrics', 'tls', 'http', 'health', 'trace', 'init']
 const plugins = names.map(name => join(root, 'plugins', name, 'index.ts'))
 const configFile = join(folder, 'config.json')
 writeFileSync(configFile, JSON.stringify({ plugins: [...plugins, join(import.meta.dirname, 'fixtures/protocol.ts')] }))

@@ -145,6 +145,22 @@ t.test('the families of requests, process and node', async t => {
   const counted = kernel.services.metrics.counter({ name: 'svc_test_total', help: 'Test.', labels: ['kind'] })
   counted.inc({ kind: 'a' }, 2)
   kernel.services.metrics.gauge({ name: 'svc_test_value', help: 'Test.', collect: async gauge => gauge.set(7) })
+  // Two plugins, each with values of its own, which begins by taking away its former ones.
+  for (const target of ['events', 'audit']) {
+    const options = { name: 'svc_test_pending', help: 'Test.', labels: ['target'] }
+    kernel.services.metrics.gauge({
+      ...options,
+      async collect(gauge) {
+        gauge.reset()
+        await undefined
+        gauge.set({ target }, target.length)
+      },
+    })
+    kernel.services.metrics.counter({ ...options, name: 'svc_test_sent_total' }).inc({ target }, 3)
+  }
+  const taken = (name: string, labels: string[]) => () => kernel.services.metrics.counter({ name, help: '', labels })
+  t.throws(taken('svc_test_pending', ['target']), /is another one/, 'a gauge is no counter')
+  t.throws(taken('svc_test_sent_total', ['other']), /is another one/, 'with other labels')
   observe({ receivedBytes: 10, sentBytes: 4096, durationMs: 0.7 })
   observe({ sentBytes: 100, durationMs: 40 })
   observe({ status: 404 })
@@ -170,6 +186,10 @@ t.test('the families of requests, process and node', async t => {
     ['svc_s3_requests_inflight', 0],
     ['svc_test_total{kind="a"', 2],
     ['svc_test_value', 7],
+    ['svc_test_pending{target="events"', 6],
+    ['svc_test_pending{target="audit"', 5],
+    ['svc_test_sent_total{target="events"', 3],
+    ['svc_test_sent_total{target="audit"', 3],
     ['svc_node_info{version="0.0.0-test"', 1],
     ['svc_node_uptime_seconds', 0],
     ['process_start_time_seconds', nowMs / 1000],

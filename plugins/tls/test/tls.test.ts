@@ -139,6 +139,15 @@ t.test('one port speaks HTTP/1.1 and HTTP/2', async t => {
   const status = await new Promise(resolve => health.on('response', answer => resolve(answer[':status'])))
   t.equal(status, 404, 'Fastify answers over HTTP/2 too')
   health.resume()
+  for (const [host, expected] of [
+    [`LOCALHOST:${server.port}`, 200],
+    ['elsewhere.test', 400],
+  ] as const) {
+    const named = session.request({ ':path': '/b/a', ':authority': `localhost:${server.port}`, host })
+    named.resume()
+    const answered = await new Promise(resolve => named.on('response', answer => resolve(answer[':status'])))
+    t.equal(answered, expected, `host ${host} beside the authority`)
+  }
   session.close()
 
   const socket = await handshake(server.port)

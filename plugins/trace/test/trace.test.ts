@@ -205,16 +205,9 @@ t.test('a thread that replaces a dead one joins what is watched, and is sent not
   t.equal(clock.pending(), 0, 'and the dead subscription is forgotten')
 })
 
-t.test('recent lines, and the bound on subscriptions', async t => {
+t.test('subscriptions are bounded', async t => {
   const { threads } = createThreads(1)
   const trace = createTraceService(threads[0], createFakeClock(), createSeededRandom(1))
-  for (let index = 0; index < 1200; index++)
-    trace.observe({ ...record, requestId: String(index), status: index % 2 ? 200 : 404 })
-  t.equal(trace.recent({}, 5000).length, 1000)
-  t.same(
-    trace.recent({ errors: true }, 2).map(line => line.requestId),
-    ['1198', '1196'],
-  )
   const subscriptions = Array.from({ length: 256 }, () => trace.subscribe({}, () => {}))
   t.throws(() => trace.subscribe({}, () => {}), { code: 'too_many_requests', status: 429 })
   subscriptions[0].end()

@@ -1,0 +1,149 @@
+/** The last step of every request: an answer in JSON, in bytes, or a problem document. */
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CatalogError, Clock } from 'svc/kernel'
+import { problemDocument, problemMediaType } from 'svc/plugins/http/api'
+import { readAway, sendChunks } from 'svc/plugins/s3/api'
+import type { AdminOperation } from './api.ts'
+import { adminErrors, problemsOf } from './errors.ts'
+import type { BytesOptions, ReplyOptions } from './reply.ts'
+import { ruleProblemsOf } from './rule-problems.ts'
+
+export const basePath = '/api/v1'
+const jsonMediaType = 'application/json; charset=utf-8'
+
+/** What audit and trace see as the status where the client went away, or was left, before the answer was whole. */
+const abortedStatus = 499
+
+export function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: AdminOperation,
+  body: unknown,
+  options: ReplyOptions,
+  params: object,
+): FastifyReply {
+  if (options.identity !== undefined) request.identity = options.identity
+  if (options.headers !== undefined) reply.headers(options.headers)
+  const etag = options.etag ?? (body as { etag?: string } | undefined)?.etag
+  if (operation.etag === true && etag !== undefined) reply.header('etag', `"${etag}"`)
+  if (operation.location !== undefined) reply.header('location', basePath + operation.location(body, params))
+  reply.code(options.status ?? statusOf(operation))
+  if (operation.response === undefined) return reply.send()
+  // As bytes: neither Fastify nor a proxy has anything to add to them.
+  return reply.header('content-type', jsonMediaType).send(Buffer.from(JSON.stringify(body)))
+}
+
+/** The status of success that the conventions give an operation. */
+export function statusOf({ response, events, bytes, location, isJob }: AdminOperation): number {
+  if (response === undefined && events === undefined && bytes === undefined) return 204
+  if (location !== undefined) return 201
+  return isJob === true ? 202 : 200
+}
+
+/** The first chunk comes before the head: what cannot be read at all is still a problem document. */
+export async function answerBytes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, headers, data, sizeBytes }: BytesOptions,
+): Promise<FastifyReply> {
+  const { response } = request.exchange
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) reply.header(name, value)
+  reply.code(status)
+  if (data === undefined) return reply.send()
+  if (data.kind === 'whole') return reply.header('content-length', data.bytes.length).send(data.bytes)
+  let first: Awaited<ReturnType<typeof data.next>>
+  try {
+    first = await data.next()
+  } catch (error) {
+    data.close()
+    for (const name of Object.keys(headers)) reply.removeHeader(name)
+    throw error
+  }
+  if (response.destroyed) {
+    first?.release()
+    data.close()
+    return reply.hijack()
+  }
+  if (sizeBytes !== undefined) reply.header('content-length', sizeBytes)
+  reply.hijack()
+  response.writeHead(status, reply.getHeaders() as OutgoingHttpHeaders)
+  const facts = { ...request.facts, sentBytes: 0 }
+  request.facts = facts
+  await sendChunks(response, data, first, sizeBytes, bytes => {
+    facts.sentBytes += bytes
+  })
+  return reply
+}
+
+export function answerProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: CatalogError,
+  clock: Clock,
+): FastifyReply {
+  const { exchange } = request
+  const { response } = exchange
+  request.facts = { ...request.facts, errorCode: error.code }
+  if (response.headersSent || response.destroyed) {
+    // The status is out: all that can still be said is that the answer is not whole.
+    response.destroy()
+    return reply.sent ? reply : reply.hijack()
+  }
+  for (const [name, value] of Object.entries(error.extra ?? {})) {
+    if (answerHeaders.has(name)) reply.header(name, value)
+  }
+  if ((error.status === 429 || error.status === 503) && !reply.hasHeader('retry-after'))
+    reply.header('retry-after', '1')
+  const document = problemBytes(request, error)
+  reply.code(error.status).header('content-type', problemMediaType)
+  if (exchange.request.complete || exchange.request.httpVersionMajor > 1) return reply.send(document)
+  // What is left of the body would be taken for the next request, or read to its end for nothing.
+  reply.header('connection', 'close')
+  if (exchange.awaitsContinue) return reply.send(document)
+  reply.header('content-length', document.length).hijack()
+  response.writeHead(error.status, reply.getHeaders() as OutgoingHttpHeaders)
+  response.write(document)
+  readAway(exchange, clock, () => response.end())
+  return reply
+}
+
+function problemBytes(request: FastifyRequest, error: CatalogError): Buffer {
+  const errors = problemsOf(error)
+  const ruleErrors = ruleProblemsOf(error)
+  return Buffer.from(
+    problemDocument({
+      status: error.status,
+      code: error.code,
+      detail: error.message,
+      requestId: request.exchange.requestId,
+      instance: splitTarget(request).path,
+      more: { ...(errors && { errors }), ...(ruleErrors && { ruleErrors }) },
+    }),
+  )
+}
+
+/** Facts of an error that are headers of its answer. */
+const answerHeaders = new Set(['allow', 'content-range', 'retry-after'])
+
+/**
+ * Fastify tells observers of answers that are finished. One that breaks off is a request, too: it is told as if it had failed, which
+ * is the other way for an answer to be over.
+ */
+export function watchForAbort(request: FastifyRequest): void {
+  const { response } = request.exchange
+  response.once('close', () => {
+    if (response.writableFinished) return
+    request.facts = { ...request.facts, errorCode: request.facts?.errorCode ?? 'request_aborted' }
+    const isStream = String(response.getHeader('content-type')).startsWith('text/event-stream')
+    // A stream is over when its client has enough of it.
+    if (!isStream) response.statusCode = abortedStatus
+    if (response.listenerCount('error') > 0) response.emit('error', adminErrors.malformed_request())
+  })
+}
+
+export function splitTarget({ raw }: FastifyRequest): { readonly path: string; readonly rawQuery: string } {
+  const url = raw.url as string
+  const mark = url.indexOf('?')
+  return mark < 0 ? { path: url, rawQuery: '' } : { path: url.slice(0, mark), rawQuery: url.slice(mark + 1) }
+}

@@ -1,0 +1,113 @@
+/** Reads the body of a request into memory, within its bound, verified against the signature where there is one. */
+import type { IncomingMessage } from 'node:http'
+import { CatalogError } from 'svc/kernel'
+import type { Authentication, PayloadDecoder } from 'svc/plugins/auth-sigv4/api'
+import { adminErrors } from './errors.ts'
+
+/** Throws `entity_too_large`, `malformed_request`. The connection of a body that was not read to its end is to be closed. */
+export async function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  signature: Authentication | undefined,
+): Promise<Buffer> {
+  const decoder = signature?.createDecoder()
+  // What wraps a body adds less than as much again.
+  const wireBytesMax = decoder === undefined ? bytesMax : bytesMax * 2 + 4096
+  if (Number(request.headers['content-length'] ?? 0) > wireBytesMax) throw adminErrors.entity_too_large()
+  const chunks: Buffer[] = []
+  let sizeBytes = 0
+  let wireBytes = 0
+  const take = (chunk: Buffer): void => {
+    sizeBytes += chunk.length
+    if (sizeBytes > bytesMax) throw adminErrors.entity_too_large()
+    chunks.push(decoder === undefined ? chunk : Buffer.from(chunk))
+  }
+  try {
+    // Not destroyed where reading stops early: the answer goes over the same connection.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      wireBytes += chunk.length
+      if (wireBytes > wireBytesMax) throw adminErrors.entity_too_large()
+      if (decoder === undefined) take(chunk)
+      else decode(() => decoder.push(chunk, take))
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+    throw adminErrors.malformed_request('The body of the request broke off.', { cause: error })
+  }
+  if (decoder !== undefined) decode(() => decoder.end())
+  return Buffer.concat(chunks, sizeBytes)
+}
+
+/** What a decoder throws are S3's codes. */
+function decode(step: () => ReturnType<PayloadDecoder['end']> | void): void {
+  try {
+    step()
+  } catch (error) {
+    if (!(error instanceof CatalogError) || error.code in adminErrors.entries) throw error
+    if (error.code === 'SignatureDoesNotMatch') throw adminErrors.invalid_credentials(undefined, { cause: error })
+    throw adminErrors.malformed_request(error.message, { cause: error })
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const depthMax = 64
+
+/** Throws `malformed_request` for what is no JSON, and for JSON that is made to hurt. */
+export function parseJson(bytes: Buffer): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(utf8.decode(bytes))
+  } catch {
+    // The parser's own message repeats part of the body, and a body may hold a secret.
+    throw adminErrors.malformed_request()
+  }
+  requireHarmless(value)
+  return value
+}
+
+/** Throws `malformed_request` for what is no UTF-8. */
+export function parseText(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw adminErrors.malformed_request('The body of the request is not UTF-8.')
+  }
+}
+
+/** A field of an HTML form. Throws `malformed_request`. */
+export function parseFormField(bytes: Buffer, name: string): Buffer {
+  const value = new URLSearchParams(bytes.toString('latin1')).get(name)
+  if (value === null) throw adminErrors.malformed_request(`The form has no field "${name}".`)
+  return Buffer.from(value, 'utf8')
+}
+
+function requireHarmless(root: unknown): void {
+  let level: unknown[] = [root]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > depthMax) throw adminErrors.malformed_request(`The body is nested deeper than ${depthMax} levels.`)
+    const next: unknown[] = []
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue
+      // Copied with the wrong function it would become the prototype of something.
+      if (Object.hasOwn(value, '__proto__')) throw adminErrors.invalid_argument('No field may be called __proto__.')
+      for (const child of Object.values(value)) next.push(child)
+    }
+    level = next
+  }
+}
+
+/** In lower case, without parameters; empty where the request names none. */
+export function mediaTypeOf({ headers }: IncomingMessage): string {
+  return (headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
+}
+
+/** Throws `unsupported_media_type` unless the body is one of these, as it is and in UTF-8. */
+export function requireMediaType({ headers }: IncomingMessage, accepted: readonly string[]): void {
+  const [type, ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  const encodings = (headers['content-encoding'] ?? '').toLowerCase().split(',')
+  const charset = parameters.map(parameter => parameter.trim()).find(parameter => parameter.startsWith('charset='))
+  const isPlain = encodings.every(encoding => ['', 'identity', 'aws-chunked'].includes(encoding.trim()))
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
+  if (accepted.includes(type.trim()) && isPlain && isUtf8) return
+  throw adminErrors.unsupported_media_type(`The body of the request must be ${accepted.join(' or ')}, in UTF-8.`)
+}

@@ -1,0 +1,106 @@
+/** The catalogue of all operations, and the plugins of those that are not built yet. */
+
+import type { AdminMethod, AdminOperation, Authorization, RequiredActions } from './api.ts'
+import rows from './catalogue.json' with { type: 'json' }
+import { adminErrors } from './errors.ts'
+
+export interface CatalogueRow {
+  readonly n: number
+  readonly group: string
+  readonly operationId: string
+  readonly method: AdminMethod
+  readonly path: string
+  /** Query or body, and the answer, in words. */
+  readonly io: string
+  /** In the notation of the catalogue: `a + b`, `a or b`, `self`, `service: …`. */
+  readonly actions: string
+  readonly notes: string
+}
+
+export const catalogue = rows as readonly CatalogueRow[]
+
+/** Which plugin will serve a group, and the operations of the group that others will. */
+const plugins: Readonly<Record<string, readonly [plugin: string, others?: Readonly<Record<string, string>>]>> = {
+  session: ['iam'],
+  server: [
+    'server',
+    { getUsage: 'usage', startHeal: 'heal', listHealJobs: 'heal', getHealJob: 'heal', cancelHealJob: 'heal' },
+  ],
+  monitoring: ['metrics', { streamTrace: 'trace', streamLogs: 'logs', searchAudit: 'audit' }],
+  diagnostics: ['diagnostics'],
+  buckets: ['bucket-operations'],
+  objects: ['object-operations'],
+  uploads: ['multipart'],
+  shares: ['share'],
+  users: ['iam'],
+  groups: ['iam'],
+  'access-keys': ['iam'],
+  policies: ['iam'],
+  config: ['settings'],
+  cluster: ['cluster-archive', { listLocks: 'lock', releaseLocks: 'lock' }],
+  notify: ['notify'],
+  kms: ['kms', { resealKms: 'encryption' }],
+  'access-rules': ['access-rules'],
+  distributions: ['distributions'],
+  certificates: ['acme'],
+  cache: ['cache'],
+}
+
+/** Buckets and objects have settings that are plugins of their own. */
+const pluginsByPath: readonly (readonly [pattern: RegExp, plugin: string])[] = [
+  [/^\/buckets\/\{bucket\}\/(policy|access)$/, 'bucket-policy'],
+  [/^\/buckets\/\{bucket\}\/quota$/, 'quota'],
+  [/^\/buckets\/\{bucket\}(\/objects)?\/tags$/, 'tagging'],
+  [/\/(objectlock|retention|legal-hold)$/, 'object-lock'],
+  [/^\/buckets\/\{bucket\}\/encryption$/, 'encryption'],
+  [/^\/buckets\/\{bucket\}\/lifecycle/, 'lifecycle'],
+  [/^\/buckets\/\{bucket\}\/events$/, 'notify'],
+  [/^\/buckets\/\{bucket\}\/cors$/, 'cors'],
+  [/^\/dns-providers/, 'dns'],
+  [/\/webhooks(\/|$)/, 'purge'],
+]
+
+/** The plugin that serves the operation, or will. */
+export function pluginOf({ group, operationId, path }: CatalogueRow): string {
+  const [plugin, others] = plugins[group]
+  return others?.[operationId] ?? pluginsByPath.find(([pattern]) => pattern.test(path))?.[1] ?? plugin
+}
+
+const actionPattern = /\b(?:s3|admin):[A-Za-z]+/g
+
+/** What the catalogue's words on actions mean for the dispatcher and for the document. */
+export function authorizationOf(text: string): Authorization {
+  if (text === 'public' || text === 'session') return text
+  if (text.startsWith('self')) return 'self'
+  if (text.startsWith('service')) return 'service'
+  // Behind a semicolon or in parentheses is what depends on the request.
+  const plain = text.replaceAll(/\([^)]*\)/g, '').split(';')[0]
+  const required: RequiredActions = plain.split('+').map(part => {
+    const actions = part.match(actionPattern) ?? []
+    return actions.length === 1 ? actions[0] : actions
+  })
+  if (required.length === 0 || required.some(part => part.length === 0)) throw new Error(`no actions in "${text}"`)
+  return required
+}
+
+/** Every action that is named, for documents about operations that decide inside. */
+export function actionsNamed(text: string): readonly string[] {
+  return [...new Set(text.match(actionPattern) ?? [])]
+}
+
+/** Stands where a plugin will be: routed, authenticated and authorized as the operation will be, then 501. */
+export function plannedOperation(row: CatalogueRow): AdminOperation {
+  const plugin = pluginOf(row)
+  return {
+    id: row.operationId,
+    method: row.method,
+    path: row.path,
+    tag: row.group,
+    summary: `Not built yet: the plugin ${plugin} will provide it.`,
+    authorize: authorizationOf(row.actions),
+    plannedBy: plugin,
+    handle() {
+      throw adminErrors.not_implemented(`${row.operationId} is not built yet: the plugin "${plugin}" will provide it.`)
+    },
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What a caller may do in a request. A policy may have conditions on the tags that an object has: they are fetched before the
+ * question about the object of the request; about any other object such a policy refuses.
+ */
+import type { TLSSocket } from 'node:tls'
+import type { Clock } from 'svc/kernel'
+import type { Exchange } from 'svc/plugins/http/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import { type AccessRequest, type PolicyService, type RequestFacts, requestConditions } from 'svc/plugins/policy/api'
+import { ExistingTags } from 'svc/plugins/s3/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { ActionTarget, AdminRequest, ConditionFacts, RequiredActions } from './api.ts'
+import type { Caller } from './authentication.ts'
+import { adminErrors } from './errors.ts'
+
+export interface DecisionServices {
+  readonly policy: Pick<PolicyService, 'isAllowed' | 'isAllowedInPart' | 'mentions' | 'prepare'>
+  readonly objects: Pick<ObjectsService, 'getObject'>
+  readonly clock: Clock
+}
+
+export interface Decision extends Pick<AdminRequest, 'isAllowed' | 'isAllowedInPart'> {
+  /** Parameters as texts. They are known later than the first question. */
+  query: ReadonlyMap<string, string> | undefined
+  /** Throws `access_denied` unless each is allowed; of an inner array any is enough. */
+  require(actions: RequiredActions, asked: ActionTarget): MaybePromise<void>
+}
+
+const tagConditions = 's3:existingobjecttag/'
+
+export function createDecision(services: DecisionServices, exchange: Exchange, caller: Caller): Decision {
+  const { policy, objects, clock } = services
+  const { identity, signature } = caller
+  const isRoot = identity?.isRoot === true
+  let tags: ExistingTags | undefined
+
+  function question(action: string, bucket?: string, key?: string, facts?: ConditionFacts): AccessRequest {
+    return {
+      identity,
+      action,
+      bucket,
+      key,
+      conditions: () => requestConditions(factsOf(bucket ?? '', key ?? '', facts)),
+    }
+  }
+
+  function factsOf(bucket: string, key: string, facts: ConditionFacts | undefined): RequestFacts {
+    return {
+      sourceAddress: exchange.clientAddress,
+      secure: exchange.secure,
+      tlsVersion: tlsVersionOf(exchange.request.socket as TLSSocket),
+      timeMs: clock.now(),
+      headers: exchange.request.headers,
+      query: decision.query,
+      versionId: versionOf(facts),
+      signature: signature === undefined ? undefined : 'header',
+      existingTags: () => tags?.get(bucket, key, versionOf(facts)),
+      ...facts,
+      ...(facts?.headers === undefined ? undefined : { headers: { ...browserHeaders(exchange), ...facts.headers } }),
+    }
+  }
+
+  /** The version that a question is about: what the operation says of it, else the parameter. */
+  function versionOf(facts: ConditionFacts | undefined): string | undefined {
+    return facts?.versionId ?? (facts?.query ?? decision.query)?.get('versionId')
+  }
+
+  async function requireKnowing(actions: RequiredActions, asked: ActionTarget): Promise<void> {
+    const { bucket = '', key = '', versionId, facts } = asked
+    await policy.prepare(bucket)
+    const names = actions.flat()
+    if (key !== '' && names.some(action => policy.mentions(question(action, bucket, key, facts), tagConditions))) {
+      tags ??= new ExistingTags(objects)
+      await tags.fetch(bucket, key, versionId ?? versionOf(facts))
+    }
+    requireAll(actions, asked)
+  }
+
+  function requireAll(actions: RequiredActions, { bucket, key, facts }: ActionTarget): void {
+    for (const needed of actions) {
+      const alternatives = typeof needed === 'string' ? [needed] : needed
+      if (!alternatives.some(action => decision.isAllowed(action, bucket, key, facts)))
+        throw adminErrors.access_denied()
+    }
+  }
+
+  const decision: Decision = {
+    query: undefined,
+    isAllowed(action, bucket, key, facts) {
+      if (isRoot) return true
+      const asked = question(action, bucket, key, facts)
+      // What a policy would have to know of the object, and nobody has fetched, may be what denies.
+      const isKnown = key === undefined || key === '' || tags?.has(bucket ?? '', key, versionOf(facts)) === true
+      if (!isKnown && policy.mentions(asked, tagConditions)) return false
+      return policy.isAllowed(asked)
+    },
+    isAllowedInPart: (action, bucket) => policy.isAllowedInPart(question(action, bucket)),
+    require: (actions, asked) =>
+      isRoot || !asked.bucket ? requireAll(actions, asked) : requireKnowing(actions, asked),
+  }
+  return decision
+}
+
+/** What conditions ask of the client itself, whatever stands for the other headers. */
+function browserHeaders({ request: { headers } }: Exchange) {
+  return { referer: headers.referer, 'user-agent': headers['user-agent'] }
+}
+
+function tlsVersionOf(socket: TLSSocket): string | undefined {
+  const protocol = socket.getProtocol?.()
+  return protocol?.startsWith('TLSv') ? protocol.slice(4) : undefined
+}

@@ -1,0 +1,199 @@
+/**
+ * The way of every request: route, authenticate, origin and CSRF token, authorize, parameters, body, `handle`, answer. One
+ * place, so that no handler can leave a step out.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'svc/kernel'
+import type { ChecksumsService } from 'svc/plugins/checksums/api'
+import { changeOrigin } from 'svc/plugins/objects/api'
+import { openPayload, type Payload } from 'svc/plugins/s3/api'
+import { answer, answerBytes, answerProblem, basePath, splitTarget, watchForAbort } from './answer.ts'
+import type { ActionTarget, AdminOperation, AdminRequest, EventSource, RequiredActions } from './api.ts'
+import {
+  type AuthenticationServices,
+  authenticate,
+  type Caller,
+  createRenewal,
+  requireOwnPage,
+} from './authentication.ts'
+import { mediaTypeOf, parseFormField, parseJson, parseText, readBody, requireMediaType } from './body.ts'
+import { createDecision, type DecisionServices } from './decision.ts'
+import { adminErrors } from './errors.ts'
+import type { EventStreams } from './event-stream.ts'
+import { toAdminError } from './problem.ts'
+import { AdminBytes, AdminReply } from './reply.ts'
+import type { Route, Router } from './router.ts'
+import { createValidation, type Validation } from './validation.ts'
+
+const bodyBytesMaxDefault = 1024 * 1024
+/** As S3 takes in one request. */
+const payloadBytesMax = 5 * 1024 ** 3
+const formMediaType = 'application/x-www-form-urlencoded'
+
+/** Answers are data for one caller, never a page. */
+const securityHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+export interface DispatcherOptions extends AuthenticationServices, DecisionServices {
+  readonly router: Router
+  readonly streams: EventStreams
+  readonly checksums: ChecksumsService
+  readonly normalizeKey: (key: string) => string
+  readonly log: Logger
+}
+
+export type Dispatcher = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { router, log } = options
+  const validations = new Map<AdminOperation, Validation>()
+
+  function validationOf(operation: AdminOperation): Validation {
+    let validation = validations.get(operation)
+    if (validation === undefined) {
+      validation = createValidation(operation)
+      validations.set(operation, validation)
+    }
+    return validation
+  }
+
+  /** Throws `entity_too_large`, and for claims of the payload that cannot be. */
+  function payloadOf({ bodyBytesMax = payloadBytesMax }: AdminOperation, request: FastifyRequest, caller: Caller) {
+    const payload = openPayload(request.exchange, caller.signature, options.checksums)
+    if ((payload.body.sizeBytes ?? 0) > bodyBytesMax) throw adminErrors.entity_too_large()
+    return payload
+  }
+
+  async function serve(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<FastifyReply> {
+    const { operation, params } = route
+    const { exchange } = request
+    request.facts = { operation: operation.id, bucket: params.bucket ?? '' }
+    const caller = await authenticate(operation, exchange, options)
+    request.identity = caller.identity
+    requireOwnPage(operation, exchange, caller, options)
+    const may = createDecision(options, exchange, caller)
+    // Words instead of actions: whoever is authenticated may call it, and what is asked later has to be prepared, too.
+    let actions: RequiredActions = typeof operation.authorize === 'string' ? [] : operation.authorize
+    let target: ActionTarget = { bucket: params.bucket }
+    if (operation.authorizeRequest === undefined) await may.require(actions, target)
+    if (operation.plannedBy !== undefined) await operation.handle({} as AdminRequest)
+
+    const validation = validationOf(operation)
+    const { rawQuery } = splitTarget(request)
+    validation.params(params)
+    const { values: query, texts } = validation.query(rawQuery)
+    may.query = texts
+    if (texts.has('key')) request.facts = { ...request.facts, key: texts.get('key') }
+    const payload = operation.bodyStream === true ? payloadOf(operation, request, caller) : undefined
+    const body = payload === undefined ? validation.body(await bodyOf(operation, request, caller)) : undefined
+    const asked: AdminRequest = {
+      requestId: exchange.requestId,
+      identity: caller.identity,
+      session: caller.session,
+      params,
+      query,
+      body,
+      payload: payload as Payload,
+      ifMatch: operation.etag === true ? unquote(exchange.request.headers['if-match']) : undefined,
+      headers: exchange.request.headers,
+      exchange,
+      get origin() {
+        return changeOrigin({
+          identity: caller.identity,
+          clientAddress: exchange.clientAddress,
+          requestId: exchange.requestId,
+          userAgent: exchange.request.headers['user-agent'],
+        })
+      },
+      isAllowed: may.isAllowed,
+      isAllowedInPart: may.isAllowedInPart,
+      requireAllowed(action, bucket, key, facts) {
+        if (!may.isAllowed(action, bucket, key, facts)) throw adminErrors.access_denied()
+      },
+      authorize: may.require,
+      normalizeKey: options.normalizeKey,
+    }
+    if (operation.authorizeRequest !== undefined) {
+      const { actions: needed, bucket = params.bucket, ...more } = operation.authorizeRequest(asked)
+      if (bucket !== undefined) request.facts = { ...request.facts, bucket }
+      actions = needed
+      target = { bucket, ...more }
+      await may.require(actions, target)
+    }
+    if (operation.events !== undefined) {
+      const renew = await createRenewal(exchange, caller, options)
+      const mayGoOn = async () => {
+        const renewed = await renew()
+        if (renewed === undefined) return false
+        const mayNow = createDecision(options, exchange, renewed)
+        mayNow.query = texts
+        await mayNow.require(actions, target)
+        return true
+      }
+      return stream(request, reply, caller, (await operation.handle(asked)) as EventSource, mayGoOn)
+    }
+    const result = await operation.handle(asked)
+    if (payload !== undefined) request.facts = { ...request.facts, receivedBytes: payload.body.receivedBytes }
+    if (result instanceof AdminBytes) return answerBytes(request, reply, result.options)
+    return result instanceof AdminReply
+      ? answer(request, reply, operation, result.body, result.options, params)
+      : answer(request, reply, operation, result, {}, params)
+  }
+
+  function stream(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller,
+    source: EventSource,
+    mayGoOn: () => Promise<boolean>,
+  ): FastifyReply {
+    const { requestId, response } = request.exchange
+    const opened = options.streams.open(response, { ...securityHeaders, 'x-request-id': requestId }, source, mayGoOn)
+    reply.hijack()
+    const forget = caller.session?.onEnd(opened.end)
+    if (forget !== undefined) response.on('close', forget)
+    return reply
+  }
+
+  return async (request, reply) => {
+    const { requestId } = request.exchange
+    watchForAbort(request)
+    reply.headers(securityHeaders).header('x-request-id', requestId)
+    try {
+      return await serve(request, reply, router.find(request.method, splitTarget(request).path.slice(basePath.length)))
+    } catch (thrown) {
+      const error = toAdminError(thrown, log, requestId, request.facts?.operation ?? '')
+      return answerProblem(request, reply, error, options.clock)
+    }
+  }
+}
+
+async function bodyOf(operation: AdminOperation, request: FastifyRequest, caller: Caller): Promise<unknown> {
+  const raw = request.exchange.request
+  const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0
+  const isWanted = operation.body !== undefined
+  const { formField, contentTypes = ['application/json'] } = operation
+  const isForm =
+    formField !== undefined && raw.headers['content-type']?.toLowerCase().startsWith(formMediaType) === true
+  if (isWanted && (hasBody || operation.bodyOptional !== true)) {
+    requireMediaType(raw, formField === undefined ? contentTypes : [...contentTypes, formMediaType])
+  }
+  // Read also when it is not wanted: what was signed has to be true, and the connection goes on behind it.
+  const bytes = await readBody(raw, operation.bodyBytesMax ?? bodyBytesMaxDefault, caller.signature)
+  if (!isWanted) return undefined
+  if (bytes.length === 0 && operation.bodyOptional === true) return {}
+  const isText = contentTypes.length > 1 && mediaTypeOf(raw) !== 'application/json' && !isForm
+  return isText ? parseText(bytes) : parseJson(isForm ? parseFormField(bytes, formField) : bytes)
+}
+
+function unquote(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  const text = header.trim()
+  return text.startsWith('"') && text.endsWith('"') && text.length >= 2 ? text.slice(1, -1) : text
+}

@@ -1,0 +1,66 @@
+import { defineErrors } from 'svc/kernel'
+
+/** What every operation of the Admin API may answer. Codes of single features are in the catalogues of their plugins. */
+export const adminErrors = defineErrors({
+  access_denied: { status: 403, title: 'You may not do this.' },
+  bad_digest: {
+    status: 400,
+    title: 'The bytes that came are not those that their checksum is of; nothing was stored.',
+  },
+  already_exists: { status: 409, title: 'There is one of that name already.' },
+  bucket_not_empty: { status: 409, title: 'The bucket is not empty.' },
+  bucket_not_found: { status: 404, title: 'The bucket does not exist.' },
+  conflict: { status: 409, title: 'The request does not fit the present state.' },
+  entity_too_small: { status: 400, title: 'A part that is not the last one is smaller than 5 MiB.' },
+  entity_too_large: { status: 413, title: 'The body of the request is too large.' },
+  insufficient_storage: { status: 507, title: 'The drives are full; nothing was stored.' },
+  internal_error: { status: 500, title: 'The server failed. The request id finds the reason in its log.' },
+  invalid_argument: { status: 400, title: 'The request has an invalid parameter or field.' },
+  invalid_bucket_name: { status: 400, title: 'No bucket can have this name.' },
+  invalid_configuration: { status: 400, title: 'A rule of the configuration is wrong.' },
+  invalid_credentials: { status: 401, title: 'The access key, the secret or the signature is wrong.' },
+  invalid_csrf_token: {
+    status: 403,
+    title: 'The X-CSRF-Token header is not that of the session, or the request does not come from the console.',
+  },
+  invalid_part: { status: 400, title: 'A part is missing, is another one, or is not in order.' },
+  invalid_object_key: { status: 400, title: 'No object can have this key.' },
+  malformed_request: { status: 400, title: 'The body of the request is not JSON.' },
+  method_not_allowed: { status: 405, title: 'This path does not have this method.' },
+  not_found: { status: 404, title: 'There is nothing at this path.' },
+  not_implemented: { status: 501, title: 'This operation is not built yet.' },
+  object_locked: { status: 409, title: 'Object lock protects the object from this.' },
+  object_not_found: { status: 404, title: 'The object does not exist.' },
+  precondition_failed: { status: 412, title: 'The document is not the one that If-Match names.' },
+  quota_exceeded: { status: 409, title: 'The quota of the bucket does not allow this; nothing was stored.' },
+  range_not_satisfiable: { status: 416, title: 'The object does not have these bytes.' },
+  request_time_skewed: { status: 401, title: 'The clock of the client is more than 15 minutes off.' },
+  service_unavailable: { status: 503, title: 'The server cannot do this now. Try again.' },
+  too_many_requests: { status: 429, title: 'Too many requests. Try again later.' },
+  unauthenticated: { status: 401, title: 'This needs a signed request or a console session.' },
+  unsupported_media_type: { status: 415, title: 'The body of the request must be application/json.' },
+  upload_not_found: { status: 404, title: 'There is no such upload.' },
+  uri_too_long: { status: 414, title: 'A part of the path is too long.' },
+  version_not_found: { status: 404, title: 'The object does not have this version.' },
+})
+
+export interface FieldProblem {
+  /** JSON Pointer into the body, or `query/<name>`, `path/<name>`. */
+  readonly element: string
+  readonly message: string
+}
+
+/** `invalid_argument` with everything that is wrong, each with its place. Carried beside the error: `extra` has text only. */
+export function invalidFields(problems: readonly FieldProblem[]): Error {
+  const [first] = problems
+  const error = adminErrors.invalid_argument(`${first.element === '' ? 'The body' : first.element} ${first.message}.`)
+  fieldProblems.set(error, problems)
+  return error
+}
+
+const fieldProblems = new WeakMap<Error, readonly FieldProblem[]>()
+
+/** What is wrong with a document, piece by piece: told to the client. Also what an error has as its cause, where that is a list. */
+export function problemsOf(error: Error): readonly object[] | undefined {
+  return fieldProblems.get(error) ?? (Array.isArray(error.cause) ? error.cause : undefined)
+}

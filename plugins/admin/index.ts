@@ -1,0 +1,35 @@
+/** The JSON Admin API. */
+import { definePlugin } from 'svc/kernel'
+import './api.ts'
+import 'svc/plugins/http/api'
+import { keyNormalizationSetting } from 'svc/plugins/policy/api'
+import 'svc/plugins/checksums/api'
+import { keyNormalizer } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
+import { createAdminRoutes } from './admin.ts'
+
+export default definePlugin({
+  name: 'admin',
+  requires: ['kernel', 'policy', 'authSigv4', 'authSession', 'iam', 'objects', 'checksums'],
+  points: ['admin.operation'],
+  config: Type.Object({ keyNormalization: keyNormalizationSetting }),
+  setup({ config, services, ports, log, contribute, point }) {
+    const { kernel, policy, authSigv4, authSession, iam, objects, checksums } = services
+    contribute('http.routes', 'admin', {
+      listeners: ['console'],
+      plugin: createAdminRoutes({
+        kernel,
+        policy,
+        authSigv4,
+        authSession,
+        iam,
+        objects,
+        checksums,
+        normalizeKey: keyNormalizer(config.keyNormalization),
+        clock: ports.clock,
+        log,
+        contributions: point('admin.operation').list,
+      }),
+    })
+  },
+})

@@ -1,0 +1,102 @@
+/**
+ * What is said of an object in JSON, and the headers of S3 that say the same: from there on it is read, checked and authorized as
+ * what comes over S3 is.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { asHeaderValue } from 'svc/plugins/s3/api'
+import { type Static, Type } from 'typebox'
+import type { ConditionFacts } from './api.ts'
+import { invalidFields } from './errors.ts'
+
+const Text = Type.String({ maxLength: 2048 })
+const Texts = Type.Record(Type.String({ maxLength: 2048 }), Text)
+
+/** System metadata and user metadata. */
+export const metadataFields = {
+  contentType: Type.Optional(Text),
+  contentEncoding: Type.Optional(Text),
+  contentDisposition: Type.Optional(Text),
+  contentLanguage: Type.Optional(Text),
+  cacheControl: Type.Optional(Text),
+  expires: Type.Optional(Text),
+  userMetadata: Type.Optional(Texts),
+}
+
+/** Everything that a new object may be given. */
+export const newObjectFields = {
+  ...metadataFields,
+  tags: Type.Optional(Texts),
+  storageClass: Type.Optional(Text),
+  encryption: Type.Optional(
+    Type.Object({
+      algorithm: Type.Union([Type.Literal('AES256'), Type.Literal('aws:kms')]),
+      kmsKeyId: Type.Optional(Text),
+    }),
+  ),
+  retention: Type.Optional(
+    Type.Object({
+      mode: Type.Union([Type.Literal('GOVERNANCE'), Type.Literal('COMPLIANCE')]),
+      retainUntil: Type.String({ format: 'date-time' }),
+    }),
+  ),
+  legalHold: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+}
+
+const NewObject = Type.Object(newObjectFields)
+export type ObjectFields = Static<typeof NewObject>
+
+const metadataHeaders = [
+  ['contentType', 'content-type'],
+  ['contentEncoding', 'content-encoding'],
+  ['contentDisposition', 'content-disposition'],
+  ['contentLanguage', 'content-language'],
+  ['cacheControl', 'cache-control'],
+  ['expires', 'expires'],
+  ['storageClass', 'x-amz-storage-class'],
+] as const
+
+/** Throws `invalid_argument` (as InvalidArgument) for what no header can hold. */
+export function headersOfFields(fields: ObjectFields): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {}
+  const set = (name: string, value: string | undefined) => {
+    if (value === undefined || value === '') return
+    headers[name] = asHeaderValue(name, value)
+  }
+  for (const [field, name] of metadataHeaders) set(name, fields[field])
+  for (const [name, value] of Object.entries(fields.userMetadata ?? {})) {
+    const header = `x-amz-meta-${name.toLowerCase()}`
+    if (headers[header] !== undefined) {
+      throw invalidFields([{ element: '/userMetadata', message: 'has names that differ only in case' }])
+    }
+    headers[header] = asHeaderValue(header, value)
+  }
+  const { tags, encryption, retention, legalHold } = fields
+  if (tags !== undefined) set('x-amz-tagging', new URLSearchParams(tags).toString())
+  set('x-amz-server-side-encryption', encryption?.algorithm)
+  set('x-amz-server-side-encryption-aws-kms-key-id', encryption?.kmsKeyId)
+  set('x-amz-object-lock-mode', retention?.mode)
+  set('x-amz-object-lock-retain-until-date', retention?.retainUntil)
+  if (legalHold !== undefined) set('x-amz-object-lock-legal-hold', legalHold.enabled ? 'ON' : 'OFF')
+  return headers
+}
+
+/** Actions that headers of a write need beside `s3:PutObject`, and what conditions are to see of them. */
+export function attributeRequirements(headers: IncomingHttpHeaders): {
+  readonly actions: readonly string[]
+  readonly facts: ConditionFacts
+} {
+  const actions: string[] = []
+  const tagging = headers['x-amz-tagging']
+  if (tagging !== undefined && tagging !== '') actions.push('s3:PutObjectTagging')
+  const isRetained =
+    headers['x-amz-object-lock-mode'] !== undefined || headers['x-amz-object-lock-retain-until-date'] !== undefined
+  if (isRetained) actions.push('s3:PutObjectRetention')
+  if (headers['x-amz-object-lock-legal-hold'] !== undefined) actions.push('s3:PutObjectLegalHold')
+  return {
+    actions,
+    facts: {
+      headers,
+      requestTags: () => (typeof tagging === 'string' ? new Map(new URLSearchParams(tagging)) : undefined),
+    },
+  }
+}

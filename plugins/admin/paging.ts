@@ -1,0 +1,34 @@
+/** Lists: `cursor` and `limit` in, `{items, nextCursor}` out. */
+import { type TSchema, Type } from 'typebox'
+import { adminErrors } from './errors.ts'
+
+/** For the query schema of every list. */
+export const pageParameters = {
+  cursor: Type.String({ default: '', maxLength: 8192, description: '`nextCursor` of the page before.' }),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 1000, description: 'Items on a page.' }),
+}
+
+/** The answer of a list. */
+export function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    items: Type.Array(item),
+    nextCursor: Type.String({ description: 'Empty on the last page.' }),
+  })
+}
+
+/** Where the next page begins, as the client sees it; undefined: there is none. */
+export function encodeCursor(position: string | undefined): string {
+  return position === undefined ? '' : Buffer.from(`v1:${position}`).toString('base64url')
+}
+
+/** The position in a cursor; undefined for the first page. Throws `invalid_argument` for what no list has given out. */
+export function decodeCursor(cursor: string): string | undefined {
+  if (cursor === '') return undefined
+  const position = Buffer.from(cursor, 'base64url').toString()
+  if (!position.startsWith('v1:') || encodeCursor(position.slice(3)) !== cursor) throw badCursor()
+  return position.slice(3)
+}
+
+function badCursor(): Error {
+  return adminErrors.invalid_argument('The cursor is not one that a list has given out.')
+}

@@ -1,0 +1,389 @@
+/** The steps of the dispatcher, with operations made for it; the router, lists and streams on their own. */
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { definePlugin } from 'svc/kernel'
+import { encodeChunks, signRequest } from 'svc/plugins/auth-sigv4/api'
+import { objectErrors } from 'svc/plugins/objects/api'
+import { createFakeClock } from 'svc/testing'
+import t from 'tap'
+import { Type } from 'typebox'
+import {
+  type AdminOperation,
+  type AdminRequest,
+  adminErrors,
+  bindAdminOperation,
+  decodeCursor,
+  defineAdminOperation,
+  type EventSink,
+  encodeCursor,
+  replyWith,
+} from '../api.ts'
+import { actionsNamed, authorizationOf, catalogue, pluginOf } from '../catalogue.ts'
+import { backlogBytesMax, createEventStreams, heartbeatMs } from '../event-stream.ts'
+import { completeOperations } from '../operations.ts'
+import { createRouter } from '../router.ts'
+import { rootPassword, rootUser, startAdmin } from '../testing.ts'
+
+const secretText = 'planted-secret-4711'
+
+const Settings = Type.Object(
+  {
+    name: Type.String({ minLength: 2 }),
+    color: Type.String({ default: 'red' }),
+    etag: Type.Optional(Type.String({ readOnly: true })),
+    rules: Type.Optional(
+      Type.Array(Type.Object({ id: Type.Integer(), updatedAt: Type.Optional(Type.String({ readOnly: true })) })),
+    ),
+    tags: Type.Optional(Type.Record(Type.String(), Type.String())),
+    free: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  },
+  { $id: 'TestSettings' },
+)
+
+let seen: AdminRequest | undefined
+
+const put = defineAdminOperation({
+  id: 'putTestSettings',
+  method: 'PUT',
+  path: '/test/{name}/settings',
+  tag: 'test',
+  summary: 'For tests.',
+  authorize: ['admin:ConfigUpdate'],
+  query: Type.Object({
+    flag: Type.Boolean({ default: false }),
+    size: Type.Optional(Type.Integer({ minimum: 1 })),
+    kind: Type.Optional(Type.Array(Type.String())),
+  }),
+  body: Settings,
+  response: Settings,
+  etag: true,
+  handle(request) {
+    seen = request
+    const { body, ifMatch, query } = request
+    if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== 'abc') throw adminErrors.precondition_failed()
+    const stored = { ...body, etag: 'abc' }
+    return query.flag ? replyWith(stored, { status: 201 }) : stored
+  },
+})
+
+const fail = defineAdminOperation({
+  id: 'failForTests',
+  method: 'POST',
+  path: '/test/failures',
+  tag: 'test',
+  summary: 'For tests.',
+  authorize: 'self',
+  body: Type.Object({ how: Type.String() }),
+  handle({ body }) {
+    if (body.how === 'defect') throw new Error(`nobody must see ${secretText}`)
+    if (body.how === 'corrupt') throw objectErrors.InsufficientStorage()
+    if (body.how === 'slow') throw adminErrors.too_many_requests(undefined, { extra: { 'retry-after': '7' } })
+    if (body.how === 'quota') throw objectErrors.QuotaExceeded()
+    if (body.how === 'condition') throw objectErrors.PreconditionFailed()
+    throw adminErrors.service_unavailable()
+  },
+})
+
+const plugin = definePlugin({
+  name: 'test-operations',
+  setup({ contribute }) {
+    contribute('admin.operation', put.id, bindAdminOperation(put, {}))
+    contribute('admin.operation', fail.id, bindAdminOperation(fail, {}))
+  },
+})
+
+const server = await startAdmin({ plugins: [plugin] })
+t.teardown(server.stop)
+const { signed } = server
+const settings = '/api/v1/test/a/settings'
+const save = (body: unknown, path = settings, headers: Record<string, string> = {}) =>
+  signed({ method: 'PUT', path, body, headers })
+
+t.test('fields: defaults, read-only, unknown, nested, open', async t => {
+  const answer = await save({ name: 'ab', etag: 'x', rules: [{ id: 1, updatedAt: 'x' }], free: { any: 1 } })
+  t.equal(answer.status, 200)
+  t.same(seen?.body, { name: 'ab', color: 'red', rules: [{ id: 1 }], free: { any: 1 } })
+  t.equal(answer.headers.etag, '"abc"')
+  const wrong = await save({ rules: [{ id: 'x' }, { id: 2, other: 1 }] })
+  t.same(wrong.json.errors, [{ element: '/rules/1/other', message: 'is not a field of this request' }])
+  const missing = await save({ rules: [{ id: 'x' }] })
+  t.same(missing.json.errors.map(({ element }: { element: string }) => element).toSorted(), ['/name', '/rules/0/id'])
+  for (const body of [null, [], 3, '"text"']) t.equal((await save(body)).json.code, 'invalid_argument')
+})
+
+t.test('JSON that is made to hurt', async t => {
+  t.equal((await save('{"name":"ab","__proto__":{"color":"blue"}}')).status, 400)
+  t.equal((await save('{"name":"ab","tags":{"__proto__":"x","__proto__":"y"}}')).status, 400)
+  t.equal((await save('{"name":"ab","free":{"a":{"__proto__":null}}}')).status, 400)
+  t.equal((await save('{"name":"ab","constructor":{"prototype":{}}}')).status, 400)
+  t.equal(({} as { color?: string }).color, undefined)
+  const nested = (depth: number) => `{"name":"ab","free":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+  t.equal((await save(nested(40))).status, 200)
+  t.match((await save(nested(100))).json, { status: 400, code: 'malformed_request' })
+  t.match((await save(nested(400_000))).json, { status: 400, code: 'malformed_request' })
+  t.match((await save('{"name":"ab","name":"cd"}')).json, { name: 'cd' })
+  t.equal((await save({ name: 'ab' }, settings, { 'content-encoding': 'gzip' })).json.code, 'unsupported_media_type')
+})
+
+t.test('parameters: types, defaults, repetition, encoding', async t => {
+  const at = async (path: string) => {
+    seen = undefined
+    const answer = await save({ name: 'ab' }, path)
+    // Set by the handler meanwhile, which the compiler cannot know.
+    const { query, params } = (seen ?? {}) as Partial<AdminRequest>
+    return { status: answer.status, query, params }
+  }
+  t.same((await at(`${settings}?kind=a&kind=b&size=3`)).query, { kind: ['a', 'b'], size: 3, flag: false })
+  t.same(await at(`${settings}?flag=true`), { status: 201, query: { flag: true }, params: { name: 'a' } })
+  for (const query of [
+    'flag=yes',
+    'flag=',
+    'size=0',
+    'size=1.5',
+    'size=0x1',
+    'size=99999999999999999999',
+    'size=1&size=1',
+  ]) {
+    t.equal((await at(`${settings}?${query}`)).status, 400, query)
+  }
+  t.same((await at('/api/v1/test/%2E%2E%2Fa%20b%2B%C3%A4/settings')).params, { name: '../a b+ä' })
+  t.equal((await signed({ path: '/api/v1/test/a%2Fsettings' })).status, 404, 'an encoded slash separates nothing')
+  t.equal((await at('/api/v1/test/%ff/settings')).status, 400)
+  t.equal((await at(`/api/v1/test/${'x'.repeat(1024)}/settings`)).status, 200)
+  t.equal((await at(`/api/v1/test/${'x'.repeat(1025)}/settings`)).status, 414)
+  t.equal((await at('/api/v1/test//settings')).status, 404)
+})
+
+t.test('If-Match with and without quotes', async t => {
+  for (const ifMatch of ['"abc"', 'abc', '*']) {
+    t.equal((await save({ name: 'ab' }, settings, { 'if-match': ifMatch })).status, 200, ifMatch)
+  }
+  for (const ifMatch of ['"abd"', 'W/"abc"', '""']) {
+    const answer = await save({ name: 'ab' }, settings, { 'if-match': ifMatch })
+    t.match(answer.json, { status: 412, code: 'precondition_failed' })
+  }
+})
+
+t.test('what handlers throw', async t => {
+  const how = (word: string) => signed({ method: 'POST', path: '/api/v1/test/failures', body: { how: word } })
+  const defect = await how('defect')
+  t.match(defect.json, { status: 500, code: 'internal_error' })
+  t.notMatch(defect.text, secretText)
+  const { requestId } = defect.json
+  t.ok(server.kernel.logs.some(line => line.requestId === requestId && line.operation === 'failForTests'))
+  t.match((await how('corrupt')).json, { status: 507, code: 'insufficient_storage' })
+  t.match((await how('quota')).json, { status: 409, code: 'quota_exceeded' })
+  t.match((await how('condition')).json, { status: 412, code: 'precondition_failed' })
+  const slow = await how('slow')
+  t.equal(`${slow.status} ${slow.headers['retry-after']}`, '429 7')
+  const stopped = await how('')
+  t.equal(`${stopped.status} ${stopped.headers['retry-after']}`, '503 1')
+  t.equal((await how('x').then(({ headers }) => headers['x-request-id']))?.length, 16)
+})
+
+t.test('signatures: wrong, unknown, stale, other body, chunked body', async t => {
+  const wrong = await server.signedBy(rootUser, 'wrong-secret')({ path: '/api/v1/info' })
+  const unknown = await server.signedBy('unknown-key', 'wrong-secret')({ path: '/api/v1/info' })
+  t.match(wrong.json, { status: 401, code: 'invalid_credentials' })
+  t.equal(unknown.json.detail, wrong.json.detail, 'nobody learns which access keys there are')
+  const basic = await server.anonymous({ path: '/api/v1/info', headers: { authorization: 'Basic YWRtaW46eA==' } })
+  t.match(basic.json, { status: 401, code: 'unauthenticated' })
+
+  const host = `127.0.0.1:${server.port}`
+  const signer = { accessKey: rootUser, secret: rootPassword, region: 'us-east-1' }
+  const head = (payload: Uint8Array | string, headers: Record<string, string>, nowMs = Date.now()) =>
+    signRequest(signer, { method: 'PUT', host, path: settings, headers, payload, nowMs })
+  const body = JSON.stringify({ name: 'ab' })
+  const plain = { 'content-type': 'application/json', 'content-length': String(body.length) }
+  const send = (headers: Record<string, string>, bytes: string | Buffer) =>
+    server.anonymous({ method: 'PUT', path: settings, headers: { ...plain, ...headers }, body: bytes })
+  t.equal((await send({ ...head(Buffer.from(body), plain).headers }, body)).status, 200)
+  const changed = body.replace('ab', 'xy')
+  t.match((await send({ ...head(Buffer.from(body), plain).headers }, changed)).json, { code: 'malformed_request' })
+  const stale = head(Buffer.from(body), plain, Date.now() - 16 * 60_000)
+  t.match((await send({ ...stale.headers }, body)).json, { status: 401, code: 'request_time_skewed' })
+
+  t.equal(typeof encodeChunks, 'function')
+  const streamed = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'
+  const wire = `${body.length.toString(16)}\r\n${body}\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n`
+  const chunked = {
+    'content-type': 'application/json',
+    'content-length': String(wire.length),
+    'content-encoding': 'aws-chunked',
+    'x-amz-decoded-content-length': String(body.length),
+    'x-amz-trailer': 'x-amz-checksum-crc32',
+  }
+  t.equal((await send({ ...chunked, ...head(streamed, chunked).headers }, wire)).status, 200)
+  t.match((await send({ ...chunked, ...head(streamed, chunked).headers }, wire.replace('0\r\nx', 'zz\r\nx'))).json, {
+    code: 'malformed_request',
+  })
+})
+
+t.test('a body without a length is stopped at the bound, and the answer arrives', async t => {
+  const signer = { accessKey: rootUser, secret: rootPassword, region: 'us-east-1' }
+  const { headers } = signRequest(signer, {
+    method: 'PUT',
+    host: `127.0.0.1:${server.port}`,
+    path: settings,
+    headers: { 'content-type': 'application/json' },
+    payload: 'UNSIGNED-PAYLOAD',
+    nowMs: Date.now(),
+  })
+  const lines = Object.entries({ ...headers, host: `127.0.0.1:${server.port}`, 'transfer-encoding': 'chunked' })
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write(`PUT ${settings} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
+  let answer = ''
+  socket.on('data', bytes => {
+    answer += bytes
+  })
+  socket.on('error', () => {})
+  let sent = 0
+  while (!answer.includes('\r\n\r\n') && sent < 200) {
+    sent++
+    socket.write(chunk)
+    await new Promise(resolve => setTimeout(resolve, 2))
+  }
+  t.match(answer, /^HTTP\/1\.1 413 /)
+  t.match(answer, /connection: close/i)
+  t.ok(sent < 200)
+  socket.destroy()
+})
+
+t.test('the router', async t => {
+  const operation = (method: string, path: string) => ({ id: `${method} ${path}`, method, path }) as AdminOperation
+  const router = createRouter([
+    operation('GET', '/policies/{name}'),
+    operation('PUT', '/policies/{name}'),
+    operation('POST', '/policies/attach'),
+    operation('GET', '/policies/{name}/x'),
+  ])
+  t.equal(router.find('POST', '/policies/attach').operation.id, 'POST /policies/attach')
+  t.match(router.find('GET', '/policies/attach'), {
+    operation: { id: 'GET /policies/{name}' },
+    params: { name: 'attach' },
+  })
+  let refusal: unknown
+  try {
+    router.find('DELETE', '/policies/attach')
+  } catch (error) {
+    refusal = error
+  }
+  t.match(refusal, { code: 'method_not_allowed', extra: { allow: 'GET, POST, PUT' } })
+  t.throws(() => router.find('GET', '/policies'), { code: 'not_found' })
+  t.same(router.find('GET', '/policies/__proto__/x').params, { name: '__proto__' })
+  t.throws(() => createRouter([operation('GET', '/a/{b}'), operation('PUT', '/a/{c}')]), /called \{b\}/)
+  t.throws(() => createRouter([operation('GET', '/a'), operation('GET', '/a')]), /both GET/)
+})
+
+t.test('the catalogue', async t => {
+  t.equal(catalogue.length, 180)
+  t.same(authorizationOf('admin:A + admin:B'), ['admin:A', 'admin:B'])
+  t.same(authorizationOf('admin:A or s3:B'), [['admin:A', 's3:B']])
+  t.same(authorizationOf('s3:PutObject (+s3:PutObjectTagging when sent)'), ['s3:PutObject'])
+  t.same(authorizationOf('s3:DeleteBucket; force: s3:ForceDeleteBucket'), ['s3:DeleteBucket'])
+  t.equal(authorizationOf('self + s3:GetObject'), 'self')
+  t.same(actionsNamed('service: s3:A or s3:B; s3:A'), ['s3:A', 's3:B'])
+  for (const row of catalogue) t.ok(authorizationOf(row.actions).length > 0 && pluginOf(row) !== '', row.operationId)
+  const contribution = (value: Partial<AdminOperation>) => [
+    { id: value.id!, plugin: 'x', value: value as AdminOperation },
+  ]
+  t.throws(
+    () => completeOperations(contribution({ id: 'login', method: 'GET', path: '/auth/login', tag: 'session' })),
+    /login is GET/,
+  )
+})
+
+t.test('cursors', async t => {
+  for (const position of ['', 'photos', 'ä/🪣', 'v1:x']) t.equal(decodeCursor(encodeCursor(position)), position)
+  t.equal(encodeCursor(undefined), '')
+  t.equal(decodeCursor(''), undefined)
+  for (const cursor of ['x', 'djE6', 'djE6cA==', 'djE6cA', ' djE6cA', 'djI6cA']) {
+    if (cursor === 'djE6' || cursor === 'djE6cA') t.doesNotThrow(() => decodeCursor(cursor))
+    else t.throws(() => decodeCursor(cursor), { code: 'invalid_argument' }, cursor)
+  }
+})
+
+t.test('a stream: heartbeats, what a slow client loses, and its end', async t => {
+  class Response extends EventEmitter {
+    writableLength = 0
+    head: unknown[] = []
+    text = ''
+    ended = 0
+    writeHead(...head: unknown[]) {
+      this.head = head
+    }
+    write(text: string) {
+      this.text += text
+    }
+    end() {
+      this.ended++
+    }
+  }
+  const clock = createFakeClock(0)
+  const streams = createEventStreams('node1', clock)
+  const open = (dropped = 0) => {
+    const response = new Response()
+    const state = { dropped, ended: 0, sink: undefined as unknown as EventSink }
+    const opened = streams.open(
+      response as unknown as ServerResponse,
+      {},
+      {
+        open(sink) {
+          state.sink = sink
+          sink.send('log', 'early')
+          return {
+            get dropped() {
+              return state.dropped
+            },
+            end: () => void state.ended++,
+          }
+        },
+      },
+    )
+    return { response, state, opened }
+  }
+  const { response, state } = open()
+  t.match(response.head, [200, { 'content-type': 'text/event-stream' }])
+  t.match(response.text, 'event: log\nid: node1-0\ndata: "early"\n\n')
+  state.sink.send('trace', { a: 'x\ny' })
+  t.match(response.text, 'event: trace\nid: node1-1\ndata: {"a":"x\\ny"}\n\n')
+  response.text = ''
+  await clock.advance(heartbeatMs)
+  t.equal(response.text, ': \n\n')
+  response.writableLength = backlogBytesMax + 1
+  for (let count = 0; count < 5; count++) state.sink.send('trace', {})
+  await clock.advance(heartbeatMs)
+  t.equal(response.text, ': \n\n', 'nothing is added to what a client does not read')
+  response.writableLength = 0
+  state.dropped = 2
+  state.sink.send('trace', 1)
+  t.match(response.text, /event: dropped\nid: node1-2\ndata: \{"count":7\}\n\nevent: trace\n/)
+  response.emit('close')
+  response.emit('close')
+  t.equal(`${state.ended} ${response.ended}`, '1 1')
+  response.text = ''
+  state.sink.send('trace', 1)
+  await clock.advance(heartbeatMs * 3)
+  t.equal(response.text, '')
+
+  const other = open()
+  other.opened.end()
+  t.equal(other.state.ended, 1)
+  const last = open()
+  streams.close()
+  t.equal(last.state.ended, 1)
+  t.equal(open().state.ended, 1, 'none begins while the server stops')
+  t.throws(() =>
+    streams.open(
+      new Response() as unknown as ServerResponse,
+      {},
+      {
+        open() {
+          throw adminErrors.too_many_requests()
+        },
+      },
+    ),
+  )
+})

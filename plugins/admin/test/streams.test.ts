@@ -1,0 +1,98 @@
+/** A stream over the wire goes on as long as whoever opened it might open it again. */
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { definePlugin } from 'svc/kernel'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import 'svc/plugins/users/api'
+import { createFakeClock } from 'svc/testing'
+import t from 'tap'
+import { Type } from 'typebox'
+import { bindAdminOperation, defineAdminOperation } from '../api.ts'
+import { heartbeatMs } from '../event-stream.ts'
+import { rootPassword, rootUser, startAdmin } from '../testing.ts'
+
+const streamed = defineAdminOperation({
+  id: 'streamForTests',
+  method: 'GET',
+  path: '/test/stream',
+  tag: 'test',
+  summary: 'For tests.',
+  authorize: ['admin:ServerTrace'],
+  events: { trace: Type.Object({}) },
+  handle: () => ({ open: () => ({ end() {} }) }),
+})
+const plugin = definePlugin({
+  name: 'test-streams',
+  setup({ contribute }) {
+    contribute('admin.operation', streamed.id, bindAdminOperation(streamed, {}))
+  },
+})
+const clock = createFakeClock(Date.now())
+const server = await startAdmin({ plugins: [plugin], ports: { clock } })
+t.teardown(server.stop)
+const { users, iam } = server.kernel.services
+const host = `127.0.0.1:${server.port}`
+const path = '/api/v1/test/stream'
+
+/** Resolves when it has begun. */
+async function open(headers: Readonly<Record<string, string>>) {
+  const sent = request({ host: '127.0.0.1', port: server.port, path, headers, agent: false }).end()
+  const [answer] = await once(sent, 'response')
+  if (answer.statusCode !== 200) throw new Error(`no stream: ${answer.statusCode}`)
+  const state = { isOpen: true, beats: -1 }
+  answer
+    .on('data', () => void state.beats++)
+    .on('end', () => {
+      state.isOpen = false
+    })
+  t.teardown(() => sent.destroy())
+  return state
+}
+
+const sign = (accessKey: string, secret: string, more: Readonly<Record<string, string>> = {}) => ({
+  ...more,
+  ...signRequest(
+    { accessKey, secret, region: 'us-east-1' },
+    { method: 'GET', host, path, query: '', headers: more, payload: Buffer.alloc(0), nowMs: clock.now() },
+  ).headers,
+})
+
+/** Whether it is still open a heartbeat later. */
+async function goesOn(stream: Awaited<ReturnType<typeof open>>): Promise<boolean> {
+  const { beats } = stream
+  await clock.advance(heartbeatMs)
+  for (let waited = 0; waited < 200 && stream.isOpen && stream.beats === beats; waited++) {
+    await new Promise(done => setTimeout(done, 10))
+  }
+  return stream.isOpen
+}
+
+t.test('a stream ends when its caller is gone, disabled, has another secret or fewer rights', async t => {
+  const secretKey = 'a-secret-of-ada'
+  const Statement = [{ Effect: 'Allow', Action: 'admin:ServerTrace' }]
+  await users.putPolicy('tracer', { Version: '2012-10-17', Statement })
+  const create = () => users.createUser({ accessKey: 'ada', secretKey, policyNames: ['tracer'] })
+  const changes: Record<string, () => Promise<unknown>> = {
+    detached: () => users.detachPolicies({ user: 'ada' }, ['tracer']),
+    disabled: () => users.updateUser('ada', { status: 'disabled' }),
+    rotated: () => users.setUserSecretKey('ada', 'another-secret'),
+    deleted: async () => {},
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    await create()
+    const identity = (await iam.credentials('ada'))!.identity
+    const session = await users.createSession(identity, { durationSeconds: 900, sessionName: 'trace' })
+    const temporary = sign(session.accessKey, session.secretKey, { 'x-amz-security-token': session.sessionToken })
+    const streams = [await open(sign('ada', secretKey)), await open(temporary)]
+    for (const stream of streams) t.equal(await goesOn(stream), true, `${name}: at first`)
+    await change()
+    if (name === 'deleted') await users.deleteUser('ada', iam.owner)
+    t.equal(await goesOn(streams[0]!), false, name)
+    t.equal(await goesOn(streams[1]!), false, `${name}: the session`)
+    if (name !== 'deleted') await users.deleteUser('ada', iam.owner)
+  }
+  const ofRoot = await open(sign(rootUser, rootPassword))
+  t.equal(await goesOn(ofRoot), true)
+  const { cookie } = await server.login()
+  t.equal(await goesOn(await open({ cookie })), true)
+})

@@ -1,0 +1,166 @@
+/** Parameters and bodies against their schemas. Compiled when first needed: most operations are never called in a process. */
+
+import { type TObject, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
+import { type FieldProblem, invalidFields } from './errors.ts'
+
+/** What is looked at of a schema here. */
+interface SchemaNode {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: unknown
+  readonly patternProperties?: unknown
+  readonly items?: SchemaNode
+  readonly readOnly?: boolean
+  readonly default?: unknown
+  readonly anyOf?: readonly SchemaNode[]
+}
+
+type Validator = ReturnType<typeof Compile>
+
+const problemsMax = 20
+
+export interface Validation {
+  /** Path parameters: any text unless declared. */
+  params(values: Readonly<Record<string, string>>): object
+  /** Throws `invalid_argument` for unknown, repeated and wrong parameters. */
+  query(rawQuery: string): { readonly values: object; readonly texts: ReadonlyMap<string, string> }
+  /** Throws `invalid_argument` with a JSON Pointer for each field that is unknown or wrong. */
+  body(value: unknown): unknown
+}
+
+export interface ValidatedSchemas {
+  readonly params?: TObject
+  readonly query?: TObject
+  readonly body?: TSchema
+}
+
+const empty = Type.Object({})
+
+export function createValidation({ params, query = empty, body }: ValidatedSchemas): Validation {
+  const validators = new Map<TSchema, Validator>()
+
+  function check(schema: TSchema, value: unknown, describe: (pointer: string) => string): void {
+    let validator = validators.get(schema)
+    if (validator === undefined) {
+      validator = Compile(schema)
+      validators.set(schema, validator)
+    }
+    if (validator.Check(value)) return
+    const problems: FieldProblem[] = []
+    for (const error of validator.Errors(value).slice(0, problemsMax * 2)) {
+      for (const problem of problemsIn(error)) {
+        const element = describe(problem.element)
+        if (!problems.some(other => other.element === element)) problems.push({ element, message: problem.message })
+      }
+    }
+    throw invalidFields(problems.slice(0, problemsMax))
+  }
+
+  return {
+    params(values) {
+      if (params !== undefined) check(params, values, pointer => `path${pointer}`)
+      return values
+    },
+    query(rawQuery) {
+      const texts = new Map<string, string>()
+      const values = readQuery(rawQuery, query as unknown as SchemaNode, texts)
+      check(query, values, pointer => `query${pointer}`)
+      return { values, texts }
+    },
+    body(value) {
+      if (body === undefined) return undefined
+      const problems: FieldProblem[] = []
+      const cleaned = withoutReadOnly(value, body as unknown as SchemaNode, '', problems)
+      if (problems.length > 0) throw invalidFields(problems.slice(0, problemsMax))
+      const complete = Value.Default(body, cleaned)
+      check(body, complete, pointer => pointer)
+      return complete
+    },
+  }
+}
+
+interface SchemaError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly params: object
+  readonly message: string
+}
+
+function* problemsIn({ keyword, instancePath, params, message }: SchemaError): Iterable<FieldProblem> {
+  if (keyword === 'required') {
+    const { requiredProperties } = params as { requiredProperties: readonly string[] }
+    for (const name of requiredProperties)
+      yield { element: `${instancePath}/${escapePointer(name)}`, message: 'is missing' }
+  } else yield { element: instancePath, message }
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/**
+ * A copy without fields that are read-only; every field that the schema does not know becomes a problem. Alternatives of
+ * objects are left to the schema itself.
+ */
+function withoutReadOnly(value: unknown, schema: SchemaNode, pointer: string, problems: FieldProblem[]): unknown {
+  if (Array.isArray(value)) {
+    const { items } = schema
+    if (items === undefined) return value
+    return value.map((item, index) => withoutReadOnly(item, items, `${pointer}/${index}`, problems))
+  }
+  const { properties } = schema
+  if (typeof value !== 'object' || value === null || properties === undefined) return value
+  const cleaned: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(value)) {
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const place = `${pointer}/${escapePointer(name)}`
+    if (known === undefined) {
+      const isOpen = schema.additionalProperties !== undefined || schema.patternProperties !== undefined
+      if (isOpen && schema.additionalProperties !== false) cleaned[name] = field
+      else problems.push({ element: place, message: 'is not a field of this request' })
+    } else if (known.readOnly !== true) cleaned[name] = withoutReadOnly(field, known, place, problems)
+  }
+  return cleaned
+}
+
+function readQuery(rawQuery: string, schema: SchemaNode, texts: Map<string, string>): object {
+  const properties = schema.properties ?? {}
+  const values: Record<string, unknown> = {}
+  const problems: FieldProblem[] = []
+  for (const pair of rawQuery === '' ? [] : rawQuery.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals), problems)
+    const text = equals < 0 ? '' : decode(pair.slice(equals + 1), problems)
+    const node = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const element = `query/${escapePointer(name)}`
+    if (node === undefined) problems.push({ element, message: 'is not a parameter of this request' })
+    else if (node.type === 'array') values[name] = [...((values[name] as unknown[]) ?? []), text]
+    else if (Object.hasOwn(values, name)) problems.push({ element, message: 'is given more than once' })
+    else values[name] = convert(text, node.type)
+    texts.set(name, text)
+  }
+  if (problems.length > 0) throw invalidFields(problems.slice(0, problemsMax))
+  for (const [name, node] of Object.entries(properties)) {
+    if (node.default !== undefined && !Object.hasOwn(values, name)) values[name] = node.default
+  }
+  return values
+}
+
+/** What cannot be converted stays text, which the schema then refuses. */
+function convert(text: string, type: string | undefined): unknown {
+  if (type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : text
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  return text
+}
+
+function decode(text: string, problems: FieldProblem[]): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    problems.push({ element: 'query', message: 'is not percent-encoded UTF-8' })
+    return ''
+  }
+}

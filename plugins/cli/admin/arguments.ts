@@ -1,0 +1,91 @@
+/**
+ * What a command of an operation takes, and where it goes in the request. The target first (`ALIAS`, `ALIAS/bucket` or
+ * `ALIAS/bucket/key`), then parameters of the path, then what the body must have; everything else is an option.
+ */
+import { type Field, fieldOf, fieldsOf } from './fields.ts'
+import type { Operation, Schema } from './operations.ts'
+import { overrides } from './overrides.ts'
+
+export type Place = 'path' | 'query' | 'body'
+
+export interface PlacedField {
+  readonly field: Field
+  readonly place: Place
+}
+
+export interface Plan {
+  /** The field that each element of the target behind the alias goes to. */
+  readonly bucket: { readonly name: string; readonly place: Place } | undefined
+  readonly key: { readonly name: string; readonly place: Place; readonly isRequired: boolean } | undefined
+  /** One argument each, in this order; those that take `null` may be left out. */
+  readonly positional: readonly PlacedField[]
+  /** The last argument: several values, or a file. */
+  readonly rest: Field | undefined
+  /** The body as a whole is the file that the last argument names. */
+  readonly isBodyOfFile: boolean
+  readonly options: readonly PlacedField[]
+  readonly secrets: readonly Field[]
+  /** The answer comes in pages. */
+  readonly isPaged: boolean
+}
+
+export function planOf(operation: Operation): Plan {
+  const { id, path, pathParameters, body, isBodyRequired } = operation
+  const { hidden = [], bucketField } = overrides[id] ?? {}
+  const query = operation.query.map(({ name, isRequired, schema }) => fieldOf(name, isRequired, schema))
+  const isPaged = query.some(({ name }) => name === 'cursor')
+  const inBody = (body === undefined ? [] : fieldsOf(body)).filter(({ name }) => !hidden.includes(name))
+  const isOfBucket = path.startsWith('/buckets/{bucket}')
+  const bucket = isOfBucket
+    ? ({ name: 'bucket', place: 'path' } as const)
+    : bucketField === undefined
+      ? undefined
+      : ({ name: bucketField, place: 'body' } as const)
+  const placed: readonly PlacedField[] = [
+    ...query.filter(({ name }) => !(isPaged && pageNames.has(name))).map(field => ({ field, place: 'query' as const })),
+    ...inBody.map(field => ({ field, place: 'body' as const })),
+  ]
+  const key = isOfBucket ? placed.find(({ field: { name } }) => name === 'key' || name === 'prefix') : undefined
+  const others = placed.filter(one => one !== key && !(one.place === 'body' && one.field.name === bucketField))
+  // A body without fields of its own is a map, and somebody has it in a file. One that nothing can be in is nobody's file.
+  const isBodyOfFile =
+    inBody.length === 0 ? body !== undefined && !isAlwaysEmpty(body) : isBodyRequired && isDocumentAlone(inBody)
+  const plain = others.filter(({ field, place }) => field.kind !== 'secret' && !(isBodyOfFile && place === 'body'))
+  const isRest = ({ field }: PlacedField) => field.isRequired && restKinds.has(field.kind)
+  const rests = plain.filter(isRest)
+  const rest = rests.length === 1 ? rests[0]!.field : undefined
+  const isPositional = ({ field }: PlacedField) => field.isRequired && !restKinds.has(field.kind)
+  return {
+    bucket,
+    key: key && { name: key.field.name, place: key.place, isRequired: key.field.isRequired },
+    positional: [
+      ...pathParameters
+        .filter(({ name }) => !(isOfBucket && name === 'bucket'))
+        .map(({ name, schema }) => ({ field: fieldOf(name, true, schema), place: 'path' as const })),
+      ...plain.filter(one => isPositional(one) && !one.field.isNullable),
+      ...plain.filter(one => isPositional(one) && one.field.isNullable),
+    ],
+    rest,
+    isBodyOfFile,
+    options: plain.filter(one => one.field !== rest && !isPositional(one)),
+    secrets: others.filter(({ field }) => field.kind === 'secret').map(({ field }) => field),
+    isPaged,
+  }
+}
+
+/** An object that has no members, whatever is said. */
+const isAlwaysEmpty = ({ type, anyOf, properties, patternProperties, additionalProperties }: Schema): boolean =>
+  type === 'object' &&
+  anyOf === undefined &&
+  properties !== undefined &&
+  patternProperties === undefined &&
+  (additionalProperties ?? false) === false
+
+const pageNames = new Set(['cursor', 'limit'])
+const restKinds = new Set<Field['kind']>(['list', 'pairs', 'document'])
+
+/** Where several fields are documents, options would only be parts of what somebody has in a file. */
+function isDocumentAlone(fields: readonly Field[]): boolean {
+  const documents = fields.filter(({ kind }) => kind === 'document')
+  return documents.length > 1 && documents.length === fields.length
+}

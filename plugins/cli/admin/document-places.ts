@@ -1,0 +1,24 @@
+/** Where a document is wrong, by lines of the file that it came from: the server has only what the file means. */
+import { AdminError, type AdminProblem } from '../errors.ts'
+import { type AdminClient, type AdminRequest, problemAt } from './client.ts'
+
+/**
+ * The error with the places that the check finds, whose answer is a `ValidationResult`. The check stores nothing, and when it is refused itself, the error that there
+ * was has to do, without lines that are nobody's.
+ */
+export async function withPlaces(client: AdminClient, check: AdminRequest, error: AdminError): Promise<AdminError> {
+  const checked = await client.send(check).catch(() => undefined)
+  const { errors = [] } = (checked?.body ?? {}) as { readonly errors?: readonly Readonly<Record<string, unknown>>[] }
+  const problems: readonly AdminProblem[] =
+    errors.length > 0
+      ? errors.map(problemAt)
+      : error.problems.map(({ place, message }) => ({
+          place: place.replace(/^line \d+, column \d+(, )?/, ''),
+          message,
+        }))
+  const [{ message = error.message, place = '' } = {}] = problems
+  const { status, code, requestId, operation } = error
+  // The first of them is the message: what is alone need not be said twice.
+  const untold = problems.length === 1 ? [{ place, message: '' }] : problems
+  return new AdminError({ status, code, message, requestId, operation, problems: untold })
+}

@@ -1,0 +1,33 @@
+/** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do. */
+import type { CommandDeclaration } from '../command.ts'
+import { createAdminCommand, takesItsAnswer } from './command.ts'
+import { kebab } from './fields.ts'
+import { commandName, servedElsewhere } from './naming.ts'
+import { listOperations, type Operation } from './operations.ts'
+
+export function createAdminCommands(
+  operations: readonly Operation[] = listOperations(),
+): readonly CommandDeclaration[] {
+  const documents = new Set(
+    operations.filter(operation => operation.method === 'PUT' && takesItsAnswer(operation)).map(({ path }) => path),
+  )
+  const names = nameAll(operations.filter(operation => servedElsewhere(operation) === undefined))
+  return [...names]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, operation]) =>
+      createAdminCommand(operation, name, operation.method === 'GET' && documents.has(operation.path)),
+    )
+}
+
+/** A name that is taken, or is the beginning of another, gives way to the operation's own. */
+function nameAll(operations: readonly Operation[]): ReadonlyMap<string, Operation> {
+  const names = new Map<string, Operation>()
+  for (const operation of operations) {
+    const wanted = commandName(operation)
+    const isTaken = [...names.keys()].some(
+      name => name === wanted || name.startsWith(`${wanted} `) || wanted.startsWith(`${name} `),
+    )
+    names.set(isTaken ? kebab(operation.id) : wanted, operation)
+  }
+  return names
+}

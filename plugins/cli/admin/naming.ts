@@ -1,0 +1,44 @@
+/**
+ * From an operation to the words of its command: what the path is about, then the verb of its name. `setBucketQuota`, a PUT of
+ * `/buckets/{bucket}/quota`, is `bucket quota set`.
+ */
+import { singular } from './fields.ts'
+import type { Operation } from './operations.ts'
+import { overrides } from './overrides.ts'
+
+type Named = Pick<Operation, 'id' | 'path'>
+
+/** Without `admin` in front. */
+export function commandName({ id, path }: Named): string {
+  const given = overrides[id]?.name
+  if (given !== undefined) return given
+  const verb = /^[a-z]+/.exec(id)![0]
+  const segments = path.split('/').filter(segment => segment !== '')
+  const words: string[] = []
+  segments.forEach((segment, index) => {
+    if (segment.startsWith('{')) return
+    const isLast = index === segments.length - 1
+    // `/access-keys/{accessKey}/rotate` ends with what is done.
+    if (isLast && segment === verb) return
+    const isOne = segments[index + 1]?.startsWith('{') || (isLast && (verb === 'list' || verb === 'create'))
+    words.push(renamed[segment] ?? (isOne || collections.has(segment) ? singular(segment) : segment))
+  })
+  // An object is in a bucket, which goes without saying.
+  if (words[0] === 'bucket' && within.has(words[1] ?? '')) words.shift()
+  return [...words, verb].join(' ')
+}
+
+/** Segments that hold many, though no parameter follows them where they are the place of an operation on all of them. */
+const collections = new Set(['buckets', 'objects', 'users', 'groups', 'policies', 'members', 'uploads'])
+const renamed: Readonly<Record<string, string>> = { 'access-keys': 'key', objectlock: 'lock' }
+const within = new Set(['object', 'upload'])
+
+/** Why an operation is no command of `svcctl admin`; undefined: it is one. */
+export function servedElsewhere({ id, isOfSessions, bodyTypes }: Operation): string | undefined {
+  if (isOfSessions) return 'sessions of the console'
+  const command = overrides[id]?.elsewhere
+  if (command !== undefined) return command
+  const isJson = (type: string) => type === 'application/json'
+  const isStreamed = bodyTypes.length > 0 && !bodyTypes.some(isJson)
+  return isStreamed ? 'cp' : undefined
+}

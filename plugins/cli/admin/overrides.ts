@@ -1,0 +1,83 @@
+/** Where what is derived from an operation would be ugly, or is better done by another command. Keep it short. */
+import type { AdminClient, AdminRequest } from './client.ts'
+import { configNotes } from './config-notes.ts'
+
+export interface Override {
+  /** Of the command, without `admin`. */
+  readonly name?: string
+  /** The command that does it, instead of one of `admin`. */
+  readonly elsewhere?: string
+  /** Field of the body that the bucket of the target goes into. */
+  readonly bucketField?: string
+  /** Fields that the command does not ask for. */
+  readonly hidden?: readonly string[]
+  /** Makes hidden fields of the others. */
+  complete?(body: Record<string, unknown>): Record<string, unknown>
+  /** Asked what is wrong with the file as it is written, when the server has refused it. */
+  check?(text: string, bucket: string): AdminRequest
+  /** Why an answer is a failure all the same, so that the command ends as one: a sentence. */
+  failureOf?(answer: Readonly<Record<string, unknown>>): string | undefined
+  /** What else people should know of an answer. */
+  notesOf?(answer: Readonly<Record<string, unknown>>, client: AdminClient): Promise<readonly string[]>
+  /** Of its table or its lines; default: whatever is short. */
+  readonly columns?: readonly string[]
+}
+
+export const overrides: Readonly<Record<string, Override>> = {
+  getServerInfo: { name: 'server info' },
+  getUsage: { name: 'usage' },
+  getPermissions: { name: 'permissions' },
+  changeOwnSecretKey: { elsewhere: 'passwd' },
+
+  streamTrace: {
+    name: 'trace',
+    columns: ['time', 'status', 'durationMs', 'operation', 'method', 'path', 'user', 'client', 'error'],
+  },
+  streamLogs: { name: 'logs' },
+  searchAudit: { columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'] },
+  listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
+
+  getConfig: { name: 'config list', notesOf: configNotes },
+  getConfigSchema: { name: 'config schema' },
+  updateConfigSubsystem: { name: 'config set' },
+  listNotifyTargets: { name: 'notify list' },
+  testNotifyTarget: {
+    name: 'notify test',
+    failureOf: ({ delivered, error }) => (delivered === true ? undefined : `It was not delivered: ${error}`),
+  },
+  replayNotifyTarget: { name: 'notify replay' },
+  listNotifyQueues: { name: 'notify queue list' },
+  discardNotifyQueue: { name: 'notify queue discard' },
+  listNotifyDeadLetters: {
+    name: 'notify dead-letter list',
+    columns: ['id', 'givenUpAt', 'eventName', 'bucket', 'key', 'attempts', 'reason'],
+  },
+  retryNotifyDeadLetters: { name: 'notify dead-letter retry' },
+  discardNotifyDeadLetters: { name: 'notify dead-letter discard' },
+
+  createBucket: { bucketField: 'name' },
+  putBucketPolicy: {
+    check: (document, bucket) => ({
+      operation: 'validatePolicy',
+      method: 'POST',
+      path: '/policies/validate',
+      body: { document, bucket },
+    }),
+  },
+  setBucketQuota: { hidden: ['type'], complete: body => ({ ...body, type: body.size === 0 ? '' : 'hard' }) },
+
+  listObjects: { elsewhere: 'ls' },
+  deleteObjects: { elsewhere: 'rm' },
+  downloadZip: { name: 'object zip' },
+  downloadObject: { elsewhere: 'cp' },
+  uploadObject: { elsewhere: 'cp' },
+  copyObject: { elsewhere: 'cp' },
+  createUpload: { elsewhere: 'cp' },
+  uploadPart: { elsewhere: 'cp' },
+  completeUpload: { elsewhere: 'cp' },
+  createShare: { elsewhere: 'share download' },
+  listShares: { elsewhere: 'share list' },
+  revokeShare: { elsewhere: 'share revoke' },
+  presignUrl: { elsewhere: 'presign' },
+  createPostPolicy: { elsewhere: 'share upload' },
+}

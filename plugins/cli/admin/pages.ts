@@ -1,0 +1,30 @@
+/** Lists, page by page, as long as there are any and as many as are wanted. */
+import type { Context } from '../context.ts'
+import { tableOf } from './answer-view.ts'
+import type { AdminClient, AdminRequest } from './client.ts'
+
+const pageItemsMax = 1000
+
+export async function showPages(
+  { output }: Context,
+  client: AdminClient,
+  request: AdminRequest,
+  limit: number | undefined,
+  columns: readonly string[] | undefined,
+): Promise<void> {
+  let cursor = ''
+  let shown = 0
+  do {
+    const wanted = Math.min(pageItemsMax, (limit ?? Number.POSITIVE_INFINITY) - shown)
+    const page = [...(request.query ?? []), ['limit', String(wanted)], ...(cursor === '' ? [] : [['cursor', cursor]])]
+    const { body } = await client.send({ ...request, query: page as [string, string][] })
+    const { items, nextCursor = '' } = body as { readonly items: readonly object[]; readonly nextCursor?: string }
+    if (output.options.isJson) for (const item of items) output.result(item as Record<string, unknown>)
+    else if (items.length > 0) output.result({}, ...tableOf(items, columns).slice(shown === 0 ? 0 : 1))
+    else if (shown === 0) output.note('There are none.')
+    await output.drained()
+    shown += items.length
+    // A server that answers the same for ever must not keep us.
+    cursor = nextCursor === cursor ? '' : nextCursor
+  } while (cursor !== '' && (limit === undefined || shown < limit))
+}

@@ -1,0 +1,17 @@
+import { type CommandDeclaration, defineCommand } from '../command.ts'
+import { completionScript, type Shell, shells } from '../completion.ts'
+
+export function createCompletionCommand(
+  listCommands: () => Promise<readonly CommandDeclaration[]>,
+): CommandDeclaration {
+  return defineCommand({
+    name: 'completion',
+    summary: 'Prints a script that completes commands, options and aliases in a shell.',
+    arguments: [{ name: 'shell', summary: 'bash or zsh', kind: 'text', choices: shells }],
+    options: [],
+    examples: ['source <(svcctl completion bash)', 'svcctl completion zsh > ~/.zfunc/_svcctl'],
+    async run({ io }, [shell]) {
+      io.stdout.write(completionScript(shell as Shell, await listCommands()))
+    },
+  })
+}

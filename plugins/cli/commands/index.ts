@@ -1,0 +1,54 @@
+/** Every command, in the order in which the help lists them. Those of `admin` come from the declarations of the Admin API. */
+import type { CommandDeclaration } from '../command.ts'
+import aliasList from './alias-list.ts'
+import aliasRemove from './alias-remove.ts'
+import aliasSet from './alias-set.ts'
+import cat from './cat.ts'
+import { createCompletionCommand } from './completion.ts'
+import cp from './cp.ts'
+import ls from './ls.ts'
+import mb from './mb.ts'
+import mirror from './mirror.ts'
+import mv from './mv.ts'
+import passwd from './passwd.ts'
+import presign from './presign.ts'
+import rb from './rb.ts'
+import rm from './rm.ts'
+import shareDownload from './share-download.ts'
+import shareList from './share-list.ts'
+import shareRevoke from './share-revoke.ts'
+import shareUpload from './share-upload.ts'
+import stat from './stat.ts'
+
+const declared: CommandDeclaration[] = [
+  aliasSet,
+  aliasList,
+  aliasRemove,
+  passwd,
+  mb,
+  rb,
+  ls,
+  cp,
+  mv,
+  cat,
+  stat,
+  rm,
+  mirror,
+  presign,
+  shareDownload,
+  shareList,
+  shareRevoke,
+  shareUpload,
+]
+declared.push(createCompletionCommand(listCommands))
+
+/** All of them. Those of `admin` take longer to make than most others take to run. */
+export async function listCommands(): Promise<readonly CommandDeclaration[]> {
+  const { createAdminCommands } = await import('../admin/index.ts')
+  return [...declared, ...createAdminCommands()]
+}
+
+/** What these arguments may be about. */
+export async function commandsFor(argv: readonly string[]): Promise<readonly CommandDeclaration[]> {
+  return argv.includes('admin') ? listCommands() : declared
+}

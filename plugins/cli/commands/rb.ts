@@ -1,0 +1,40 @@
+import { defineCommand } from '../command.ts'
+import { createFailures } from '../failures.ts'
+import { removeObjects, removeUploads, versionsBelow } from '../removal.ts'
+import { formatRemote, requireBucketOnly } from '../target.ts'
+
+interface Options {
+  readonly force?: boolean
+  readonly bypassGovernance?: boolean
+}
+
+export default defineCommand<Options>({
+  name: 'rb',
+  summary: 'Removes an empty bucket, or with --force one with everything in it.',
+  arguments: [{ name: 'target', summary: 'ALIAS/bucket', kind: 'target' }],
+  options: [
+    { flags: '--force', summary: 'remove every version of every object first (asks, unless --yes)' },
+    { flags: '--bypass-governance', summary: 'with --force: objects under governance retention too' },
+  ],
+  examples: ['svcctl rb home/photos', 'svcctl rb --force --yes home/scratch'],
+  async run(context, [text], { force, bypassGovernance }) {
+    const { connect, output, remote } = context
+    const target = remote(text!)
+    const bucket = requireBucketOnly(target)
+    const client = await connect(target.alias)
+    const name = formatRemote(target)
+    if (force) {
+      if (!(await context.confirm(`Remove ${name} with everything in it?`))) return output.note('Nothing was removed.')
+      const failures = createFailures(output)
+      await removeObjects(client, bucket, versionsBelow(client, bucket, ''), {
+        bypassGovernance: bypassGovernance === true,
+        failures,
+        onRemoved() {},
+      })
+      failures.end()
+      await removeUploads(client, bucket)
+    }
+    await client.send({ operation: 'DeleteBucket', method: 'DELETE', bucket })
+    output.done({ status: 'removed', bucket: name }, `Removed ${name}.`)
+  },
+})

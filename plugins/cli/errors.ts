@@ -1,0 +1,139 @@
+/** What can go wrong, and the exit code that a script sees of it (admin-api, section 9). */
+export const exitCodes = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  denied: 4,
+  conflict: 5,
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** An expected failure. The message is a sentence for a person, without a secret in it. */
+export class CliError extends Error {
+  readonly code: string
+  readonly exitCode: ExitCode
+
+  constructor(code: string, exitCode: ExitCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CliError'
+    this.code = code
+    this.exitCode = exitCode
+  }
+}
+
+export const usageError = (message: string): CliError => new CliError('usage', exitCodes.usage, message)
+export const notFoundError = (message: string): CliError => new CliError('not_found', exitCodes.notFound, message)
+export const conflictError = (message: string): CliError => new CliError('conflict', exitCodes.conflict, message)
+export const failure = (code: string, message: string, cause?: unknown): CliError =>
+  new CliError(code, exitCodes.failure, message, cause === undefined ? undefined : { cause })
+
+/** No answer, or one that broke off. What was asked may have been done all the same. */
+export class ConnectionError extends CliError {
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(code, exitCodes.failure, message, options)
+    this.name = 'ConnectionError'
+  }
+}
+
+interface AnswerFacts {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly requestId?: string
+  /** The operation as the protocol names it, and what it was about. */
+  readonly operation: string
+}
+
+/** An answer of the server that is an error. */
+export class AnswerError extends CliError {
+  readonly status: number
+  readonly requestId: string | undefined
+  readonly operation: string
+
+  constructor({ status, code, message, requestId, operation }: AnswerFacts) {
+    super(code, exitCodeOf(status), message)
+    this.status = status
+    this.requestId = requestId
+    this.operation = operation
+  }
+}
+
+/** One of S3. `code` is S3's, or made from the status where the answer has no document. */
+export class S3Error extends AnswerError {
+  /** Other elements of the document, for example `Region`. */
+  readonly details: Readonly<Record<string, string>>
+
+  constructor(facts: AnswerFacts & { readonly details?: Readonly<Record<string, string>> }) {
+    super(facts)
+    this.name = 'S3Error'
+    this.details = facts.details ?? {}
+  }
+}
+
+/** One thing that is wrong with a request of the Admin API. */
+export interface AdminProblem {
+  /** Its place: a JSON Pointer, a parameter, or the rule. */
+  readonly place: string
+  readonly message: string
+}
+
+/** One of the Admin API: a problem document (RFC 9457). */
+export class AdminError extends AnswerError {
+  readonly problems: readonly AdminProblem[]
+
+  constructor(facts: AnswerFacts & { readonly problems: readonly AdminProblem[] }) {
+    super(facts)
+    this.name = 'AdminError'
+    this.problems = facts.problems
+  }
+}
+
+function exitCodeOf(status: number): ExitCode {
+  if (status === 404) return exitCodes.notFound
+  if (status === 401 || status === 403) return exitCodes.denied
+  if (status === 409 || status === 412) return exitCodes.conflict
+  return exitCodes.failure
+}
+
+/** What of several failures the exit code says: theirs, when they agree. */
+export function commonExitCode(errors: readonly unknown[]): ExitCode {
+  const codes = new Set(errors.map(error => exitCodeOfError(error)))
+  return codes.size === 1 ? [...codes][0]! : exitCodes.failure
+}
+
+export function exitCodeOfError(error: unknown): ExitCode {
+  if (error instanceof CliError) return error.exitCode
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return exitCodes.notFound
+  if (code === 'EACCES' || code === 'EPERM') return exitCodes.denied
+  return exitCodes.failure
+}
+
+/** One line for a person. System errors say what they are about; nothing here has ever held a secret. */
+export function describeError(error: unknown): string {
+  if (error instanceof AnswerError) {
+    const id = error.requestId === undefined ? '' : `, request ${error.requestId}`
+    const problems = error instanceof AdminError ? error.problems : []
+    const places = problems.map(({ place, message }) => `; ${[place, message].filter(Boolean).join(': ')}`)
+    return `${error.operation}: ${error.message} (${error.code}${id})${places.join('')}`
+  }
+  if (error instanceof Error) return error.message === '' ? error.name : error.message
+  return String(error)
+}
+
+/** The same for `--json`. */
+export function errorRecord(error: unknown): Record<string, unknown> {
+  const code = (error as { code?: unknown }).code
+  return {
+    code: typeof code === 'string' ? code : 'failure',
+    message: error instanceof Error ? error.message : String(error),
+    exitCode: exitCodeOfError(error),
+    ...(error instanceof AnswerError
+      ? { status: error.status, operation: error.operation, requestId: error.requestId }
+      : undefined),
+    ...(error instanceof AdminError && error.problems.length > 0 ? { problems: error.problems } : undefined),
+  }
+}

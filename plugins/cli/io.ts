@@ -1,0 +1,13 @@
+/** What a command touches of its process. Tests give their own. */
+import type { Readable, Writable } from 'node:stream'
+
+export interface Io {
+  readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
+  readonly stdout: Writable & { readonly isTTY?: boolean }
+  readonly stderr: Writable & { readonly isTTY?: boolean }
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Relative paths are resolved from here. */
+  readonly cwd: string
+  /** Aborted when the user interrupts. */
+  readonly signal: AbortSignal
+}

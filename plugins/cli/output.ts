@@ -1,0 +1,62 @@
+/**
+ * What a command says: results on standard output, as text or (`--json`) one object per line; everything else on standard error.
+ * Text is made safe for terminals here.
+ */
+import { once } from 'node:events'
+import { describeError, errorRecord } from './errors.ts'
+import { safeText } from './formatting.ts'
+import type { Io } from './io.ts'
+import { noProgress, type Progress } from './transfer/progress.ts'
+
+export interface OutputOptions {
+  readonly isJson: boolean
+  readonly isQuiet: boolean
+  readonly hasColor: boolean
+}
+
+export interface Output {
+  readonly options: OutputOptions
+  /** What was asked for. Never left out. */
+  result(record: Readonly<Record<string, unknown>>, ...lines: readonly string[]): void
+  /** What was done. `--quiet` leaves it out. */
+  done(record: Readonly<Record<string, unknown>>, line: string): void
+  /** What the user should know; on standard error. */
+  note(line: string): void
+  /** One failure among others, which go on. */
+  failed(error: unknown, what: Readonly<Record<string, unknown>>): void
+  /** Resolves when the reader of standard output can take more. */
+  drained(): Promise<void>
+  /** Is cleared before anything is written. */
+  progress: Progress
+}
+
+export function createOutput(io: Io, options: OutputOptions): Output {
+  const { isJson, isQuiet, hasColor } = options
+  const red = (text: string) => (hasColor ? `\u001b[31m${text}\u001b[39m` : text)
+  const output: Output = {
+    options,
+    progress: noProgress,
+    result(record, ...lines) {
+      output.progress.clear()
+      if (isJson) io.stdout.write(`${JSON.stringify(record)}\n`)
+      else if (lines.length > 0) io.stdout.write(lines.map(line => `${safeText(line)}\n`).join(''))
+    },
+    done(record, line) {
+      if (isJson) output.result(record)
+      else if (!isQuiet) output.result(record, line)
+    },
+    note(line) {
+      output.progress.clear()
+      if (!isQuiet) io.stderr.write(`${safeText(line)}\n`)
+    },
+    failed(error, what) {
+      output.progress.clear()
+      if (isJson) io.stderr.write(`${JSON.stringify({ error: { ...errorRecord(error), ...what } })}\n`)
+      else io.stderr.write(`${red('svcctl:')} ${safeText(describeError(error))}\n`)
+    },
+    async drained() {
+      if (io.stdout.writableNeedDrain) await once(io.stdout, 'drain')
+    },
+  }
+  return output
+}

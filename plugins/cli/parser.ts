@@ -1,0 +1,108 @@
+/** The command line, parsed by commander as the declarations say. */
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { type ArgumentDeclaration, type CommandDeclaration, groups, type OptionDeclaration } from './command.ts'
+import type { GlobalOptions } from './context.ts'
+import { CliError } from './errors.ts'
+import { safeText } from './formatting.ts'
+import { globalOptions } from './global-options.ts'
+import type { Io } from './io.ts'
+
+/** Resolves when the command has run. */
+export type RunCommand = (
+  command: CommandDeclaration,
+  args: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+  global: GlobalOptions,
+) => Promise<void>
+
+export function createParser(
+  commands: readonly CommandDeclaration[],
+  version: string,
+  io: Io,
+  run: RunCommand,
+): Command {
+  const program = new Command('svcctl')
+    .description('Buckets and objects of an S3 server, from the command line.')
+    .usage('[options] <command> ALIAS/bucket/key')
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'explain the command')
+    .helpCommand(false)
+    .showHelpAfterError('(--help says more)')
+    .configureOutput({
+      writeOut: text => io.stdout.write(text),
+      writeErr: text => io.stderr.write(text.split('\n').map(safeText).join('\n')),
+    })
+    .configureHelp({ showGlobalOptions: true, optionDescription: ({ description }) => description })
+    .exitOverride()
+  for (const declaration of globalOptions) program.addOption(toOption(declaration))
+  program.addHelpText(
+    'after',
+    '\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 denied, 5 conflict, 130 interrupted.',
+  )
+
+  const parents = new Map<string, Command>([['', program]])
+  function parentOf(words: readonly string[]): Command {
+    const name = words.join(' ')
+    const known = parents.get(name)
+    if (known !== undefined) return known
+    const parent = parentOf(words.slice(0, -1)).command(words.at(-1)!).helpCommand(false)
+    parent.description(groups[name] ?? wordsBelow(commands, name).join(', '))
+    parents.set(name, parent)
+    return parent
+  }
+
+  for (const declaration of commands) {
+    const words = declaration.name.split(' ')
+    const parent = parentOf(words.slice(0, -1))
+    const command = parent.command(words.at(-1)!).summary(declaration.summary)
+    command.description([declaration.summary, declaration.description].filter(Boolean).join('\n\n'))
+    for (const argument of declaration.arguments) command.addArgument(toArgument(argument))
+    for (const option of declaration.options) command.addOption(toOption(option))
+    command.showHelpAfterError(`Usage: ${command.createHelp().commandUsage(command)}\n(--help says more)`)
+    command.addHelpText('after', `\nExamples:\n${declaration.examples.map(example => `  ${example}`).join('\n')}`)
+    command.action(async () => {
+      const args = command.processedArgs.flat().filter((value): value is string => typeof value === 'string')
+      await run(declaration, args, command.opts(), program.opts<GlobalOptions & Record<string, unknown>>())
+    })
+  }
+  // Its commands may not have been loaded, yet it is there.
+  for (const group of Object.keys(groups)) parentOf([group])
+  return program
+}
+
+/** What can follow a group. */
+export function wordsBelow(commands: readonly CommandDeclaration[], group: string): readonly string[] {
+  const start = group === '' ? '' : `${group} `
+  const below = commands.filter(({ name }) => name.startsWith(start)).map(({ name }) => name.slice(start.length))
+  return [...new Set(below.map(name => name.split(' ')[0]!))]
+}
+
+function toArgument({ name, summary, isOptional, isVariadic, choices }: ArgumentDeclaration): Argument {
+  const text = isVariadic ? `${name}...` : name
+  const argument = new Argument(isOptional ? `[${text}]` : `<${text}>`, summary)
+  return choices === undefined ? argument : argument.choices([...choices])
+}
+
+function toOption(declaration: OptionDeclaration): Option {
+  const { flags, summary, parse, choices, isRepeatable, isHidden = false } = declaration
+  const option = new Option(flags, summary).hideHelp(isHidden)
+  if (choices !== undefined) option.choices([...choices])
+  if (parse !== undefined || isRepeatable) {
+    option.argParser((text: string, previous: unknown) => {
+      const value = parse === undefined ? text : parseWith(parse, text)
+      return isRepeatable ? [...((previous as unknown[] | undefined) ?? []), value] : value
+    })
+  }
+  if (declaration.default !== undefined) option.default(declaration.default)
+  return option
+}
+
+function parseWith(parse: (text: string) => unknown, text: string): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    // A refusal in its own words: commander would repeat the value, which may be a secret.
+    if (error instanceof CliError) throw error
+    throw new InvalidArgumentError(`${JSON.stringify(text)} ${(error as Error).message}.`)
+  }
+}

@@ -1,0 +1,66 @@
+/** Questions to the person at the terminal. */
+import { randomBytes } from 'node:crypto'
+import { createInterface } from 'node:readline/promises'
+import type { Readable } from 'node:stream'
+import { usageError } from './errors.ts'
+import type { Io } from './io.ts'
+
+const secretBytesMax = 4096
+
+/** 240 bits. */
+export const randomSecret = (): string => randomBytes(30).toString('base64url')
+
+/** Reads a line without showing it. Throws a usage error where there is no terminal. */
+export async function askSecret(io: Io, question: string, otherwise: string): Promise<string> {
+  const { stdin } = io
+  if (!stdin.isTTY || stdin.setRawMode === undefined) {
+    throw usageError(`There is no terminal to ask for the secret key: ${otherwise}.`)
+  }
+  io.stderr.write(question)
+  stdin.setRawMode(true)
+  let text = ''
+  try {
+    stdin.setEncoding('utf8')
+    for await (const chunk of stdin.iterator({ destroyOnReturn: false })) {
+      for (const character of chunk as string) {
+        if (character === '\r' || character === '\n' || character === '\u0004') return text
+        if (character === '\u0003') throw usageError('Interrupted.')
+        if (character === '\u007f' || character === '\b') text = [...text].slice(0, -1).join('')
+        else if (text.length < secretBytesMax) text += character
+      }
+    }
+    return text
+  } finally {
+    stdin.setRawMode(false)
+    stdin.pause()
+    io.stderr.write('\n')
+  }
+}
+
+/** The first line of standard input, for pipes. */
+export const readSecret = (io: Io): Promise<string> => firstLineOf(io.stdin)
+
+/** Of a file or pipe that holds a secret and nothing else. */
+export async function firstLineOf(source: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of source) {
+    const bytes = Buffer.from(chunk)
+    chunks.push(bytes)
+    size += bytes.length
+    if (size > secretBytesMax) throw usageError('That is no secret key: it is longer than 4096 bytes.')
+  }
+  return Buffer.concat(chunks).toString('utf8').split(/\r?\n/, 1)[0]!
+}
+
+/** Whether to go on. Without a terminal nobody can answer: the caller's flag has to. */
+export async function confirm(io: Io, isAssumed: boolean, question: string): Promise<boolean> {
+  if (isAssumed) return true
+  if (!io.stdin.isTTY) throw usageError(`${question} There is no terminal to answer at: add --yes.`)
+  const lines = createInterface({ input: io.stdin, output: io.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim())
+  } finally {
+    lines.close()
+  }
+}

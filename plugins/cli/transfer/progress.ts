@@ -1,0 +1,96 @@
+/** One line on a terminal: how much of how much, at what rate, and how long it will take. */
+import type { Options, SingleBar } from 'cli-progress'
+import { formatBytes, formatSeconds } from '../formatting.ts'
+import type { Io } from '../io.ts'
+
+export interface Progress {
+  addTotal(byteCount: number, fileCount: number): void
+  addBytes(byteCount: number): void
+  addFile(): void
+  /** Takes the line away, to write something else; it comes back with the next change. */
+  clear(): void
+  stop(): void
+}
+
+const intervalMs = 100
+/** Short transfers show nothing. */
+const delayMs = 700
+/** The rate is that of the last seconds, not of the whole. */
+const windowMs = 5000
+
+export const noProgress: Progress = { addTotal() {}, addBytes() {}, addFile() {}, clear() {}, stop() {} }
+
+export function createProgress(io: Io, isShown: boolean): Progress {
+  if (!isShown) return noProgress
+  let totalBytes = 0
+  let byteCount = 0
+  let totalFiles = 0
+  let fileCount = 0
+  let bar: SingleBar | undefined
+  let Bar: typeof SingleBar | undefined
+  const loading = import('cli-progress').then(module => {
+    Bar = module.SingleBar
+  })
+  loading.catch(() => undefined) // Then there is none: the transfer matters more.
+  const startedMs = performance.now()
+  const samples: { readonly ms: number; readonly bytes: number }[] = [{ ms: startedMs, bytes: 0 }]
+
+  function payload() {
+    const nowMs = performance.now()
+    samples.push({ ms: nowMs, bytes: byteCount })
+    while (samples.length > 2 && nowMs - samples[0]!.ms > windowMs) samples.shift()
+    const first = samples[0]!
+    const rate = ((byteCount - first.bytes) / Math.max(nowMs - first.ms, 1)) * 1000
+    return {
+      done: formatBytes(byteCount),
+      all: formatBytes(totalBytes),
+      rate: `${formatBytes(rate)}/s`,
+      left: rate > 0 && totalBytes > byteCount ? formatSeconds((totalBytes - byteCount) / rate) : '-',
+      files: totalFiles > 1 ? `  ${fileCount}/${totalFiles} files` : '',
+    }
+  }
+
+  const options: Options = {
+    format: '{bar} {percentage}%  {done} of {all}  {rate}  {left} left{files}',
+    stream: io.stderr as NodeJS.WritableStream,
+    hideCursor: true,
+    clearOnComplete: true,
+    barsize: 24,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    fps: 10,
+    gracefulExit: false,
+  }
+  const timer = setInterval(() => {
+    if (bar === undefined) {
+      if (Bar === undefined || performance.now() - startedMs < delayMs) return
+      bar = new Bar(options)
+      bar.start(Math.max(totalBytes, 1), byteCount, payload())
+    }
+    bar.setTotal(Math.max(totalBytes, 1))
+    bar.update(byteCount, payload())
+  }, intervalMs)
+  timer.unref()
+
+  const clear = () => {
+    bar?.stop()
+    bar = undefined
+  }
+  return {
+    addTotal(bytes, files) {
+      totalBytes += bytes
+      totalFiles += files
+    },
+    addBytes(count) {
+      byteCount += count
+    },
+    addFile() {
+      fileCount++
+    },
+    clear,
+    stop() {
+      clearInterval(timer)
+      clear()
+    },
+  }
+}

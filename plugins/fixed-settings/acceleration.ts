@@ -1,0 +1,29 @@
+/** Transfer acceleration of buckets: never enabled, but tools set it to suspended and expect to read that back. */
+import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { StoreService } from 'svc/plugins/store/api'
+import { Type } from 'typebox'
+
+export interface Acceleration {
+  /** Undefined where it was never set. */
+  status(bucket: string): MaybePromise<'Suspended' | undefined>
+  /** Rejects with `storeErrors` where there is no such bucket. */
+  suspend(bucket: string): Promise<void>
+}
+
+export function createAcceleration(store: StoreService): Acceleration {
+  const documents = store.collection({
+    name: 'bucket-acceleration',
+    schema: Type.Object({ status: Type.Literal('Suspended') }, { additionalProperties: false }),
+    version: 1,
+    scope: 'bucket',
+  })
+  return {
+    status(bucket) {
+      const document = documents.get(bucket)
+      return document instanceof Promise ? document.then(found => found?.value.status) : document?.value.status
+    },
+    async suspend(bucket) {
+      await documents.put(bucket, { status: 'Suspended' }, { overwriteUnreadable: true })
+    },
+  }
+}

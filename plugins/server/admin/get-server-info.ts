@@ -1,0 +1,138 @@
+import { hostname } from 'node:os'
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import type { KmsStatus } from 'svc/plugins/kms/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import { type DriveStatus, type SetSummary, summarizeSets } from 'svc/plugins/storage/api'
+import type { CertificateInfo } from 'svc/plugins/tls/api'
+import { ServerInfo } from './server-schema.ts'
+
+export interface ServerInfoOptions {
+  readonly now: () => number
+}
+
+export function createGetServerInfo({ now }: ServerInfoOptions) {
+  return defineAdminOperation({
+    id: 'getServerInfo',
+    method: 'GET',
+    path: '/info',
+    tag: 'server',
+    summary: 'Returns what the server is, how its drives are, and how much is stored.',
+    authorize: ['admin:ServerInfo'],
+    response: ServerInfo,
+    uses: ['kernel', 'storage', 'objects', 'kms', 'tls', 'authSigv4'],
+    async handle(_request, { kernel, storage, objects, kms, tls, authSigv4 }) {
+      const drives = await storage.drives()
+      const { version, commit, startedAtMs } = kernel
+      const uptimeSeconds = Math.max(0, Math.floor((now() - startedAtMs) / 1000))
+      const state = kernel.state()
+      return {
+        version,
+        commit,
+        buildDate: process.env.SVC_BUILD_DATE ?? 'unknown',
+        deploymentId: drives.find(({ deploymentId }) => deploymentId !== undefined)?.deploymentId ?? '',
+        mode: drives.length > 1 ? ('snmd' as const) : ('snsd' as const),
+        region: authSigv4.region,
+        startedAt: new Date(startedAtMs).toISOString(),
+        uptimeSeconds,
+        ...(await countUsage(objects)),
+        pools: describePools(drives),
+        nodes: [
+          {
+            endpoint: hostname(),
+            state:
+              state === 'starting'
+                ? ('starting' as const)
+                : state === 'ready'
+                  ? ('online' as const)
+                  : ('draining' as const),
+            version,
+            commit,
+            uptimeSeconds,
+            disks: drives.map(describeDrive),
+            local: true,
+          },
+        ],
+        kms: describeKms(await kms.status()),
+        tls: {
+          enabled: tls.enabled,
+          minVersion: tls.minVersion,
+          internodeVerify: false,
+          certificates: tls.certificates().map(describeCertificate),
+        },
+        telemetry: { enabled: false, endpoint: '', protocol: 'http/protobuf', sampleRatio: 0 },
+      }
+    },
+  })
+}
+
+async function countUsage(objects: ObjectsService) {
+  const total = { buckets: 0, objects: 0, usage: 0 }
+  let startAfter: string | undefined = ''
+  while (startAfter !== undefined) {
+    const page: Awaited<ReturnType<ObjectsService['listBuckets']>> = await objects.listBuckets({
+      prefix: '',
+      startAfter,
+      limit: 1000,
+    })
+    for (const { name } of page.buckets) {
+      const usage = await objects.usage(name)
+      total.buckets++
+      total.objects += usage.objects
+      total.usage += usage.sizeBytes
+    }
+    startAfter = page.next
+  }
+  return total
+}
+
+function describePools(drives: readonly DriveStatus[]) {
+  const pools = new Map<number, SetSummary[]>()
+  for (const set of summarizeSets(drives)) pools.set(set.pool, [...(pools.get(set.pool) ?? []), set])
+  return [...pools].map(([index, sets]) => {
+    const { drives, parityCount, readQuorum, writeQuorum } = sets[0]!
+    return {
+      index,
+      sets: sets.length,
+      drivesPerSet: drives,
+      parity: parityCount,
+      readQuorum,
+      writeQuorum,
+      erasureSets: sets.map(({ set, drives, online, healing, state }) => ({
+        index: set,
+        drives,
+        online,
+        offline: drives - online,
+        healing,
+        state,
+      })),
+    }
+  })
+}
+
+function describeDrive(drive: DriveStatus, index: number) {
+  const { path, id, state, error, totalBytes, freeBytes, place } = drive
+  return {
+    endpoint: path,
+    path,
+    id,
+    poolIdx: place?.pool ?? 0,
+    setIdx: place?.set ?? 0,
+    diskIdx: place?.slot ?? index,
+    // A full drive is read as any other; `error` says that it is full.
+    state: state === 'full' ? ('online' as const) : state,
+    total: totalBytes,
+    free: freeBytes,
+    used: totalBytes - freeBytes,
+    healing: place?.isHealing === true,
+    error: error ?? (state === 'full' ? 'the drive is full' : ''),
+  }
+}
+
+function describeKms({ isConfigured, backend, defaultKeyId, endpoints, online, error }: KmsStatus) {
+  const described = { backend, defaultKeyId, endpoints: endpoints.map(endpoint => ({ ...endpoint })), online, error }
+  return { configured: isConfigured, ...described }
+}
+
+function describeCertificate({ domains, ips, ...rest }: CertificateInfo) {
+  return { ...rest, domains: [...domains], ips: [...ips] }
+}

@@ -1,0 +1,128 @@
+import { Type } from 'typebox'
+
+const time = { format: 'date-time' } as const
+
+const ErasureSet = Type.Object({
+  index: Type.Integer(),
+  drives: Type.Integer(),
+  online: Type.Integer(),
+  offline: Type.Integer(),
+  healing: Type.Integer(),
+  state: Type.Union([
+    Type.Literal('ok'),
+    Type.Literal('degraded'),
+    Type.Literal('read_only'),
+    Type.Literal('unavailable'),
+  ]),
+})
+
+const Pool = Type.Object(
+  {
+    index: Type.Integer(),
+    sets: Type.Integer(),
+    drivesPerSet: Type.Integer(),
+    parity: Type.Integer(),
+    readQuorum: Type.Integer(),
+    writeQuorum: Type.Integer(),
+    erasureSets: Type.Array(ErasureSet),
+  },
+  { $id: 'Pool' },
+)
+
+const Disk = Type.Object(
+  {
+    endpoint: Type.String(),
+    path: Type.String(),
+    id: Type.String(),
+    poolIdx: Type.Integer(),
+    setIdx: Type.Integer(),
+    diskIdx: Type.Integer(),
+    state: Type.Union([Type.Literal('online'), Type.Literal('offline'), Type.Literal('faulty')]),
+    total: Type.Integer({ description: 'Bytes of the file system.' }),
+    free: Type.Integer(),
+    used: Type.Integer(),
+    healing: Type.Boolean(),
+    error: Type.String(),
+  },
+  { $id: 'Disk' },
+)
+
+const Node = Type.Object(
+  {
+    endpoint: Type.String(),
+    state: Type.Union([Type.Literal('online'), Type.Literal('starting'), Type.Literal('draining')]),
+    version: Type.String(),
+    commit: Type.String(),
+    uptimeSeconds: Type.Integer(),
+    disks: Type.Array(Disk),
+    local: Type.Boolean(),
+  },
+  { $id: 'Node' },
+)
+
+const Tls = Type.Object({
+  enabled: Type.Boolean(),
+  minVersion: Type.String(),
+  internodeVerify: Type.Boolean(),
+  certificates: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      domains: Type.Array(Type.String()),
+      ips: Type.Array(Type.String()),
+      subject: Type.String(),
+      issuer: Type.String(),
+      notBefore: Type.String(time),
+      notAfter: Type.String(time),
+      fingerprint: Type.String(),
+    }),
+  ),
+})
+
+const Kms = Type.Object({
+  configured: Type.Boolean({ description: 'There is key management: objects can be encrypted.' }),
+  backend: Type.String(),
+  defaultKeyId: Type.String(),
+  endpoints: Type.Array(Type.Object({ url: Type.String(), online: Type.Boolean() })),
+  online: Type.Boolean(),
+  error: Type.String(),
+})
+
+export const ServerInfo = Type.Object(
+  {
+    version: Type.String(),
+    commit: Type.String(),
+    buildDate: Type.String(),
+    deploymentId: Type.String({ description: 'Made with the first drive; empty while no drive can be read.' }),
+    mode: Type.Union([Type.Literal('snsd'), Type.Literal('snmd'), Type.Literal('mnmd')]),
+    region: Type.String(),
+    startedAt: Type.String(time),
+    uptimeSeconds: Type.Integer(),
+    buckets: Type.Integer(),
+    objects: Type.Integer(),
+    usage: Type.Integer({ description: 'Bytes of all versions.' }),
+    pools: Type.Array(Pool),
+    nodes: Type.Array(Node),
+    kms: Kms,
+    tls: Tls,
+    telemetry: Type.Object({
+      enabled: Type.Boolean(),
+      endpoint: Type.String(),
+      protocol: Type.String(),
+      sampleRatio: Type.Number(),
+    }),
+  },
+  { $id: 'ServerInfo' },
+)
+
+export const Plugin = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    state: Type.Union([Type.Literal('active'), Type.Literal('failed')]),
+    provides: Type.Array(Type.Object({ extensionPoint: Type.String(), id: Type.String() })),
+    dependsOn: Type.Array(Type.String({ description: 'Plugins whose services it requires.' })),
+    order: Type.Integer({ description: 'In which it was started, from 0.' }),
+    error: Type.Optional(Type.String()),
+  },
+  { $id: 'Plugin' },
+)

@@ -1,0 +1,26 @@
+/** The server as its administrators see it. */
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { createGetServerInfo } from './admin/get-server-info.ts'
+import listPlugins from './admin/list-plugins.ts'
+import { createRestartService } from './admin/restart-service.ts'
+import stopService from './admin/stop-service.ts'
+import { ServerConfig } from './config.ts'
+import { followLoggerSettings } from './logger-settings.ts'
+import { declareRegion } from './region-settings.ts'
+
+export default definePlugin({
+  name: 'server',
+  requires: ['kernel', 'settings', 'storage', 'objects', 'kms', 'tls', 'authSigv4'],
+  config: ServerConfig,
+  setup({ config, services, ports, log, contribute }) {
+    const getServerInfo = createGetServerInfo({ now: ports.clock.now })
+    contribute('admin.operation', getServerInfo.id, bindAdminOperation(getServerInfo, services))
+    contribute('admin.operation', listPlugins.id, bindAdminOperation(listPlugins, services))
+    const restartService = createRestartService(ports.clock)
+    contribute('admin.operation', restartService.id, bindAdminOperation(restartService, services))
+    contribute('admin.operation', stopService.id, bindAdminOperation(stopService, services))
+    declareRegion(services.settings, services.authSigv4)
+    return followLoggerSettings({ ...services, config, log })
+  },
+})

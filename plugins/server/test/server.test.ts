@@ -1,0 +1,61 @@
+/** What the server says of itself, and how it is stopped. */
+import { startAdmin } from 'svc/plugins/admin/testing'
+import t from 'tap'
+
+t.test('what it is', async t => {
+  const masterKey = `my-key:${Buffer.alloc(32, 7).toString('base64')}`
+  const server = await startAdmin({ config: { kms: { secretKey: masterKey } } })
+  t.teardown(server.stop)
+  const { json, text } = await server.signed({ path: '/api/v1/info' })
+  t.match(json, {
+    mode: 'snsd',
+    region: 'us-east-1',
+    kms: { configured: true, defaultKeyId: 'my-key' },
+    tls: { enabled: false },
+  })
+  t.notMatch(text, masterKey.split(':')[1])
+  t.notMatch(text, 'change-me-please')
+  t.match(json.deploymentId, /^[0-9a-f-]{36}$/)
+  const [{ disks, state }] = json.nodes
+  t.equal(state, 'online')
+  t.match(disks, [{ state: 'online', diskIdx: 0, healing: false, error: '' }])
+  t.equal(disks[0].total, disks[0].free + disks[0].used)
+  t.same(json.pools[0].erasureSets, [{ index: 0, drives: 1, online: 1, offline: 0, healing: 0, state: 'ok' }])
+  t.ok(Date.parse(json.startedAt) <= Date.now() && json.uptimeSeconds >= 0)
+})
+
+t.test('its plugins, in order, a page at a time', async t => {
+  const server = await startAdmin()
+  t.teardown(server.stop)
+  const items: { name: string; order: number; dependsOn: string[]; provides: { extensionPoint: string }[] }[] = []
+  let cursor = ''
+  do {
+    const { json } = await server.signed({ path: `/api/v1/plugins?limit=7&cursor=${cursor}` })
+    items.push(...json.items)
+    cursor = json.nextCursor
+  } while (cursor !== '')
+  t.same(
+    items.map(({ name }) => name),
+    server.kernel.kernel.plugins().map(({ name }) => name),
+  )
+  t.same(
+    items.map(({ order }) => order),
+    items.map((_, index) => index),
+  )
+  const orderOf = (name: string) => items.find(item => item.name === name)!.order
+  for (const { dependsOn, order } of items) for (const name of dependsOn) t.ok(orderOf(name) < order)
+  t.match(items[orderOf('drive')].provides, [{ extensionPoint: 'storage-backend' }])
+})
+
+t.test('stopService answers, then asks the process to stop', async t => {
+  const reasons: string[] = []
+  const server = await startAdmin({ onStopRequest: reason => reasons.push(reason) })
+  t.teardown(server.stop)
+  const wrong = await server.signed({ method: 'POST', path: '/api/v1/service/stop', body: { nodes: ['elsewhere'] } })
+  t.match(wrong.json, { status: 400, code: 'invalid_argument' })
+  t.same(reasons, [])
+  const answer = await server.signed({ method: 'POST', path: '/api/v1/service/stop' })
+  t.equal(answer.status, 202)
+  t.equal(answer.json.nodes.length, 1)
+  t.match(reasons, [/stopService.*admin/])
+})

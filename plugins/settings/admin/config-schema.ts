@@ -1,0 +1,39 @@
+import { Type } from 'typebox'
+import type { SettingsMap, ShownSubsystem } from '../api.ts'
+
+export const ConfigSettings = Type.Record(Type.String(), Type.String(), {
+  $id: 'ConfigSettings',
+  description:
+    'Values by key, as text; booleans are `on` and `off`. Secrets are masked; a masked value that is sent back keeps them.',
+})
+
+export const ConfigMap = Type.Record(Type.String(), ConfigSettings, {
+  $id: 'ConfigMap',
+  description: 'Settings by the names of their subsystems: `logger`, `notify_webhook:backup`.',
+})
+
+export const ConfigSubsystem = Type.Object(
+  {
+    name: Type.String(),
+    settings: ConfigSettings,
+    warning: Type.Optional(
+      Type.String({ description: 'Where no loaded plugin knows the settings: which one would. They have no effect.' }),
+    ),
+  },
+  { $id: 'ConfigSubsystem' },
+)
+
+export const SubsystemParameters = Type.Object({
+  subsys: Type.String({
+    minLength: 1,
+    maxLength: 129,
+    description: 'Name of a subsystem, with `:` and an id where it may exist several times.',
+  }),
+})
+
+/** Who may change settings may read them. */
+export const readers = [['admin:GetConfig', 'admin:ConfigUpdate']] as const
+
+export function mapOf(subsystems: readonly ShownSubsystem[]): SettingsMap {
+  return Object.fromEntries(subsystems.map(({ name, settings }) => [name, settings]))
+}

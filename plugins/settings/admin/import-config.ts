@@ -1,0 +1,61 @@
+import { defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import type { SettingsMap } from '../api.ts'
+import { parseSettings } from '../text-format.ts'
+import { ConfigMap } from './config-schema.ts'
+
+export default defineAdminOperation({
+  id: 'importConfig',
+  method: 'POST',
+  path: '/config/import',
+  tag: 'config',
+  summary:
+    'Takes settings from a file, as the export writes it, in one change, or none. With `replace` whatever the file does not have is reset. A masked secret keeps the one that is stored.',
+  authorize: ['admin:ConfigUpdate'],
+  query: Type.Object({
+    mode: Type.Union([Type.Literal('merge'), Type.Literal('replace')], { default: 'merge' }),
+    dryRun: Type.Boolean({ default: false, description: 'Only says what would be.' }),
+  }),
+  body: Type.Union([
+    ConfigMap,
+    Type.String({ description: 'Lines of the form `subsystem key=value`; values with spaces in quotes.' }),
+  ]),
+  contentTypes: ['application/json', 'text/plain'],
+  response: Type.Object(
+    {
+      mode: Type.Union([Type.Literal('merge'), Type.Literal('replace')]),
+      dryRun: Type.Boolean(),
+      users: Type.Integer(),
+      groups: Type.Integer(),
+      policies: Type.Integer(),
+      configSubsystems: Type.Integer({ description: 'Of the file.' }),
+      buckets: Type.Integer(),
+      bucketsCreated: Type.Array(Type.String()),
+      removed: Type.Array(Type.String(), { description: 'What the file does not have, with `replace`.' }),
+    },
+    { $id: 'ImportResult' },
+  ),
+  errors: ['conflict'],
+  uses: ['settings'],
+  async handle({ query: { mode, dryRun }, body }, { settings }) {
+    const map = typeof body === 'string' ? readText(body) : body
+    const { subsystems, removed } = await settings.administration.apply(map, mode, { isDryRun: dryRun })
+    return {
+      mode,
+      dryRun,
+      users: 0,
+      groups: 0,
+      policies: 0,
+      configSubsystems: subsystems,
+      buckets: 0,
+      bucketsCreated: [],
+      removed: [...removed],
+    }
+  },
+})
+
+function readText(text: string): SettingsMap {
+  const { map, problems } = parseSettings(text)
+  if (problems.length > 0) throw invalidFields(problems)
+  return map
+}

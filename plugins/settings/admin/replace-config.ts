@@ -1,0 +1,20 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { ConfigMap, mapOf } from './config-schema.ts'
+
+export default defineAdminOperation({
+  id: 'replaceConfig',
+  method: 'PUT',
+  path: '/config',
+  tag: 'config',
+  summary:
+    'Replaces the settings of all subsystems in one change, or none. What is not there is reset; a masked secret is kept; a value that is its default and was not set stays unset.',
+  authorize: ['admin:ConfigUpdate'],
+  body: ConfigMap,
+  response: ConfigMap,
+  errors: ['conflict'],
+  uses: ['settings'],
+  async handle({ body }, { settings: { administration } }) {
+    await administration.apply(body, 'replace')
+    return mapOf(await administration.show())
+  },
+})

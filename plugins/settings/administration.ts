@@ -1,0 +1,261 @@
+/** What operators do with settings: shown as text with secrets masked, changed whole or not at all. */
+import { isCatalogError } from 'svc/kernel'
+import type { StoreService } from 'svc/plugins/store/api'
+import { defaultSubsystemId, type SettingsAdministration, type SettingsMap, type ShownSubsystem } from './api.ts'
+import { changedSettings, type SettingProblem } from './changes.ts'
+import { describeSubsystem } from './description.ts'
+import {
+  allDocuments,
+  parseSubsystemName,
+  type SettingsDocument,
+  type SettingsDocuments,
+  type StoredSettings,
+  shownName,
+  subsystemsMax,
+  textsOf,
+} from './documents.ts'
+import { settingsErrors } from './errors.ts'
+import { shownText } from './masking.ts'
+import { reservedNames, type Subsystem } from './subsystem.ts'
+import { unloadedWarning } from './unloaded.ts'
+
+/** Of a change of several subsystems, while others change them, too. */
+const attemptsMax = 16
+/** Told of at once: as many as are worth reading. */
+const problemsMax = 100
+const tooMany: SettingProblem = { element: 'configuration', message: `has more than ${subsystemsMax} subsystems` }
+
+export interface AdministrationOptions {
+  readonly subsystems: ReadonlyMap<string, Subsystem>
+  readonly documents: SettingsDocuments
+  readonly store: StoreService
+}
+
+/** Which document a name means. */
+interface Place {
+  readonly documentId: string
+  readonly id: string
+  readonly subsystem: Subsystem | undefined
+}
+
+type Stored = ReadonlyMap<string, SettingsDocument>
+
+export function createAdministration({ subsystems, documents, store }: AdministrationOptions): SettingsAdministration {
+  const storedByName = async (): Promise<Stored> =>
+    new Map((await allDocuments(documents)).map(document => [document.id, document]))
+
+  /** Undefined for what is neither declared nor stored. */
+  const placeOf = (text: string, stored: Stored): Place | undefined => {
+    const named = parseSubsystemName(text)
+    if (named === undefined) return undefined
+    const { name, id = defaultSubsystemId } = named
+    const subsystem = subsystems.get(name)
+    if (subsystem?.isMultiple === true) return { documentId: `${name}:${id}`, id, subsystem }
+    if (subsystem !== undefined) return named.id === undefined ? { documentId: name, id, subsystem } : undefined
+    const documentId = [text, `${name}:${id}`].find(candidate => stored.has(candidate))
+    return documentId === undefined ? undefined : { documentId, id, subsystem }
+  }
+
+  const requirePlace = (text: string, stored: Stored): Place => {
+    if (reservedNames.has(text)) throw settingsErrors.invalid_argument(`No subsystem can be called ${text}.`)
+    const place = placeOf(text, stored)
+    if (place === undefined) throw settingsErrors.subsystem_not_found()
+    return place
+  }
+
+  const requireRemovable = async (documentId: string) => {
+    const { name, id = defaultSubsystemId } = parseSubsystemName(documentId)!
+    const problem = await subsystems.get(name)?.declaration.removalProblem?.(id)
+    if (problem !== undefined) throw settingsErrors.conflict(problem)
+  }
+
+  const showOne = async (name: string): Promise<ShownSubsystem> => {
+    const stored = await storedByName()
+    const { documentId, subsystem } = requirePlace(name, stored)
+    const document = stored.get(documentId)
+    if (document === undefined && (subsystem === undefined || subsystem.isMultiple)) {
+      throw settingsErrors.subsystem_not_found()
+    }
+    return shown(documentId, subsystem, document?.value)
+  }
+
+  const attemptApply = async (map: SettingsMap, mode: 'merge' | 'replace', isDryRun: boolean) => {
+    const stored = await storedByName()
+    const problems: SettingProblem[] = []
+    const changes: { readonly documentId: string; readonly next: StoredSettings | undefined }[] = []
+    const named = new Set<string>()
+    // Before the work that each of them is: nothing else runs meanwhile.
+    if (Object.keys(map).length > subsystemsMax) refuse([tooMany])
+    for (const [name, settings] of Object.entries(map)) {
+      if (problems.length >= problemsMax) break
+      const place = reservedNames.has(name) ? undefined : placeOf(name, stored)
+      if (place === undefined) {
+        problems.push({ element: name, message: 'is no subsystem of a plugin that is loaded' })
+        continue
+      }
+      const { documentId, id, subsystem } = place
+      if (named.has(documentId)) problems.push({ element: name, message: 'is there twice' })
+      named.add(documentId)
+      const before = stored.get(documentId)?.value
+      const next = changedSettings({ name, id, subsystem, stored: before, settings, mode }, problems)
+      if (next === undefined || (before !== undefined && isSame(before, next))) continue
+      // What exists once is there without a document; what exists several times is there because it has one.
+      const isEmpty = Object.keys(textsOf(next)).length === 0
+      if (!isEmpty || subsystem?.isMultiple === true) changes.push({ documentId, next })
+      else if (before !== undefined) changes.push({ documentId, next: undefined })
+    }
+    const removed = mode === 'replace' ? [...stored.keys()].filter(id => !named.has(id)) : []
+    if (new Set([...stored.keys(), ...named]).size - removed.length > subsystemsMax) {
+      problems.push(tooMany)
+    }
+    refuse(problems)
+    for (const documentId of removed) await requireRemovable(documentId)
+    const result = { subsystems: Object.keys(map).length, removed: removed.map(shownName) }
+    const all = [...changes, ...removed.map(documentId => ({ documentId, next: undefined }))]
+    if (isDryRun || all.length === 0) return result
+    await store.transaction(tx => {
+      for (const { documentId, next } of all) {
+        const before = stored.get(documentId)
+        const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
+        if (next === undefined) tx.delete(documents, documentId, condition)
+        else tx.put(documents, documentId, next, condition)
+      }
+    })
+    return result
+  }
+
+  const update = async (name: string, settings: Readonly<Record<string, string | null>>) => {
+    const stored = await storedByName()
+    const { documentId, id, subsystem } = requirePlace(name, stored)
+    if (!stored.has(documentId) && stored.size >= subsystemsMax) {
+      throw settingsErrors.conflict(`There are ${subsystemsMax} subsystems already.`)
+    }
+    const document = await readable(() =>
+      documents.update(documentId, current => {
+        if (current === undefined && subsystem === undefined) throw settingsErrors.subsystem_not_found()
+        const problems: SettingProblem[] = []
+        const before = current?.value
+        const next = changedSettings({ name, id, subsystem, stored: before, settings, mode: 'merge' }, problems)
+        refuse(problems)
+        return before !== undefined && isSame(before, next!) ? undefined : next
+      }),
+    )
+    const notApplied = Object.keys(settings).filter(key => subsystem?.keys.get(key)?.isApplied === false)
+    return { ...shown(documentId, subsystem, document?.value), notApplied }
+  }
+
+  const reset = async (name: string, keys: readonly string[] | undefined): Promise<void> => {
+    const stored = await storedByName()
+    const { documentId, id, subsystem } = requirePlace(name, stored)
+    if (keys === undefined) {
+      await requireRemovable(documentId)
+      const wasThere = await documents.delete(documentId, { overwriteUnreadable: true })
+      if (!wasThere && subsystem?.isMultiple !== false) throw settingsErrors.subsystem_not_found()
+      return
+    }
+    const settings = Object.fromEntries(keys.map(key => [key, null]))
+    await readable(() =>
+      documents.update(documentId, current => {
+        const before = current?.value
+        if (before === undefined && subsystem?.isMultiple !== false) throw settingsErrors.subsystem_not_found()
+        const problems: SettingProblem[] = []
+        const next = changedSettings({ name, id, subsystem, stored: before, settings, mode: 'merge' }, problems)
+        refuse(problems)
+        return isSame(before ?? nothing, next!) ? undefined : next
+      }),
+    )
+  }
+
+  const applyWithRetries = async (map: SettingsMap, mode: 'merge' | 'replace', isDryRun: boolean) => {
+    for (let attempts = 0; attempts < attemptsMax; attempts++) {
+      try {
+        return await readable(() => attemptApply(map, mode, isDryRun))
+      } catch (error) {
+        if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+      }
+    }
+    throw settingsErrors.conflict('Others are changing the configuration at the same time. Try again.')
+  }
+  /** Changes take turns, so that only those of other threads can be in the way. */
+  let turn: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
+    const changed = turn.then(change)
+    turn = changed.catch(() => {})
+    return changed
+  }
+
+  return {
+    async show() {
+      const stored = await storedByName()
+      const names = new Set(stored.keys())
+      for (const { name, isMultiple } of subsystems.values()) if (!isMultiple) names.add(name)
+      return [...names].sort().map(documentId => {
+        const { name } = parseSubsystemName(documentId)!
+        return shown(documentId, subsystems.get(name), stored.get(documentId)?.value)
+      })
+    },
+    showOne,
+    describe: () => [...subsystems.keys()].sort().map(name => describeSubsystem(subsystems.get(name)!)),
+    update: (name, settings) => inTurn(() => update(name, settings)),
+    reset: (name, keys) => inTurn(() => reset(name, keys)),
+    apply: (map, mode, { isDryRun = false } = {}) => inTurn(() => applyWithRetries(map, mode, isDryRun)),
+    async export(withSecrets) {
+      const stored = [...(await storedByName()).values()]
+      return Object.fromEntries(
+        stored.map(({ id, value }) => {
+          const { name } = parseSubsystemName(id)!
+          const mask = masking(subsystems.get(name), value)
+          const texts = Object.entries(textsOf(value))
+          return [
+            shownName(id),
+            Object.fromEntries(texts.map(([key, text]) => [key, withSecrets ? text : mask(key, text)])),
+          ]
+        }),
+      )
+    },
+  }
+}
+
+const nothing: StoredSettings = { texts: {}, secrets: {} }
+
+function refuse(problems: readonly SettingProblem[]): void {
+  const [first] = problems
+  if (first === undefined) return
+  throw settingsErrors.invalid_argument(`${first.element} ${first.message}.`, { cause: problems.slice(0, problemsMax) })
+}
+
+/** What cannot be read must not be merged with, and is not silently replaced. */
+async function readable<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (!isCatalogError(error) || error.code !== 'document_unreadable') throw error
+    throw settingsErrors.conflict('What is stored of this subsystem cannot be read. Reset it first.', { cause: error })
+  }
+}
+
+function shown(documentId: string, subsystem: Subsystem | undefined, stored: StoredSettings = nothing): ShownSubsystem {
+  const mask = masking(subsystem, stored)
+  const texts = textsOf(stored)
+  const settings: Record<string, string> = {}
+  for (const { name, defaultText } of subsystem?.keys.values() ?? [])
+    settings[name] = mask(name, texts[name] ?? defaultText)
+  for (const [name, text] of Object.entries(texts)) settings[name] ??= mask(name, text)
+  const warning =
+    subsystem === undefined ? { warning: unloadedWarning(parseSubsystemName(documentId)!.name) } : undefined
+  return { name: shownName(documentId), settings, ...warning }
+}
+
+function masking(subsystem: Subsystem | undefined, stored: StoredSettings) {
+  return (key: string, text: string): string =>
+    shownText(subsystem?.keys.get(key), text, stored.secrets[key] !== undefined)
+}
+
+function isSame(one: StoredSettings, other: StoredSettings): boolean {
+  return sameTexts(one.texts, other.texts) && sameTexts(one.secrets, other.secrets)
+}
+
+function sameTexts(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(one)
+  return keys.length === Object.keys(other).length && keys.every(key => one[key] === other[key])
+}

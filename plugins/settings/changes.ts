@@ -1,0 +1,102 @@
+/** What a change makes of the settings of one subsystem, and everything that is wrong with it. Pure. */
+import { maskedValue } from './api.ts'
+import { type StoredSettings, textsOf } from './documents.ts'
+import { holdsSecret, isMasked, shownText } from './masking.ts'
+import { parseSetting, readValues, type Subsystem } from './subsystem.ts'
+
+/** Where it is wrong (`logger.level`, or `logger`), and a sentence that goes on from there, without secrets. */
+export interface SettingProblem {
+  readonly element: string
+  readonly message: string
+}
+
+export interface Change {
+  /** As it is called in the request. */
+  readonly name: string
+  readonly id: string
+  /** Undefined: no plugin that is loaded declares it. Then nothing can be set, only kept and reset. */
+  readonly subsystem: Subsystem | undefined
+  readonly stored: StoredSettings | undefined
+  readonly settings: Readonly<Record<string, string | null>>
+  /** `replace`: keys that are not among the settings are reset. */
+  readonly mode: 'merge' | 'replace'
+}
+
+/** What is to be stored; undefined when there is a problem, which is then among `problems`. */
+export function changedSettings(change: Change, problems: SettingProblem[]): StoredSettings | undefined {
+  const { name, id, subsystem, stored, settings, mode } = change
+  const problemsBefore = problems.length
+  const present = stored === undefined ? new Map<string, string>() : new Map(Object.entries(textsOf(stored)))
+  const next = mode === 'merge' ? new Map(present) : new Map<string, string>()
+  const add = (key: string, message: string) => problems.push({ element: `${name}.${key}`, message })
+  for (const [key, text] of Object.entries(settings)) {
+    const declared = subsystem?.keys.get(key)
+    const before = present.get(key)
+    if (text === null) {
+      if (declared === undefined && before === undefined) add(key, 'is not a key of the subsystem')
+      next.delete(key)
+    } else if (declared === undefined) {
+      // A key of a plugin that is not loaded, or of another release: what was read may be sent back.
+      if (before === undefined) {
+        add(key, subsystem === undefined ? 'belongs to no plugin that is loaded' : 'is not a key of the subsystem')
+      } else if (text !== maskedValue && text !== before) {
+        add(key, 'cannot be changed: no plugin that is loaded knows it')
+      } else next.set(key, before)
+    } else if (isMasked(declared, text)) {
+      if (before !== undefined && shownText(declared, before, true) === text) next.set(key, before)
+      else if (!declared.isSecret) add(key, 'has a masked part, which is kept only where nothing else of it changes')
+      else if (declared.defaultText === '') add(key, 'is masked, and there is no stored secret that could be kept')
+    } else {
+      const parsed = parseSetting(declared, text)
+      if ('problem' in parsed) add(key, parsed.problem)
+      else if (mode === 'merge' || before !== undefined || parsed.text !== declared.defaultText) {
+        next.set(key, parsed.text)
+      }
+    }
+  }
+  if (problems.length === problemsBefore && subsystem !== undefined) {
+    problems.push(...strayedSecrets(subsystem, change, present, next))
+  }
+  if (problems.length === problemsBefore && subsystem?.declaration.validate !== undefined) {
+    const { values } = readValues(subsystem, Object.fromEntries(next))
+    for (const { key, problem } of subsystem.declaration.validate(values, id)) add(key, problem)
+  }
+  if (problems.length > problemsBefore) return undefined
+  const result: StoredSettings = { texts: {}, secrets: {} }
+  for (const [key, text] of next) {
+    // What was once sealed stays sealed, whoever declares it now, or nobody.
+    const declared = subsystem?.keys.get(key)
+    const isSecret = (declared !== undefined && holdsSecret(declared, text)) || stored?.secrets[key] !== undefined
+    result[isSecret ? 'secrets' : 'texts'][key] = text
+  }
+  return result
+}
+
+/**
+ * Who changes where secrets are sent has to know them: otherwise whoever may change settings, and may not read secrets, would have them
+ * sent to a place of their own. What is sent nowhere, because its destination is empty, tells nobody.
+ */
+function* strayedSecrets(
+  { keys }: Subsystem,
+  { name, settings }: Change,
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): Generator<SettingProblem> {
+  const moved = [...keys.values()].filter(({ name: key, isDestination, defaultText }) => {
+    const text = after.get(key) ?? defaultText
+    return isDestination && text !== '' && text !== (before.get(key) ?? defaultText)
+  })
+  if (moved.length === 0) return
+  const destinations = moved.map(({ name: key }) => key).join(', ')
+  for (const declared of keys.values()) {
+    const { name: key } = declared
+    const [text = '', sent] = [after.get(key), settings[key]]
+    const isGiven = typeof sent === 'string' && !isMasked(declared, sent)
+    if (text === '' || isGiven || !holdsSecret(declared, text)) continue
+    const verb = moved.length === 1 ? 'changes' : 'change'
+    yield {
+      element: `${name}.${key}`,
+      message: `must be given again, because ${destinations} ${verb}, which it is sent to`,
+    }
+  }
+}

@@ -1,0 +1,8 @@
+import { defineErrors } from 'svc/kernel'
+
+/** What the settings may answer. Codes are those of the Admin API. */
+export const settingsErrors = defineErrors({
+  conflict: { status: 409, title: 'The settings cannot be changed like this now.' },
+  invalid_argument: { status: 400, title: 'A setting is wrong; nothing was stored.' },
+  subsystem_not_found: { status: 404, title: 'There is no such subsystem.' },
+})

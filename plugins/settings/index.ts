@@ -1,0 +1,46 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import exportConfig from './admin/export-config.ts'
+import getConfig from './admin/get-config.ts'
+import getConfigSchema from './admin/get-config-schema.ts'
+import getConfigSubsystem from './admin/get-config-subsystem.ts'
+import importConfig from './admin/import-config.ts'
+import replaceConfig from './admin/replace-config.ts'
+import resetConfigSubsystem from './admin/reset-config-subsystem.ts'
+import updateConfigSubsystem from './admin/update-config-subsystem.ts'
+import { createSettings } from './settings.ts'
+
+const adminOperations = [
+  exportConfig,
+  getConfig,
+  getConfigSchema,
+  getConfigSubsystem,
+  importConfig,
+  replaceConfig,
+  resetConfigSubsystem,
+  updateConfigSubsystem,
+]
+
+export default definePlugin({
+  name: 'settings',
+  requires: ['store'],
+  provides: ['settings'],
+  setup({ services, threads, log, contribute }) {
+    const { service, start, stop } = createSettings({ store: services.store, log })
+    for (const operation of adminOperations) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { settings: service }))
+    }
+    return {
+      services: { settings: service },
+      start,
+      // Plugins declare their settings until they have started.
+      async serve() {
+        if (!threads.isMain) return
+        for (const { name, warning } of await service.administration.show()) {
+          if (warning !== undefined) log.warn({ subsystem: name }, `settings without effect. ${warning}`)
+        }
+      },
+      stop,
+    }
+  },
+})
