@@ -1,6 +1,6 @@
 /** The documents that a newcomer follows, line by line: the server as README starts it, and every block of the tours. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
@@ -8,6 +8,12 @@ import { requireProgram } from '../wire/clients.ts'
 import { blocksOf, root, scriptOf } from './blocks.ts'
 
 const folder = t.testdir({})
+mkdirSync(join(folder, 'bin'))
+writeFileSync(
+  join(folder, 'bin/svcctl'),
+  `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(root, 'plugins/cli/main.ts')}' "$@"\n`,
+  { mode: 0o755 },
+)
 const missing = ['aws', 'rclone', 's3cmd', 'curl'].map(requireProgram).find(({ skip }) => skip)?.skip ?? false
 
 /** The process group of a child that was started detached. */
@@ -20,7 +26,7 @@ function killGroup(child: ChildProcess): void {
 }
 
 /** Starts the server with README's own command, except that the packages are installed and the ports are free ones. */
-async function startAsReadmeSays(): Promise<number> {
+async function startAsReadmeSays(): Promise<{ readonly s3: string; readonly console: string }> {
   const [block] = blocksOf('README.md', 'server')
   const command = block!.text
     .trim()
@@ -41,10 +47,11 @@ async function startAsReadmeSays(): Promise<number> {
   const lines: string[] = []
   for await (const line of createInterface({ input: child.stderr! })) {
     lines.push(line)
-    const port = /"s3":"[^"]*:(\d+)/.exec(line)?.[1]
-    if (port !== undefined) {
+    const s3 = /"s3":"[^"]*:(\d+)/.exec(line)?.[1]
+    const console = /"console":"[^"]*:(\d+)/.exec(line)?.[1]
+    if (s3 !== undefined && console !== undefined) {
       child.stderr!.resume()
-      return Number(port)
+      return { s3, console }
     }
   }
   throw new Error(`README's server did not start:\n${lines.join('\n')}`)
@@ -59,9 +66,14 @@ function runScript(name: string, script: string): Promise<{ readonly code: numbe
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       // The system's own clients first, as a fresh machine has them.
-      env: { PATH: `/usr/bin:${process.env.PATH}`, HOME: home, LC_ALL: 'C.UTF-8', AWS_EC2_METADATA_DISABLED: 'true' },
+      env: {
+        PATH: `${join(folder, 'bin')}:/usr/bin:${process.env.PATH}`,
+        HOME: home,
+        LC_ALL: 'C.UTF-8',
+        AWS_EC2_METADATA_DISABLED: 'true',
+      },
     })
-    const timer = setTimeout(() => killGroup(child), 100_000)
+    const timer = setTimeout(() => killGroup(child), 150_000)
     let output = ''
     for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding('utf8').on('data', text => (output += text))
     child.on('error', fail)
@@ -72,17 +84,32 @@ function runScript(name: string, script: string): Promise<{ readonly code: numbe
   })
 }
 
-t.test('the tours', { skip: missing, timeout: 110_000 }, async t => {
-  const port = await startAsReadmeSays()
+t.test('the tours', { skip: missing, timeout: 300_000 }, async t => {
+  const ports = await startAsReadmeSays()
   for (const [document, expected] of [
     ['README.md', ['hello from svc', '0 differences found', '2026/hello.txt', 'kept']],
     ['docs/start/clients.md', ["b'from python'", 's3://clients/s3cmd.txt', 'size: 10', '<Key>curl.txt</Key>']],
+    [
+      'docs/operate/users.md',
+      [' may.txt', 'refused, as it should be', 'nightly backup', /allowed: +no/, '"version"', '"reason"'],
+    ],
+    [
+      'docs/operate/buckets.md',
+      ['private, as it', 'first draft', 'locked, as it', 'old-versions', 'over the quota, as it'],
+    ],
+    [
+      'docs/operate/events.md',
+      ['"Key":"watched/picture.jpg"', '"pendingEvents":1', '"s3:ObjectRemoved:Delete"', 'told again'],
+    ],
   ] as const) {
     const blocks = blocksOf(document, 'tour')
     t.ok(blocks.length > 3, `${document} has its blocks`)
     const script = scriptOf(blocks)
-      .replaceAll('localhost:9000', `localhost:${port}`)
-      .replaceAll('port: 9000', `port: ${port}`)
+      // The Admin API is at the port after that of S3, if nobody says otherwise.
+      .replaceAll('svcctl alias set', 'svcctl --admin-url http://localhost:9001 alias set')
+      .replaceAll('localhost:9000', `localhost:${ports.s3}`)
+      .replaceAll('localhost:9001', `localhost:${ports.console}`)
+      .replaceAll('port: 9000', `port: ${ports.s3}`)
     const { code, output } = await runScript(document.replaceAll('/', '-'), script)
     t.equal(code, 0, `${document} runs to its end`, { output })
     for (const text of expected) t.match(output, text, `${document} shows ${text}`)

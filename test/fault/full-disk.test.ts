@@ -102,6 +102,18 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
     return t.fail('writes never worked again')
   }
 
+  const lineCount = (line: string) => server.log().split(line).length - 1
+  const told = async (t: Test, line: string, count: number) => {
+    for (let attempt = 0; attempt < 200 && lineCount(line) < count; attempt++) await sleep(100)
+    t.equal(lineCount(line), count, `the log says ${count} times: ${line}`)
+  }
+  const fullLine = 'the drive is full: new data is refused'
+  const roomLine = 'the drive has room again: new data is accepted'
+  const health = async (probe: 'ready' | 'cluster') => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/svc/health/${probe}`)
+    return { status: answer.status, body: (await answer.json()) as { checks: Record<string, string> } }
+  }
+
   t.test('refuses bodies of every size with 507', async t => {
     t.match(await fill(2_000_000, mountedBytes / 2_000_000), refusal, 'large bodies fill it up')
     t.ok(stored.size > 10, `${stored.size} objects were stored before that`)
@@ -111,12 +123,26 @@ t.test('a full drive', { skip, timeout: 110_000 }, async t => {
     t.equal((await s3.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads, undefined)
     t.match(await fill(4000, 40_000), refusal, 'small bodies fill the rest')
     await intact(t)
+    await told(t, fullLine, 1)
+    let [cluster, ready] = [await health('cluster'), await health('ready')]
+    // At the edge there is room for a few small bodies now and then: each try takes it.
+    for (let tries = 0; tries < 20 && !(cluster.status === 503 && ready.body.checks.storage !== 'ok'); tries++) {
+      t.match(await fill(4000, 40_000), refusal)
+      ;[cluster, ready] = [await health('cluster'), await health('ready')]
+    }
+    t.match(cluster, { status: 503, body: { status: 'degraded', drivesOnline: 1, writeQuorum: false } })
+    const checks = { storage: 'full: new data is refused' }
+    t.match(ready, { status: 200, body: { checks } }, 'reads go on, and who asks learns that it is full')
   })
 
   t.test('lets go what is deleted and takes new writes', async t => {
     await removeHalf()
     await writableAgain(t, 'after the deletes')
     await intact(t)
+    await told(t, roomLine, 1)
+    t.equal(lineCount(fullLine), 1)
+    t.match(await health('cluster'), { status: 200, body: { status: 'ok', writeQuorum: true } })
+    t.match(await health('ready'), { status: 200, body: { checks: { storage: 'ok' } } })
   })
 
   t.test('survives that somebody else takes the last byte', async t => {

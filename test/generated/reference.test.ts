@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { adminOperationsFile, describeAdminOperations } from '../../docs/admin-operations.ts'
 import { readDeclarations, root } from '../../docs/declarations.ts'
 import { writeReference } from '../../docs/reference-pages.ts'
 
@@ -14,6 +15,12 @@ t.test('docs/reference is what the declarations say: `npm run docs` writes it', 
     const path = join(folder, name)
     t.equal(existsSync(path) ? readFileSync(path, 'utf8') : undefined, text, name)
   }
+  t.end()
+})
+
+t.test('svcctl knows the operations that are served: `npm run docs` tells it', t => {
+  const known = JSON.parse(readFileSync(join(root, adminOperationsFile), 'utf8'))
+  t.same(known, JSON.parse(JSON.stringify(describeAdminOperations(declarations))))
   t.end()
 })
 

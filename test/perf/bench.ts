@@ -4,17 +4,24 @@ import type { LoadLimits, LoadPlan, LoadResult } from './load-plan.ts'
 import { cpuSeconds } from './machine.ts'
 import type { FigureInput } from './report.ts'
 import type { Credentials } from './signature.ts'
-import type { ServerTarget, Target } from './targets.ts'
+import type { ServerStart, ServerTarget, Target } from './targets.ts'
 
 export interface Bench {
   readonly isQuick: boolean
+  /** How many small objects or keys, where the scenario lets that be chosen; undefined = as many as it has by default. */
+  readonly keyCount: number | undefined
+  /** Likewise of the bytes of large objects. */
+  readonly largeBytes: number | undefined
   /** SVC_WORKERS of the server; the servers that it is compared with get as many processes or threads, at least one. */
   readonly workers: number
   /** Empty folder on the drive to measure; removed afterwards. */
   readonly folder: string
   readonly load: LoadClient
-  /** Undefined when only the baselines are measured. */
+  /** Undefined when only the baselines are measured, and where the scenario starts what it measures. */
   readonly server: ServerTarget | undefined
+  readonly isBaselineOnly: boolean
+  /** Starts another server like this one, which ends with the scenario at the latest. */
+  start(start: Omit<ServerStart, 'workers' | 'configFile'>): Promise<ServerTarget>
   /** For signing requests that go to baselines too. */
   readonly credentials: Credentials
   /** Host that signatures cover. */
@@ -26,6 +33,10 @@ export interface Bench {
 export interface Scenario {
   readonly name: string
   readonly summary: string
+  /** Additional SVC_… variables of its server. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** It needs none, or others than one on a single drive. */
+  readonly startsOwnServers?: boolean
   run(bench: Bench): Promise<void>
 }
 
@@ -108,21 +119,29 @@ export async function measureCpu<T>(target: Target, work: () => Promise<T>): Pro
   return { result, cpu: cpuSeconds(pids) - before }
 }
 
-/** A plan for a target, with what all plans have in common. */
+/** A plan for a target, with what all plans have in common. A server that verifies signatures gets its own. */
 export function planFor(
   bench: Bench,
   target: Target,
   plan: Pick<LoadPlan, 'method' | 'targets' | 'connectionCount'> & Partial<LoadPlan>,
 ): LoadPlan {
+  const { host, port } = target
+  const { credentials, signedHost } = isServer(target)
+    ? { credentials: target.credentials, signedHost: `${host}:${port}` }
+    : bench
   return {
-    host: target.host,
-    port: target.port,
-    credentials: bench.credentials,
-    signedHost: bench.signedHost,
+    host,
+    port,
+    credentials,
+    signedHost,
     bodySizeBytes: 0,
     receiveBufferBytes: 65_536,
     ...plan,
   }
+}
+
+function isServer(target: Target): target is ServerTarget {
+  return 'credentials' in target
 }
 
 /** Sends each request of a plan once. */

@@ -1,16 +1,16 @@
 /**
  * Compares source trees under one kind of load, in short rounds that take turns, by the CPU that each request costs:
  *
- *     node --conditions=svc-src test/perf/compare.ts LOAD TREE [TREE…] [--rounds N] [--seconds N] [--workers N]
+ *     node --conditions=svc-src test/perf/compare.ts LOAD[,LOAD…] TREE [TREE…] [--rounds N] [--seconds N] [--workers N]
  *
- * LOAD is one of those of profile.ts. A tree may be followed by options for Node.js: `/tmp/copy,--max-semi-space-size=64`. A
+ * LOAD is one of those of profile.ts; several take turns, too, so that one tree shows what one costs more than another. A tree may be followed by options for Node.js: `/tmp/copy,--max-semi-space-size=64`. A
  * copy is made with `git archive HEAD | tar -x -C /tmp/copy` and a link to `node_modules`.
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { warmUp, warmUpMs } from './bench.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
-import { LOADS, prepareLoad } from './loads.ts'
+import { LOAD_ENVIRONMENT, LOADS, prepareLoad } from './loads.ts'
 import { cpuSeconds } from './machine.ts'
 import { parseOptions } from './options.ts'
 import { makeFolder } from './processes.ts'
@@ -55,19 +55,27 @@ async function main(): Promise<void> {
     },
   })
   const [loadName, ...trees] = positionals
-  const load = LOADS[loadName]
-  if (load === undefined || trees.length === 0)
+  const loads = (loadName ?? '').split(',').map(name => ({ loadName: name, load: LOADS[name] }))
+  if (loads.some(({ load }) => load === undefined) || trees.length === 0)
     throw new Error(`Name a load (${Object.keys(LOADS).join(', ')}) and trees.`)
   const options = parseOptions([], [])
   if (typeof options === 'string') throw new Error('unreachable: no such option was passed')
   const contestants: Contestant[] = []
-  for (const name of trees) {
+  for (const [name, { loadName, load }] of trees.flatMap(tree => loads.map(one => [tree, one] as const))) {
     const [tree, ...nodeOptions] = name.split(',')
     const folder = makeFolder(options.drive, 'svc-compare-')
-    const server = await startServer({ folder, workers: Number(values.workers), tree: resolve(tree), nodeOptions })
+    const workers = Number(values.workers)
+    const environment = LOAD_ENVIRONMENT
+    const server = await startServer({ folder, workers, tree: resolve(tree), environment, nodeOptions })
     const client = startLoadClient()
     await prepareLoad(server, client, load)
-    contestants.push({ name, server, client, cpuMicros: [], rates: [] })
+    contestants.push({
+      name: loads.length === 1 ? name : `${name} ${loadName}`,
+      server,
+      client,
+      cpuMicros: [],
+      rates: [],
+    })
   }
   for (let round = warmUp; round < Number(values.rounds); round++) {
     for (const contestant of contestants) await measure(contestant, round, Number(values.seconds))

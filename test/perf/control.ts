@@ -16,6 +16,7 @@ export async function request(
   method: string,
   target: string,
   body?: string,
+  unsignedHeaders: Readonly<Record<string, string>> = {},
 ): Promise<ControlAnswer> {
   const host = `${server.host}:${server.port}`
   const payloadHash = createHash('sha256')
@@ -24,7 +25,12 @@ export async function request(
   const lines = createSigner(server.credentials, host).headers(method, target, payloadHash).trimEnd().split('\r\n')
   const headers = lines.map(line => line.split(': ') as [string, string]).filter(([name]) => name !== 'host')
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
-  const response = await fetch(`http://${host}${target}`, { method, headers, body, signal })
+  const response = await fetch(`http://${host}${target}`, {
+    method,
+    headers: { ...Object.fromEntries(headers), ...unsignedHeaders },
+    body,
+    signal,
+  })
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${target} was answered ${response.status}: ${text.slice(0, 500)}`)
   return { headers: response.headers, text }

@@ -19,6 +19,8 @@ export interface LoadPlan {
   readonly targets: readonly string[] | TargetRange
   /** Above 1 MiB the body is sent as a stream and its hash is not signed (UNSIGNED-PAYLOAD). */
   readonly bodySizeBytes: number
+  /** Of every request, signed; by lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly connectionCount: number
   readonly receiveBufferBytes: number
 }

@@ -42,7 +42,7 @@ function prepare(plan: LoadPlan): PreparedLoad {
   for (let index = 0; index < count; index++) {
     const target = 'count' in targets ? targetOf(targets.bucket, targets.first + index) : targets[index]
     const length = plan.method === 'PUT' ? `Content-Length: ${plan.bodySizeBytes}\r\n` : ''
-    const head = `${plan.method} ${target} HTTP/1.1\r\n${signer.headers(plan.method, target, payloadHash)}${length}\r\n`
+    const head = `${plan.method} ${target} HTTP/1.1\r\n${signer.headers(plan.method, target, payloadHash, plan.headers)}${length}\r\n`
     if (head.length > HEAD_SIZE_BYTES_MAX) throw new Error(`The head of ${target} is too long.`)
     parts.push(Buffer.from(head, 'latin1'))
     size += head.length

@@ -1,4 +1,5 @@
 /** Single kinds of load, for profiles and for the comparison of two trees. */
+import { createHash, randomBytes } from 'node:crypto'
 import { createBucket } from './control.ts'
 import type { LoadClient } from './load-client.ts'
 import { type LoadPlan, targetOf } from './load-plan.ts'
@@ -11,21 +12,61 @@ export interface Load {
   /** Objects that must be there first. */
   readonly fill?: { readonly count: number; readonly sizeBytes: number }
   readonly plan: Pick<LoadPlan, 'method' | 'targets' | 'bodySizeBytes' | 'connectionCount'>
+  readonly encryption?: LoadEncryption
 }
 
+/** Headers of a load that encrypts. */
+interface LoadEncryption {
+  readonly put: Readonly<Record<string, string>>
+  /** Of reads of what was written with `put`. */
+  readonly get: Readonly<Record<string, string>>
+}
+
+/** What the server needs for loads that encrypt; it costs nothing where none does. */
+export const LOAD_ENVIRONMENT: Readonly<Record<string, string>> = {
+  SVC_KMS_SECRET_KEY: `bench:${randomBytes(32).toString('base64')}`,
+  SVC_SSEC_ALLOW_INSECURE: 'true',
+}
+
+/** Of SSE-C, with a random key. */
+export function customerHeaders(): Record<string, string> {
+  const key = randomBytes(32)
+  const prefix = 'x-amz-server-side-encryption-customer-'
+  return {
+    [`${prefix}algorithm`]: 'AES256',
+    [`${prefix}key`]: key.toString('base64'),
+    [`${prefix}key-md5`]: createHash('md5').update(key).digest('base64'),
+  }
+}
+
+const getSmall: Load = {
+  fill: { count: 256, sizeBytes: 4096 },
+  plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 256 }, bodySizeBytes: 0, connectionCount: 64 },
+}
+
+const putSmall: Load = {
+  plan: {
+    method: 'PUT',
+    targets: { bucket: BUCKET, first: 0, count: 80_000 },
+    bodySizeBytes: 4096,
+    connectionCount: 64,
+  },
+}
+
+const sseS3: LoadEncryption = { put: { 'x-amz-server-side-encryption': 'AES256' }, get: {} }
+const sseKms: LoadEncryption = { put: { 'x-amz-server-side-encryption': 'aws:kms' }, get: {} }
+const customer = customerHeaders()
+const sseC: LoadEncryption = { put: customer, get: customer }
+
 export const LOADS: Readonly<Record<string, Load>> = {
-  'get-small': {
-    fill: { count: 256, sizeBytes: 4096 },
-    plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 256 }, bodySizeBytes: 0, connectionCount: 64 },
-  },
-  'put-small': {
-    plan: {
-      method: 'PUT',
-      targets: { bucket: BUCKET, first: 0, count: 80_000 },
-      bodySizeBytes: 4096,
-      connectionCount: 64,
-    },
-  },
+  'get-small': getSmall,
+  'get-small-sse-s3': { ...getSmall, encryption: sseS3 },
+  'get-small-sse-kms': { ...getSmall, encryption: sseKms },
+  'get-small-sse-c': { ...getSmall, encryption: sseC },
+  'put-small': putSmall,
+  'put-small-sse-s3': { ...putSmall, encryption: sseS3 },
+  'put-small-sse-kms': { ...putSmall, encryption: sseKms },
+  'put-small-sse-c': { ...putSmall, encryption: sseC },
   'get-large': {
     fill: { count: 1, sizeBytes: 256 * MIB },
     plan: { method: 'GET', targets: [targetOf(BUCKET, 0)], bodySizeBytes: 0, connectionCount: 1 },
@@ -48,13 +89,14 @@ export const LOADS: Readonly<Record<string, Load>> = {
 export async function prepareLoad(server: ServerTarget, client: LoadClient, load: Load): Promise<void> {
   const { host, port, credentials } = server
   const common = { host, port, credentials, signedHost: `${host}:${port}`, receiveBufferBytes: MIB }
+  const { put, get } = load.encryption ?? { put: {}, get: {} }
   await createBucket(server, BUCKET)
   if (load.fill !== undefined) {
     const { count, sizeBytes } = load.fill
     const targets = { bucket: BUCKET, first: 0, count }
     const connectionCount = Math.min(count, 64)
-    await client.prepare({ ...common, method: 'PUT', targets, bodySizeBytes: sizeBytes, connectionCount })
+    await client.prepare({ ...common, method: 'PUT', targets, bodySizeBytes: sizeBytes, connectionCount, headers: put })
     await client.run({ requestCountMax: count, timeMsMax: 60_000 })
   }
-  await client.prepare({ ...common, ...load.plan })
+  await client.prepare({ ...common, ...load.plan, headers: load.plan.method === 'PUT' ? put : get })
 }

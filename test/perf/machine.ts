@@ -2,8 +2,9 @@
  * What /proc says about processes and the machine. CPU times are fields 14 and 15 of /proc/PID/stat: user and system time of
  * all threads of a process, in ticks of 10 ms, which the kernel scales to the exact run time.
  */
-import { readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
+import { join } from 'node:path'
 
 /** USER_HZ, which the kernel's interface fixes at 100 on every architecture that Node.js runs on. */
 const TICKS_PER_SECOND = 100
@@ -76,6 +77,11 @@ export function isMemoryFileSystem(folder: string): boolean {
 export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
+}
+
+/** Bytes that the files of a folder take on their drive: of a file with holes only what was written. Folders below it count not. */
+export function allocatedBytes(folder: string): number {
+  return readdirSync(folder).reduce((sum, name) => sum + lstatSync(join(folder, name)).blocks * 512, 0)
 }
 
 export function describeMachine(): Record<string, string | number> {

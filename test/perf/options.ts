@@ -3,12 +3,17 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { parseSize } from 'svc/kernel'
 import { isMemoryFileSystem } from './machine.ts'
 
 export interface Options {
   /** Names of scenarios; empty = all. */
   readonly only: readonly string[]
   readonly isQuick: boolean
+  /** Keys of the large bucket of `list`, small objects of the rebuilds; undefined = their own default. */
+  readonly keys: number | undefined
+  /** Of all large objects of the rebuilds; undefined = their own default. */
+  readonly bytes: number | undefined
   /** Values of SVC_WORKERS to measure, one server each. */
   readonly workers: readonly number[]
   /** Folder on the drive to measure. */
@@ -24,6 +29,8 @@ export interface Options {
 export const USAGE = `Usage: npm run bench -- [options]
   --only a,b       scenarios to run (default: all)
   --quick          short rounds and small sizes
+  --keys N         keys of the large bucket of list, small objects of rebuild and rebuild-latency
+  --bytes SIZE     of all large objects of rebuild and rebuild-latency, such as 20GiB
   --workers 0,1,2  values of SVC_WORKERS to measure (default: 0)
   --drive DIR      folder on the drive to measure (default: a temporary folder on disk)
   --config FILE    configuration file for the server
@@ -39,6 +46,8 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
     options: {
       only: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      keys: { type: 'string' },
+      bytes: { type: 'string' },
       workers: { type: 'string', default: '0' },
       drive: { type: 'string' },
       config: { type: 'string' },
@@ -58,9 +67,20 @@ export function parseOptions(args: readonly string[], scenarios: readonly string
   if (workers.some(count => !Number.isInteger(count) || count < 0 || count > 64)) {
     throw new Error('--workers takes whole numbers from 0 to 64, with commas between them.')
   }
+  const keys = values.keys === undefined ? undefined : Number(values.keys)
+  if (keys !== undefined && !(Number.isSafeInteger(keys) && keys > 0)) throw new Error('--keys takes a whole number.')
+  const bytes = values.bytes === undefined ? undefined : sizeOf(values.bytes)
   const drive = values.drive === undefined ? diskFolder() : resolve(values.drive)
   const [config, json] = [values.config, values.json].map(file => (file === undefined ? undefined : resolve(file)))
-  return { only, isQuick: values.quick, workers, drive, config, json, isBaselineOnly: values.baseline }
+  return { only, isQuick: values.quick, keys, bytes, workers, drive, config, json, isBaselineOnly: values.baseline }
+}
+
+function sizeOf(text: string): number {
+  try {
+    return parseSize(text)
+  } catch (error) {
+    throw new Error(`--bytes ${(error as Error).message}.`)
+  }
 }
 
 /** A temporary folder that is on a disk: what tmpfs makes durable says nothing. */

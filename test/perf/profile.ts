@@ -1,8 +1,10 @@
 /**
  * Profiles the server under one kind of load and prints where its time goes, for the main thread and each worker:
  *
- *     node --conditions=svc-src test/perf/profile.ts get-small|put-small|get-large|put-large|list [--workers N] [--seconds N]
- *       [--top N] [--keep DIR] [--drive DIR] [--config FILE]
+ *     node --conditions=svc-src test/perf/profile.ts LOAD [--workers N] [--seconds N] [--top N]
+ *       [--keep DIR] [--drive DIR] [--config FILE]
+ *
+ * LOAD is one of loads.ts: get-small, put-small, the same with -sse-s3, -sse-kms or -sse-c, get-large, put-large, list.
  *
  * The profiler of V8 sees JavaScript and what it calls, not the threads of libuv: compare with the CPU of the process, which
  * is printed too, and measured without the profiler by `npm run bench`.
@@ -13,7 +15,7 @@ import { parseArgs } from 'node:util'
 import { warmUpMs } from './bench.ts'
 import { type CpuProfile, type FunctionCost, groupCosts, summarizeProfile } from './cpu-profile.ts'
 import { type LoadClient, startLoadClient } from './load-client.ts'
-import { LOADS, type Load, prepareLoad } from './loads.ts'
+import { LOAD_ENVIRONMENT, LOADS, type Load, prepareLoad } from './loads.ts'
 import { cpuSeconds } from './machine.ts'
 import { parseOptions } from './options.ts'
 import { makeFolder } from './processes.ts'
@@ -109,7 +111,9 @@ async function main(): Promise<void> {
   mkdirSync(profiles)
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${SAMPLING_INTERVAL_MICROS}`]
   const client = startLoadClient()
-  const server = await startServer({ folder, workers: Number(values.workers), configFile: options.config, nodeOptions })
+  const workers = Number(values.workers)
+  const environment = LOAD_ENVIRONMENT
+  const server = await startServer({ folder, workers, configFile: options.config, environment, nodeOptions })
   const load = await applyLoad(server, client, LOADS[name], Number(values.seconds))
   await client.stop()
   await server.stop()

@@ -95,7 +95,7 @@ export function measureMd5(timeMs: number): HashRate {
 }
 
 /** Page-aligned memory: WebAssembly memories start on a page. */
-function alignedBlock(sizeBytes: number): Buffer {
+export function alignedBlock(sizeBytes: number): Buffer {
   const memory = new WebAssembly.Memory({ initial: sizeBytes / 65_536 })
   return randomFillSync(Buffer.from(memory.buffer))
 }

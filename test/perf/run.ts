@@ -11,15 +11,38 @@ import { describeMachine } from './machine.ts'
 import { type Options, parseOptions, USAGE } from './options.ts'
 import { makeFolder, removeFolder } from './processes.ts'
 import { createFigure, formatTable, type Report } from './report.ts'
+import { codec } from './scenarios/codec.ts'
+import { deleteSmall } from './scenarios/delete-small.ts'
+import { encryption } from './scenarios/encryption.ts'
+import { events } from './scenarios/events.ts'
 import { getLarge } from './scenarios/get-large.ts'
 import { getSmall } from './scenarios/get-small.ts'
 import { list } from './scenarios/list.ts'
 import { memory } from './scenarios/memory.ts'
 import { putLarge } from './scenarios/put-large.ts'
 import { putSmall } from './scenarios/put-small.ts'
+import { rebuild } from './scenarios/rebuild.ts'
+import { rebuildLatency } from './scenarios/rebuild-latency.ts'
+import { sets } from './scenarios/sets.ts'
+import { svcctlClient } from './scenarios/svcctl.ts'
 import { type ServerTarget, startServer } from './targets.ts'
 
-const SCENARIOS: readonly Scenario[] = [getSmall, putSmall, getLarge, putLarge, list, memory]
+const SCENARIOS: readonly Scenario[] = [
+  getSmall,
+  putSmall,
+  getLarge,
+  putLarge,
+  list,
+  deleteSmall,
+  svcctlClient,
+  encryption,
+  events,
+  memory,
+  codec,
+  sets,
+  rebuild,
+  rebuildLatency,
+]
 const BASELINE_CREDENTIALS = { accessKey: 'bench-root', secretKey: 'not-verified-by-a-baseline' }
 
 async function runAll(options: Options): Promise<Report> {
@@ -50,15 +73,26 @@ async function runAll(options: Options): Promise<Report> {
 async function runOne(options: Options, scenario: Scenario, workers: number, report: Report): Promise<void> {
   const folder = makeFolder(options.drive, `svc-bench-${scenario.name}-`)
   const load = startLoadClient()
-  let server: ServerTarget | undefined
+  const started: ServerTarget[] = []
+  const start: Bench['start'] = async wanted => {
+    const environment = { ...scenario.environment, ...wanted.environment }
+    const one = await startServer({ ...wanted, workers, configFile: options.config, environment })
+    started.push(one)
+    return one
+  }
   try {
-    if (!options.isBaselineOnly) server = await startServer({ folder, workers, configFile: options.config })
+    const isNeeded = !options.isBaselineOnly && scenario.startsOwnServers !== true
+    const server = isNeeded ? await start({ folder }) : undefined
     const bench: Bench = {
       isQuick: options.isQuick,
+      keyCount: options.keys,
+      largeBytes: options.bytes,
+      isBaselineOnly: options.isBaselineOnly,
       workers,
       folder,
       load,
       server,
+      start,
       credentials: server?.credentials ?? BASELINE_CREDENTIALS,
       signedHost: server === undefined ? '127.0.0.1:9000' : `${server.host}:${server.port}`,
       record: input => report.figures.push(createFigure(scenario.name, workers, input)),
@@ -68,7 +102,7 @@ async function runOne(options: Options, scenario: Scenario, workers: number, rep
     await scenario.run(bench)
   } finally {
     await load.stop()
-    await server?.stop()
+    for (const server of started) await server.stop()
     removeFolder(join(folder))
   }
 }
@@ -99,7 +133,7 @@ async function main(): Promise<void> {
   }
   if (options === 'help') return void process.stdout.write(USAGE)
   if (options === 'list') {
-    for (const { name, summary } of SCENARIOS) process.stdout.write(`${name.padEnd(10)} ${summary}\n`)
+    for (const { name, summary } of SCENARIOS) process.stdout.write(`${name.padEnd(15)} ${summary}\n`)
     return
   }
   const report = await runAll(options)

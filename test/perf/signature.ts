@@ -7,8 +7,8 @@ export interface Credentials {
 }
 
 export interface RequestSigner {
-  /** Head lines (each with CRLF) for a request, `host` included. The target is a path with its query, both encoded. */
-  headers(method: string, target: string, payloadHash: string): string
+  /** Head lines (each with CRLF) for a request, `host` and `more` included. The target is a path with its query, both encoded. */
+  headers(method: string, target: string, payloadHash: string, more?: Readonly<Record<string, string>>): string
   /** The target with the parameters of a presigned URL. */
   presign(method: string, target: string, expiresSeconds: number): string
 }
@@ -18,9 +18,9 @@ export function createSigner(credentials: Credentials, host: string): RequestSig
   const signer: Signer = { accessKey: credentials.accessKey, secret: credentials.secretKey, region: 'us-east-1' }
   const nowMs = Date.now()
   return {
-    headers(method, target, payload) {
+    headers(method, target, payload, more) {
       const [path, query] = target.split('?')
-      const { headers } = signRequest(signer, { method, host, path, query, payload, nowMs })
+      const { headers } = signRequest(signer, { method, host, path, query, headers: more, payload, nowMs })
       let lines = ''
       for (const name in headers) lines += `${name}: ${headers[name]}\r\n`
       return lines

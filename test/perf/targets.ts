@@ -25,29 +25,50 @@ export interface Target {
 
 export interface ServerTarget extends Target {
   readonly credentials: Credentials
-  /** Folder that it stores in. */
+  /** Folder that it stores in; of a set the first one. */
   readonly drive: string
+  /** All of them. */
+  readonly drives: readonly string[]
+  /** Of its standard output and error. */
+  readonly logFile: string
+  /** Of the Admin API. */
+  readonly consolePort: number
 }
 
 export interface ServerStart {
+  /** For its logs, and for its drive where none is named. */
   readonly folder: string
+  /** What figures call it. Default: server. */
+  readonly name?: string
+  /** Folders that it stores in, several for a set; made where they are missing, unless `isRestart`. Default: `drive` below `folder`. */
+  readonly drives?: readonly string[]
+  /** Of the first start, for another one on the same drives. Default: new ones. */
+  readonly credentials?: Credentials
+  /** Folders are left as they are: a drive that is away stays away. */
+  readonly isRestart?: boolean
+  /** How long it may take to serve. Default half a minute. */
+  readonly timeoutMs?: number
   readonly workers: number
   /** Configuration file of the server, as in SVC_CONFIG_FILE. */
   readonly configFile?: string
   /** Root of the tree that it is started from. Default: this one. */
   readonly tree?: string
+  /** Additional SVC_… variables. */
+  readonly environment?: Readonly<Record<string, string>>
   /** Options for Node.js itself, such as those of the profiler. */
   readonly nodeOptions?: readonly string[]
 }
 
-/** Starts `svc server` on a new drive below `folder` and waits until it says where it listens. */
+/** Starts `svc server` and waits until it says where it listens. */
 export async function startServer(start: ServerStart): Promise<ServerTarget> {
-  const { folder, workers, configFile, tree = REPOSITORY, nodeOptions = [] } = start
-  const drive = join(folder, 'drive')
-  const logFile = join(folder, 'server.log')
-  const credentials = { accessKey: 'bench-root', secretKey: randomBytes(24).toString('base64url') }
-  mkdirSync(drive, { recursive: true })
-  const args = [...nodeOptions, '--conditions=svc-src', join(tree, 'kernel/main.ts'), 'server', drive]
+  const { folder, workers, configFile, tree = REPOSITORY, environment = {}, nodeOptions = [] } = start
+  const { name = 'server', drives = [join(folder, 'drive')], isRestart = false, timeoutMs = START_TIMEOUT_MS } = start
+  const credentials = start.credentials ?? newCredentials()
+  mkdirSync(folder, { recursive: true })
+  if (!isRestart) for (const drive of drives) mkdirSync(drive, { recursive: true })
+  // One for each start: an earlier one has said where it listened.
+  const logFile = join(folder, `server-${randomBytes(4).toString('hex')}.log`)
+  const args = [...nodeOptions, '--conditions=svc-src', join(tree, 'kernel/main.ts'), 'server', ...drives]
   const child = startProcess(process.execPath, args, {
     logFile,
     folder,
@@ -58,32 +79,42 @@ export async function startServer(start: ServerStart): Promise<ServerTarget> {
       SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
       SVC_WORKERS: String(workers),
       ...(configFile === undefined ? {} : { SVC_CONFIG_FILE: configFile }),
+      ...environment,
     },
   })
-  const port = await waitForLog(child, logFile, START_TIMEOUT_MS, announcedPort)
+  const [port, consolePort] = await waitForLog(child, logFile, timeoutMs, announcedPorts)
   return {
-    name: 'server',
+    name,
     host: '127.0.0.1',
     port,
     credentials,
-    drive,
+    drive: drives[0],
+    drives,
+    logFile,
+    consolePort,
     pids: () => [child.pid!],
     stop: () => stopProcess(child),
   }
 }
 
-/** The port in the log line (JSON) that carries the S3 address under the key `s3`. */
-function announcedPort(log: string): number | undefined {
+function newCredentials(): Credentials {
+  return { accessKey: 'bench-root', secretKey: randomBytes(24).toString('base64url') }
+}
+
+/** The ports in the log line (JSON) that carries the addresses under the keys `s3` and `console`. */
+function announcedPorts(log: string): [s3: number, console: number] | undefined {
   for (const line of log.split('\n')) {
     if (!line.startsWith('{') || !line.includes('"s3"')) continue
-    let entry: { s3?: unknown }
+    let entry: { s3?: unknown; console?: unknown }
     try {
       entry = JSON.parse(line)
     } catch {
       continue // the line is still being written
     }
-    const match = /:(\d+)\/?"/.exec(JSON.stringify(entry.s3) ?? '')
-    if (match !== null) return Number(match[1])
+    const [s3, console] = [entry.s3, entry.console].map(address =>
+      Number(/:(\d+)\/?"/.exec(JSON.stringify(address) ?? '')?.[1]),
+    ) as [number, number]
+    if (s3 > 0) return [s3, console]
   }
   return undefined
 }

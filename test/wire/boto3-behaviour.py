@@ -1,5 +1,6 @@
 """boto3 against a running server: `boto3-behaviour.py ENDPOINT SUFFIX`. Prints one line for each behaviour that held; raises otherwise."""
 
+import datetime
 import hashlib
 import io
 import sys
@@ -134,6 +135,38 @@ try:
 except urllib.error.HTTPError as error:
     assert error.code == 403
 held("presigned addresses")
+
+vault = bucket + "-vault"
+s3.create_bucket(Bucket=vault, ObjectLockEnabledForBucket=True)
+first = s3.put_object(Bucket=vault, Key="k", Body=b"one", Tagging="a=1&b=x%20y")["VersionId"]
+second = s3.put_object(Bucket=vault, Key="k", Body=b"two")["VersionId"]
+assert s3.get_object(Bucket=vault, Key="k", VersionId=first)["Body"].read() == b"one"
+marker = s3.delete_object(Bucket=vault, Key="k")
+assert marker["DeleteMarker"] is True
+refused("NoSuchKey", s3.get_object, Bucket=vault, Key="k")
+seen = [(v["VersionId"], v["IsLatest"]) for p in s3.get_paginator("list_object_versions").paginate(
+    Bucket=vault, PaginationConfig={"PageSize": 1}) for v in p.get("DeleteMarkers", []) + p.get("Versions", [])]
+assert seen == [(marker["VersionId"], True), (second, False), (first, False)], seen
+s3.delete_object(Bucket=vault, Key="k", VersionId=marker["VersionId"])
+assert s3.get_object(Bucket=vault, Key="k")["Body"].read() == b"two"
+held("versions and delete markers")
+
+assert s3.get_object_tagging(Bucket=vault, Key="k", VersionId=first)["TagSet"] == [
+    {"Key": "a", "Value": "1"}, {"Key": "b", "Value": "x y"}]
+s3.put_object_tagging(Bucket=vault, Key="k", Tagging={"TagSet": [{"Key": "c", "Value": "3"}]})
+assert s3.get_object(Bucket=vault, Key="k")["TagCount"] == 1
+held("tags of versions")
+
+s3.put_object_legal_hold(Bucket=vault, Key="k", VersionId=first, LegalHold={"Status": "ON"})
+refused("AccessDenied", s3.delete_object, Bucket=vault, Key="k", VersionId=first)
+s3.put_object_legal_hold(Bucket=vault, Key="k", VersionId=first, LegalHold={"Status": "OFF"})
+until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+s3.put_object_retention(Bucket=vault, Key="k", VersionId=second, Retention={"Mode": "GOVERNANCE", "RetainUntilDate": until})
+refused("AccessDenied", s3.delete_object, Bucket=vault, Key="k", VersionId=second)
+for version in (first, second):
+    s3.delete_object(Bucket=vault, Key="k", VersionId=version, BypassGovernanceRetention=True)
+s3.delete_bucket(Bucket=vault)
+held("locks")
 
 refused("BucketNotEmpty", s3.delete_bucket, Bucket=bucket)
 for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):

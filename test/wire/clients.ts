@@ -2,7 +2,7 @@
  * What the client suites share: finding a client, running it with a clean environment, and data to move about. Clients run
  * as they come, with no patch and no configuration beyond endpoint, credentials and path style.
  */
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { createCipheriv, createHash } from 'node:crypto'
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -34,6 +34,22 @@ export function requireProgram(name: string): { readonly path: string; readonly 
   const path = findPrograms(name)[0]
   if (path === undefined && process.env.CI) throw new Error(`${name} is not installed, and CI is set`)
   return { path: path ?? name, skip: path === undefined && `${name} is not installed` }
+}
+
+/** Every Python that has boto3, by the version of that: two names of one Python count once. None: an error when CI is set. */
+export function findBoto3(): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const program of findPrograms('python3')) {
+    try {
+      const print = ['-c', 'import boto3; print(boto3.__version__)']
+      const version = execFileSync(program, print, { encoding: 'utf8', stdio: 'pipe' }).trim()
+      if (!found.has(version)) found.set(version, program)
+    } catch {
+      // This Python has no boto3.
+    }
+  }
+  if (found.size === 0 && process.env.CI) throw new Error('No Python with boto3 is installed, and CI is set')
+  return found
 }
 
 export interface Outcome {

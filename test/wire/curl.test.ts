@@ -83,7 +83,7 @@ t.test('curl', { skip }, async t => {
 
   t.test('what is not served says so and does nothing', async t => {
     const before = await curl('/curl-bucket/large', ...signed, '-I')
-    for (const name of ['torrent', 'select', 'acl-of-tomorrow', 'annotation']) {
+    for (const name of ['select', 'acl-of-tomorrow', 'annotation']) {
       const { status, text } = await curl(`/curl-bucket/large?${name}=`, ...signed, '-X', 'PUT', '-d', 'x')
       t.equal(status, 501, name)
       t.match(text, /<Code>NotImplemented<\/Code>/)

@@ -1,6 +1,7 @@
 /**
  * A real server process for tests: started on random loopback ports over a folder of its own, stopped by its process id.
- * The number of workers comes from SVC_WORKERS (0 when unset), so that one suite covers each process model.
+ * The number of workers comes from SVC_WORKERS (0 when unset), so that one suite covers each process model; with SVC_TEST_DRIVES=4 it
+ * is over a set of as many drives.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, type WriteStream } from 'node:fs'
@@ -16,6 +17,7 @@ export const accessKey = 'wire-root'
 export const secretKey = 'wire-secret-9d2b'
 export const region = 'us-east-1'
 export const workerCount = Number(process.env.SVC_WORKERS ?? '0')
+export const driveCount = Number(process.env.SVC_TEST_DRIVES ?? '1')
 
 const running = new Set<ChildProcess>()
 // A test process that is ended by its runner must not leave a server behind.
@@ -25,8 +27,10 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 export interface ServerOptions {
-  /** The drive; a folder inside a new temporary folder when unset. */
+  /** The drive, or several as a range; inside a new temporary folder when unset. */
   readonly drive?: string
+  /** Instead of it: all arguments that name drives. */
+  readonly drives?: readonly string[]
   /** Additional SVC_… variables. */
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -47,8 +51,11 @@ export interface TestServer {
   stop(): Promise<number | null>
   /** Ends it as a power cut does, as far as a process can. */
   kill(): Promise<void>
-  /** Starts it again over the same drive and on the same port. It must have ended. May be killed before it is ready. */
-  start(): Promise<void>
+  /**
+   * Starts it again over the same drive and on the same port. It must have ended. May be killed before it is ready. `environment`: from
+   * now on, instead of the variables that it was started with; `drives` for all drives.
+   */
+  start(environment?: ServerOptions['environment'], drives?: readonly string[]): Promise<void>
   /** Kills what still runs and removes the folder. */
   remove(): Promise<void>
 }
@@ -66,8 +73,15 @@ function announcedPort(startup: Record<string, unknown>): number {
   return port
 }
 
-function live(folder: string, drive: string, address: string, options: ServerOptions, log: WriteStream): Life {
-  const child = spawn(process.execPath, ['--conditions=svc-src', join(root, 'kernel/main.ts'), 'server', drive], {
+function live(
+  folder: string,
+  drives: readonly string[],
+  address: string,
+  options: ServerOptions,
+  log: WriteStream,
+): Life {
+  const main = join(root, 'kernel/main.ts')
+  const child = spawn(process.execPath, ['--conditions=svc-src', main, 'server', ...drives], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -92,7 +106,11 @@ function live(folder: string, drive: string, address: string, options: ServerOpt
   })
   const lines: string[] = []
   const ready = new Promise<Record<string, unknown>>((done, fail) => {
-    const timer = setTimeout(() => child.kill('SIGKILL'), startDeadlineMs)
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      child.kill('SIGKILL')
+    }, startDeadlineMs)
     createInterface({ input: child.stderr! }).on('line', line => {
       log.write(`${line}\n`)
       if (lines.length < 200) lines.push(line)
@@ -104,7 +122,10 @@ function live(folder: string, drive: string, address: string, options: ServerOpt
     })
     ended.then(code => {
       clearTimeout(timer)
-      fail(new Error(`The server ended with ${code} before it was ready:\n${lines.join('\n')}`))
+      const what = isLate
+        ? `was not ready within ${startDeadlineMs} ms`
+        : `ended with ${code ?? child.signalCode} before it was ready`
+      fail(new Error(`The server ${what}:\n${lines.join('\n')}`))
     }, fail)
   })
   return { child, ended, ready }
@@ -112,10 +133,12 @@ function live(folder: string, drive: string, address: string, options: ServerOpt
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-wire-'))
-  const drive = options.drive ?? join(folder, 'drive')
+  const drive = options.drive ?? join(folder, driveCount > 1 ? `drive{1...${driveCount}}` : 'drive')
   const logFile = join(folder, 'server.log')
   const log = createWriteStream(logFile, { flags: 'a' })
-  let life = live(folder, drive, '127.0.0.1:0', options, log)
+  let current = options
+  let drives = options.drives ?? [drive]
+  let life = live(folder, drives, '127.0.0.1:0', current, log)
   let startup = await life.ready
   const port = announcedPort(startup)
 
@@ -149,8 +172,10 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       if (late) throw new Error(`The server did not stop within ${stopDeadlineMs} ms`)
       return code
     },
-    async start() {
-      life = live(folder, drive, `127.0.0.1:${port}`, options, log)
+    async start(environment, named) {
+      if (environment !== undefined) current = { ...options, environment }
+      if (named !== undefined) drives = named
+      life = live(folder, drives, `127.0.0.1:${port}`, current, log)
       startup = await life.ready
     },
     async remove() {

@@ -6,7 +6,9 @@ import { startLoadClient } from '../load-client.ts'
 import { openConnection } from '../load-connection.ts'
 import { type LoadPlan, targetOf } from '../load-plan.ts'
 import { cpuSeconds, memoryOf } from '../machine.ts'
+import { parseOptions } from '../options.ts'
 import { createFigure } from '../report.ts'
+import { redundancyOf } from '../sets.ts'
 import { median, percentile } from '../statistics.ts'
 
 async function listen(server: Server): Promise<number> {
@@ -27,6 +29,29 @@ test('a goal is judged by the median', async t => {
   const input = { subject: 'server', name: 'CPU', unit: 'µs', samples: [10, 90, 20] }
   t.equal(createFigure('s', 0, { ...input, goal: { relation: '<=', value: 20 } }).isGoalMet, true)
   t.equal(createFigure('s', 0, { ...input, goal: { relation: '>=', value: 21 } }).isGoalMet, false)
+})
+
+test('sizes are options, and what is no number is refused', async t => {
+  const names = ['list', 'rebuild']
+  const options = parseOptions(['--only', 'list,rebuild', '--keys', '300000', '--bytes', '1.5GiB'], names)
+  t.match(options, { only: names, keys: 300_000, bytes: 1.5 * 2 ** 30 })
+  t.match(parseOptions([], names), { keys: undefined, bytes: undefined })
+  for (const keys of ['0', '-1', '1.5', 'many']) t.throws(() => parseOptions([`--keys=${keys}`], names), /--keys takes/)
+  t.throws(() => parseOptions(['--bytes', 'much'], names), /--bytes is not a size/)
+})
+
+test('what a set says of its redundancy is added up, and nothing said is not nothing missing', async t => {
+  const text = [
+    '# HELP svc_redundancy_records Versions.',
+    'svc_redundancy_records{pool="0",set="0"} 5002',
+    'svc_redundancy_below_target_records{pool="0",set="0"} 17',
+    'svc_redundancy_below_target_records_other 1',
+    'svc_drive_healing{drive="/a"} 1',
+    'svc_drive_healing{drive="/b"} 1',
+    'svc_heal_failed_total 3',
+  ]
+  t.same(redundancyOf(text.join('\n')), { records: 5002, below: 17, healingCount: 2, failedCount: 3 })
+  t.throws(() => redundancyOf(text.filter(line => !line.includes('below_target_records{')).join('\n')), /no figure/)
 })
 
 test('CPU and memory of a process come from /proc', async t => {

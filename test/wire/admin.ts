@@ -1,0 +1,73 @@
+/** The Admin API of a test server, signed by root: users, groups and policies for tests of what somebody may do. */
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import { accessKey, region, secretKey, type TestServer } from './server.ts'
+
+export interface Statement {
+  readonly [element: string]: unknown
+}
+
+export interface Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export interface AdminClient {
+  /** The JSON of the answer; undefined where there is none. Throws for every status but 2xx. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
+  call(method: string, path: string, body?: unknown): Promise<any>
+  /** Creates or replaces a named policy. */
+  putPolicy(name: string, ...statements: readonly Statement[]): Promise<void>
+  createUser(
+    name: string,
+    given?: { policyNames?: readonly string[]; groups?: readonly string[] },
+  ): Promise<Credentials>
+}
+
+export function createAdminClient(server: TestServer): AdminClient {
+  const host = String(server.startup.console)
+  const [hostname, port] = host.split(':')
+
+  async function call(method: string, path: string, body?: unknown) {
+    const payload = Buffer.from(body === undefined ? '' : JSON.stringify(body))
+    const target = `/api/v1${path}`
+    const [plain, query] = target.split('?')
+    const { headers } = signRequest(
+      { accessKey, secret: secretKey, region },
+      {
+        method,
+        host,
+        path: plain!,
+        query,
+        headers: { 'content-type': 'application/json', 'content-length': String(payload.length) },
+        payload,
+        nowMs: Date.now(),
+      },
+    )
+    return new Promise((done, fail) => {
+      const sent = request({ hostname, port, method, path: target, headers: { ...headers } }, answer => {
+        text(answer).then(said => {
+          const { statusCode = 0 } = answer
+          if (statusCode < 200 || statusCode > 299) fail(new Error(`${method} ${path}: ${statusCode} ${said}`))
+          else done(said === '' ? undefined : JSON.parse(said))
+        }, fail)
+      })
+      sent.on('error', fail)
+      sent.end(payload)
+    })
+  }
+
+  return {
+    call,
+    async putPolicy(name, ...statements) {
+      const document = { Version: '2012-10-17', Statement: statements.map(one => ({ Effect: 'Allow', ...one })) }
+      await call('PUT', `/policies/${name}`, { document })
+    },
+    async createUser(name, given = {}) {
+      const secretAccessKey = `secret-of-${name}`
+      await call('POST', '/users', { accessKey: name, secretKey: secretAccessKey, ...given })
+      return { accessKeyId: name, secretAccessKey }
+    },
+  }
+}
