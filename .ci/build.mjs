@@ -22,6 +22,8 @@ for (const path of assets) {
   copyFileSync(join(root, path), join(target, path))
 }
 
-const main = join(target, 'kernel/main.js')
-if (!readFileSync(main, 'utf8').startsWith('#!')) throw new Error('kernel/main.ts must begin with #!/usr/bin/env node')
-chmodSync(main, 0o755)
+for (const program of ['kernel/main', 'plugins/cli/main']) {
+  const main = join(target, `${program}.js`)
+  if (!readFileSync(main, 'utf8').startsWith('#!')) throw new Error(`${program}.ts must begin with #!/usr/bin/env node`)
+  chmodSync(main, 0o755)
+}

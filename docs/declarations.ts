@@ -9,6 +9,9 @@ import type { Contribution } from '../kernel/plugin.ts'
 import { kernelSection } from '../kernel/settings.ts'
 import { createSystemPorts } from '../kernel/system-ports.ts'
 import { createSingleThread } from '../kernel/thread-calls.ts'
+import type { AdminOperation } from '../plugins/admin/api.ts'
+import { type CatalogueRow, catalogue } from '../plugins/admin/catalogue.ts'
+import { createCatalogue, type PolicyAction } from '../plugins/policy/api.ts'
 import type { S3Operation } from '../plugins/s3/api.ts'
 import { describeUnloaded, type UnloadedRow } from '../plugins/s3/unloaded.ts'
 
@@ -20,6 +23,12 @@ export interface Declarations {
   readonly operations: readonly Contribution<S3Operation>[]
   /** What S3 knows and no plugin that ships serves. */
   readonly unserved: readonly UnloadedRow[]
+  /** Of the Admin API, those that are served. */
+  readonly adminOperations: readonly Contribution<AdminOperation>[]
+  /** All that the Admin API shall have. */
+  readonly adminCatalogue: readonly CatalogueRow[]
+  /** What policies can name, actions of plugins among them. */
+  readonly actions: readonly PolicyAction[]
 }
 
 export async function readDeclarations(): Promise<Declarations> {
@@ -42,5 +51,8 @@ export async function readDeclarations(): Promise<Declarations> {
     points: kernel.service.points(),
     operations,
     unserved: describeUnloaded().filter(({ operation }) => !served.has(operation)),
+    adminOperations: kernel.point('admin.operation').list(),
+    adminCatalogue: catalogue,
+    actions: createCatalogue(kernel.point('policy.action').list()).actions,
   }
 }

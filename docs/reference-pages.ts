@@ -1,4 +1,5 @@
 /** The pages of docs/reference, by file name, written from the declarations. */
+import { type ConditionKey, conditionKeys, type PolicyAction } from '../plugins/policy/api.ts'
 import type { S3Operation } from '../plugins/s3/api.ts'
 import type { Declarations } from './declarations.ts'
 
@@ -120,10 +121,75 @@ function pointsPage({ points }: Declarations): string {
   )
 }
 
+const actionSections: readonly (readonly [title: string, holds: (action: PolicyAction) => boolean])[] = [
+  ['S3: the server', ({ action, level }) => action.startsWith('s3:') && level === 'account'],
+  ['S3: buckets', ({ action, level }) => action.startsWith('s3:') && level === 'bucket'],
+  ['S3: objects', ({ action, level }) => action.startsWith('s3:') && level === 'object'],
+  ['The Admin API', ({ action }) => !action.startsWith('s3:')],
+]
+
+const statusWords = {
+  active: '',
+  fixed: 'decides about an operation whose answer never changes',
+  inert: 'nothing asks for it yet',
+}
+
+/** `s3:ExistingObjectTag/` is a family of keys. */
+function keyName({ name }: ConditionKey): string {
+  return name.endsWith('/') ? `${name}<key>` : name.endsWith(':') ? `${name}<claim>` : name
+}
+
+function policyPage({ actions, operations, adminCatalogue }: Declarations): string {
+  const operationsOf = (action: string) =>
+    action.startsWith('s3:')
+      ? operations
+          .filter(({ value }) => value.action === action || value.versionedAction === action)
+          .map(({ value }) => value.name)
+      : adminCatalogue
+          .filter(row => row.actions.match(/\b[a-z0-9]+:[A-Za-z]+/g)?.includes(action))
+          .map(({ operationId }) => operationId)
+  const known = conditionKeys.filter(({ isAbsent }) => !isAbsent)
+  const own = (action: string) => known.filter(key => key.actions?.has(action.toLowerCase()))
+  const sections = actionSections.map(([title, holds]) => {
+    const rows = actions
+      .filter(holds)
+      .sort((a, b) => byName(a.action, b.action))
+      .map(({ action, description, status, isBucketScoped }) => [
+        code(action),
+        cell([description, statusWords[status], isBucketScoped ? 'for a bucket, too' : ''].filter(Boolean).join('; ')),
+        operationsOf(action).sort(byName).map(code).join(' '),
+        own(action).map(keyName).map(code).join(' '),
+      ])
+    return `## ${title}\n\n${table(['Action', 'Allows to', 'Operations', 'Condition keys of its own'], rows)}`
+  })
+  const keyRows = known.map(key => [
+    code(keyName(key)),
+    key.isList ? `${key.type}, several` : key.type,
+    key.actions === undefined
+      ? key.name.startsWith('s3:')
+        ? 'every `s3:` action'
+        : 'every action'
+      : actions
+          .filter(({ action }) => key.actions!.has(action.toLowerCase()))
+          .map(({ action }) => code(action))
+          .join(' '),
+  ])
+  const absent = conditionKeys.filter(({ isAbsent }) => isAbsent).map(key => code(keyName(key)))
+  sections.push(
+    `## Condition keys\n\n${table(['Key', 'Type', 'Present on'], keyRows)}\nAccepted with a warning, and never present: ${absent.join(' ')}.`,
+  )
+  return page(
+    'Policies: actions and condition keys',
+    'What policies of users, groups, access keys and buckets can name. `plugins/policy/README.md` says how a decision is made, `GET /api/v1/policies/actions` lists the same at run time.',
+    sections,
+  )
+}
+
 export function writeReference(declarations: Declarations): Readonly<Record<string, string>> {
   return {
     's3.md': s3Page(declarations),
     'configuration.md': configurationPage(declarations),
     'points.md': pointsPage(declarations),
+    'policies.md': policyPage(declarations),
   }
 }

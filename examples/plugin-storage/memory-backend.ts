@@ -8,7 +8,7 @@ import type {
   StorageBackend,
   StorageBackendOptions,
 } from 'svc/plugins/storage/api'
-import { storageErrors } from 'svc/plugins/storage/api'
+import { readWindowMs, storageErrors } from 'svc/plugins/storage/api'
 import { inlineBytesMax, type MemoryRecord, type MemoryTables, MemoryTransaction } from './memory-transaction.ts'
 import { OrderedMap, textOf } from './ordered-map.ts'
 
@@ -26,6 +26,8 @@ export function createMemoryBackend(options: StorageBackendOptions): StorageBack
     blobUses: new Map(),
   }
   const blobs = new Map<string, Buffer>()
+  /** How many readers hold a blob. */
+  const holds = new Map<string, number>()
   let sequence = 0
 
   /** Runs at once: JavaScript runs one function at a time, so the call itself is the commit lock. */
@@ -38,11 +40,39 @@ export function createMemoryBackend(options: StorageBackendOptions): StorageBack
     try {
       const result = procedure(transaction, args, body)
       transaction.finish()
-      for (const id of transaction.released) if (tables.blobUses.get(id) === 0) blobs.delete(id)
+      forgetLater(transaction)
       return result
     } catch (error) {
       transaction.rollBack()
       throw error
+    }
+  }
+
+  /** Who got a record before may still read its bytes for a while, and blobs for as long as they are held. */
+  const forgetLater = ({ released, dropped }: MemoryTransaction): void => {
+    if (released.size === 0 && dropped.size === 0) return
+    ports.clock.after(readWindowMs, () => {
+      for (const body of dropped) tables.bodies.delete(body.offset)
+      for (const id of released) dropBlob(id)
+    })
+  }
+
+  const dropBlob = (id: string): void => {
+    if (tables.blobUses.get(id) === 0 && !holds.has(id)) blobs.delete(id)
+  }
+
+  const holdBlobs = (refs: readonly BlobRef[]): (() => void) => {
+    for (const { id } of refs) holds.set(id, (holds.get(id) ?? 0) + 1)
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      for (const { id } of refs) {
+        const left = holds.get(id)! - 1
+        if (left > 0) holds.set(id, left)
+        else holds.delete(id)
+        dropBlob(id)
+      }
     }
   }
 
@@ -98,6 +128,7 @@ export function createMemoryBackend(options: StorageBackendOptions): StorageBack
       return bytes
     },
     createBlob,
+    holdBlobs,
     readBlob: (ref, start, length) => createReader(blobs.get(ref.id), ref, start, length),
     drives: () => [
       {

@@ -39,7 +39,7 @@ export class MemoryTransaction implements Transaction {
   readonly #undo: (() => void)[] = []
   readonly #taken: { readonly from: string; readonly body: BodyRef }[] = []
   /** Bodies whose records were replaced or deleted; those that another record took over stay. */
-  readonly #dropped = new Set<BodyRef>()
+  readonly dropped = new Set<BodyRef>()
   /** Blobs that lost a reference. */
   readonly released = new Set<string>()
 
@@ -98,8 +98,8 @@ export class MemoryTransaction implements Transaction {
   #replace(text: string, after: MemoryRecord | undefined): void {
     const before = this.#tables.records.get(text)
     if (before === undefined && after === undefined) return
-    if (before?.body !== undefined) this.#dropped.add(before.body)
-    if (after?.body !== undefined) this.#dropped.delete(after.body)
+    if (before?.body !== undefined) this.dropped.add(before.body)
+    if (after?.body !== undefined) this.dropped.delete(after.body)
     this.#undo.push(this.#tables.records.set(text, after))
     for (const id of before?.blobs ?? []) this.#countBlob(id, -1)
     for (const id of after?.blobs ?? []) this.#countBlob(id, 1)
@@ -137,14 +137,13 @@ export class MemoryTransaction implements Transaction {
     },
   }
 
-  /** Frees what nothing needs any more. Throws when a body would belong to two records. */
+  /** Leaves in `dropped` what nothing needs any more. Throws when a body would belong to two records. */
   finish(): void {
     for (const { from, body } of this.#taken) {
       if (this.#tables.records.get(from)?.body === body)
         throw new Error('a body was taken over, but is still in its place')
     }
-    const kept = new Set(this.#taken.map(({ body }) => body))
-    for (const body of this.#dropped) if (!kept.has(body)) this.#tables.bodies.delete(body.offset)
+    for (const { body } of this.#taken) this.dropped.delete(body)
   }
 
   rollBack(): void {
