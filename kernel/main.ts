@@ -13,5 +13,6 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) {
 const { setFlagsFromString } = await import('node:v8')
 setFlagsFromString('--no-allocation-site-pretenuring')
 const { runCli } = await import('./cli.ts')
+const { exit } = await import('./exit.ts')
 const { stdout, stderr, env } = process
-process.exit(await runCli(process.argv.slice(2), { stdout, stderr, env }))
+exit(await runCli(process.argv.slice(2), { stdout, stderr, env }))

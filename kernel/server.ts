@@ -3,6 +3,7 @@ import { constants } from 'node:os'
 import type { Boot } from './boot.ts'
 import { ConfigurationError } from './config.ts'
 import { isCatalogError } from './errors.ts'
+import { exit } from './exit.ts'
 import { createKernel } from './kernel.ts'
 import { withDeadline } from './lifecycle.ts'
 import { createLogger, createStderrSink, type Logger, type LogSink, setLogLevel } from './log.ts'
@@ -124,12 +125,12 @@ function handleProcessEvents(log: Logger, sink: LogSink, stop: (reason: string) 
     }
     log.warn({ reason: signal }, 'stopped at once by a second signal')
     sink.flushSync()
-    process.exit(128 + constants.signals[signal])
+    exit(128 + constants.signals[signal])
   }
   const onUncaught = (error: unknown): void => {
     log.fatal({ err: error }, 'uncaught error')
     sink.flushSync()
-    process.exit(1)
+    exit(1)
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)

@@ -2,6 +2,9 @@
  * The process that looks at an index before the server does: `index-check-process PATH all|probe free|live|untouched`. Writes a line for each second
  * of work and at the end one of JSON: `{"problem": text or null}`. LMDB reads its file as memory and trusts it; what a damaged one
  * does to this process it does not do to the server.
+ *
+ * It ends by a signal, which the server expects after the answer: in `process.exit` Node.js sometimes waits for ever (see kernel/exit.ts),
+ * and then a sound index would count as one that cannot be read.
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,4 +34,4 @@ try {
   problem = String((error as Error).message)
 }
 writeSync(1, `${JSON.stringify({ problem: problem ?? null })}\n`)
-process.exit(0)
+process.kill(process.pid, 'SIGKILL')

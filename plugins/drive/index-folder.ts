@@ -66,10 +66,14 @@ function asideOf(path: string): string {
   return `${path}.damaged`
 }
 
-function checkInProcess(args: readonly string[]): Promise<string | undefined> {
-  const script = new URL(`./index-check-process${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const checkScript = fileURLToPath(
+  new URL(`./index-check-process${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
+)
+
+/** Resolves with the problem that the process tells, or with what happened to it before it told any. */
+export function checkInProcess(args: readonly string[], script = checkScript): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [fileURLToPath(script), ...args], {
+    const child = spawn(process.execPath, [script, ...args], {
       stdio: ['ignore', 'pipe', 'ignore'],
       // Of the environment nothing that is secret, and nothing that loads code.
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
@@ -90,6 +94,8 @@ function checkInProcess(args: readonly string[]): Promise<string | undefined> {
     child.stdout.on('data', (text: string) => {
       output = (output + text).slice(-outputBytesMax)
       clearTimeout(timer)
+      // It has nothing to do any more, whether it knows how to end or not.
+      if (answerOf(output) !== undefined) return void child.kill('SIGKILL')
       timer = setTimeout(onSilence, silenceMsMax).unref()
     })
     child.on('error', error => {
@@ -98,10 +104,15 @@ function checkInProcess(args: readonly string[]): Promise<string | undefined> {
     })
     child.on('close', (code, signal) => {
       clearTimeout(timer)
-      const answer = /^\{.*\}$/m.exec(output)
-      if (isSilent) resolve('reading it takes forever')
-      else if (answer === null) resolve(`reading it ended with ${signal ?? `code ${code}`}`)
-      else resolve((JSON.parse(answer[0]) as { problem: string | null }).problem ?? undefined)
+      const answer = answerOf(output)
+      if (answer !== undefined) resolve(answer.problem ?? undefined)
+      else if (isSilent) resolve('reading it takes forever')
+      else resolve(`reading it ended with ${signal ?? `code ${code}`}`)
     })
   })
+}
+
+function answerOf(output: string): { problem: string | null } | undefined {
+  const line = /^\{.*\}\n/m.exec(output)?.[0]
+  return line === undefined ? undefined : JSON.parse(line)
 }

@@ -74,126 +74,124 @@ function dryRun(...drives: string[]): string {
   return `${status} ${stdout}${stderr}`
 }
 
-for (const workers of [0, 2]) {
-  t.test(`pools of different shapes, ${workers} workers`, async t => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-pools-'))
-    const [first, second, third] = ['d{1...4}', 'e{1...3}', 'f{1...2}'].map(range => join(folder, range)) as [
-      string,
-      string,
-      string,
-    ]
-    const environment = { SVC_WORKERS: String(workers), SVC_PROMETHEUS_AUTH_TYPE: 'public' }
-    const server = await startServer({ drives: [first, second], environment })
-    const s3 = createClient(server)
-    t.teardown(async () => {
-      s3.destroy()
-      await server.remove()
-      rmSync(folder, { recursive: true, force: true })
-    })
-    const blobs = (name: string) => globSync(`${name}/blobs/*/*`, { cwd: folder }).map(path => join(folder, path))
-    const admin = () => createAdminClient(server)
-    const health = async () => {
-      const answer = await fetch(`${server.endpoint}/svc/health/ready`)
-      const body = (await answer.json()) as { checks: { storage: string } }
-      return `${answer.status} ${body.checks.storage}`
-    }
-    const metrics = async (name: string) => {
-      const text = await (await fetch(`${server.endpoint}/svc/metrics/v1/node`)).text()
-      return text.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-    }
-    const below = async () => {
-      const lines = await metrics('svc_redundancy_below_target_records')
-      return lines.reduce(
-        (sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))),
-        lines.length > 0 ? 0 : Number.NaN,
-      )
-    }
-    const heal = async (request: object) => {
-      const { id } = await admin().call('POST', '/heal', request)
-      for (;;) {
-        const job = await admin().call('GET', `/heal/${id}`)
-        if (job.finished) return job
-        await sleep(100)
-      }
-    }
-
-    await s3.send(new CreateBucketCommand({ Bucket }))
-    const sizes = await put(s3, 'first')
-    await verify(t, s3, sizes, 'new')
-    t.ok(blobs('d1').length > 0 && blobs('e1').length > 0, 'each pool has blobs')
-    t.match((await admin().call('GET', '/info')).pools, [
-      { index: 0, sets: 1, drivesPerSet: 4, parity: 2, readQuorum: 2, writeQuorum: 3, erasureSets: [{ state: 'ok' }] },
-      { index: 1, sets: 1, drivesPerSet: 3, parity: 1, readQuorum: 2, writeQuorum: 2, erasureSets: [{ state: 'ok' }] },
-    ])
-    t.equal((await metrics('svc_redundancy_records')).length, 2)
-    t.equal(await health(), '200 ok')
-
-    // Pools are known by what their drives say.
-    t.equal(await server.stop(), 0)
-    t.match(dryRun(first), /^1 .*one of several sets/s)
-    t.match(dryRun(second), /^1 .*one of several sets/s)
-    await t.rejects(
-      server.start(undefined, [first]),
-      /one of several sets of a storage. Name the drives of all of its pools/,
-    )
-    await t.rejects(server.start(undefined, [first, third]), /has 2 pools; a set of 3 drives of pool 1 is missing/)
-    t.equal(blobs('f1').length, 0, 'nothing was made of the other folders')
-    t.match(dryRun(first, third), /^1 .*has 2 sets; 1 of them/s)
-    t.match(dryRun(second, third), /^1 .*set that has the records is missing/s)
-    t.match(dryRun(second, first), /^0 .*no problems found/s)
-    await server.start(undefined, [second, first])
-    await verify(t, s3, sizes, 'named in another order')
-
-    // A drive of each is lost, and comes back.
-    t.equal(await server.stop(), 0)
-    for (const name of ['d2', 'e2']) renameSync(join(folder, name), join(folder, `${name}.away`))
-    await server.start(undefined, [first, second])
-    await verify(t, s3, sizes, 'with a drive of each pool away')
-    // A start does not wait for a drive that takes long to open.
-    await until(t, 'one drive of each set is away', async () => {
-      const { pools } = await admin().call('GET', '/info')
-      type Shown = { erasureSets: readonly { state: string; offline: number }[] }
-      return pools.every(({ erasureSets: [set] }: Shown) => set!.state === 'degraded' && set!.offline === 1)
-    })
-    for (const [key, size] of await put(s3, 'without')) sizes.set(key, size)
-    t.ok((await below()) > 0)
-    const perBucket = await metrics('svc_redundancy_bucket_below_target_records')
-    const inShards = [...sizes.values()].filter(size => size > 512).length
-    const count = Number(perBucket[0]?.slice(perBucket[0].lastIndexOf(' ')))
-    // One whose parts lie in both sets counts in both.
-    t.ok(count >= inShards && count <= inShards + 2, `all that is in shards is below: ${perBucket}`)
-    for (const name of ['d2', 'e2']) renameSync(join(folder, `${name}.away`), join(folder, name))
-    await until(t, 'both are taken back and given what they lack', async () => (await below()) === 0)
-    await verify(t, s3, sizes, 'whole again')
-
-    // Lost shards of either pool are found and made anew by a job for the bucket.
-    const lost = [...blobs('d1'), ...blobs('e1')]
-    for (const path of lost) rmSync(path)
-    const healed = await heal({ bucket: Bucket, recursive: true, deep: true })
-    // Some of them the server may heal by itself at the same time.
-    t.match(healed, { state: 'completed', dangling: 0 })
-    t.ok(healed.healed > 0, `${healed.healed} objects were healed`)
-    t.equal(healed.drives.length, 7)
-    await until(t, 'every shard is there again', async () => {
-      const there = new Set([...blobs('d1'), ...blobs('e1')])
-      return lost.every(path => there.has(path)) && (await below()) === 0
-    })
-
-    // A pool is added.
-    t.equal(await server.stop(), 0)
-    await server.start(undefined, [first, second, third])
-    t.equal((await admin().call('GET', '/info')).pools.length, 3)
-    await verify(t, s3, sizes, 'with a third pool')
-    for (const [key, size] of await put(s3, 'third')) sizes.set(key, size)
-    t.ok(blobs('f1').length > 0, 'it gets blobs')
-    await server.kill()
-    await server.start()
-    await verify(t, s3, sizes, 'after a kill')
-
-    await inParallel([...sizes.keys()], Key => s3.send(new DeleteObjectCommand({ Bucket, Key })))
-    await until(t, 'what nobody refers to is deleted in each pool', () => blobs('*').length === 0)
+t.test('pools of different shapes', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-pools-'))
+  const [first, second, third] = ['d{1...4}', 'e{1...3}', 'f{1...2}'].map(range => join(folder, range)) as [
+    string,
+    string,
+    string,
+  ]
+  const environment = { SVC_PROMETHEUS_AUTH_TYPE: 'public' }
+  const server = await startServer({ drives: [first, second], environment })
+  const s3 = createClient(server)
+  t.teardown(async () => {
+    s3.destroy()
+    await server.remove()
+    rmSync(folder, { recursive: true, force: true })
   })
-}
+  const blobs = (name: string) => globSync(`${name}/blobs/*/*`, { cwd: folder }).map(path => join(folder, path))
+  const admin = () => createAdminClient(server)
+  const health = async () => {
+    const answer = await fetch(`${server.endpoint}/svc/health/ready`)
+    const body = (await answer.json()) as { checks: { storage: string } }
+    return `${answer.status} ${body.checks.storage}`
+  }
+  const metrics = async (name: string) => {
+    const text = await (await fetch(`${server.endpoint}/svc/metrics/v1/node`)).text()
+    return text.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+  }
+  const below = async () => {
+    const lines = await metrics('svc_redundancy_below_target_records')
+    return lines.reduce(
+      (sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))),
+      lines.length > 0 ? 0 : Number.NaN,
+    )
+  }
+  const heal = async (request: object) => {
+    const { id } = await admin().call('POST', '/heal', request)
+    for (;;) {
+      const job = await admin().call('GET', `/heal/${id}`)
+      if (job.finished) return job
+      await sleep(100)
+    }
+  }
+
+  await s3.send(new CreateBucketCommand({ Bucket }))
+  const sizes = await put(s3, 'first')
+  await verify(t, s3, sizes, 'new')
+  t.ok(blobs('d1').length > 0 && blobs('e1').length > 0, 'each pool has blobs')
+  t.match((await admin().call('GET', '/info')).pools, [
+    { index: 0, sets: 1, drivesPerSet: 4, parity: 2, readQuorum: 2, writeQuorum: 3, erasureSets: [{ state: 'ok' }] },
+    { index: 1, sets: 1, drivesPerSet: 3, parity: 1, readQuorum: 2, writeQuorum: 2, erasureSets: [{ state: 'ok' }] },
+  ])
+  t.equal((await metrics('svc_redundancy_records')).length, 2)
+  t.equal(await health(), '200 ok')
+
+  // Pools are known by what their drives say.
+  t.equal(await server.stop(), 0)
+  t.match(dryRun(first), /^1 .*one of several sets/s)
+  t.match(dryRun(second), /^1 .*one of several sets/s)
+  await t.rejects(
+    server.start(undefined, [first]),
+    /one of several sets of a storage. Name the drives of all of its pools/,
+  )
+  await t.rejects(server.start(undefined, [first, third]), /has 2 pools; a set of 3 drives of pool 1 is missing/)
+  t.equal(blobs('f1').length, 0, 'nothing was made of the other folders')
+  t.match(dryRun(first, third), /^1 .*has 2 sets; 1 of them/s)
+  t.match(dryRun(second, third), /^1 .*set that has the records is missing/s)
+  t.match(dryRun(second, first), /^0 .*no problems found/s)
+  await server.start(undefined, [second, first])
+  await verify(t, s3, sizes, 'named in another order')
+
+  // A drive of each is lost, and comes back.
+  t.equal(await server.stop(), 0)
+  for (const name of ['d2', 'e2']) renameSync(join(folder, name), join(folder, `${name}.away`))
+  await server.start(undefined, [first, second])
+  await verify(t, s3, sizes, 'with a drive of each pool away')
+  // A start does not wait for a drive that takes long to open.
+  await until(t, 'one drive of each set is away', async () => {
+    const { pools } = await admin().call('GET', '/info')
+    type Shown = { erasureSets: readonly { state: string; offline: number }[] }
+    return pools.every(({ erasureSets: [set] }: Shown) => set!.state === 'degraded' && set!.offline === 1)
+  })
+  for (const [key, size] of await put(s3, 'without')) sizes.set(key, size)
+  t.ok((await below()) > 0)
+  const perBucket = await metrics('svc_redundancy_bucket_below_target_records')
+  const inShards = [...sizes.values()].filter(size => size > 512).length
+  const count = Number(perBucket[0]?.slice(perBucket[0].lastIndexOf(' ')))
+  // One whose parts lie in both sets counts in both.
+  t.ok(count >= inShards && count <= inShards + 2, `all that is in shards is below: ${perBucket}`)
+  for (const name of ['d2', 'e2']) renameSync(join(folder, `${name}.away`), join(folder, name))
+  await until(t, 'both are taken back and given what they lack', async () => (await below()) === 0)
+  await verify(t, s3, sizes, 'whole again')
+
+  // Lost shards of either pool are found and made anew by a job for the bucket.
+  const lost = [...blobs('d1'), ...blobs('e1')]
+  for (const path of lost) rmSync(path)
+  const healed = await heal({ bucket: Bucket, recursive: true, deep: true })
+  // Some of them the server may heal by itself at the same time.
+  t.match(healed, { state: 'completed', dangling: 0 })
+  t.ok(healed.healed > 0, `${healed.healed} objects were healed`)
+  t.equal(healed.drives.length, 7)
+  await until(t, 'every shard is there again', async () => {
+    const there = new Set([...blobs('d1'), ...blobs('e1')])
+    return lost.every(path => there.has(path)) && (await below()) === 0
+  })
+
+  // A pool is added.
+  t.equal(await server.stop(), 0)
+  await server.start(undefined, [first, second, third])
+  t.equal((await admin().call('GET', '/info')).pools.length, 3)
+  await verify(t, s3, sizes, 'with a third pool')
+  for (const [key, size] of await put(s3, 'third')) sizes.set(key, size)
+  t.ok(blobs('f1').length > 0, 'it gets blobs')
+  await server.kill()
+  await server.start()
+  await verify(t, s3, sizes, 'after a kill')
+
+  await inParallel([...sizes.keys()], Key => s3.send(new DeleteObjectCommand({ Bucket, Key })))
+  await until(t, 'what nobody refers to is deleted in each pool', () => blobs('*').length === 0)
+})
 
 t.test('pools that cannot be are refused', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-pools-'))

@@ -4,7 +4,7 @@
  * is over a set of as many drives.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createWriteStream, mkdtempSync, readFileSync, rmSync, type WriteStream } from 'node:fs'
+import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync, type WriteStream } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -73,6 +73,24 @@ function announcedPort(startup: Record<string, unknown>): number {
   return port
 }
 
+/** What each thread of a process waits for, for whoever has to find out why it does not go on. */
+function threadsOf(pid: number): string {
+  const read = (path: string) => {
+    try {
+      return readFileSync(path, 'utf8').trim()
+    } catch {
+      return ''
+    }
+  }
+  const lines: string[] = []
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const [name, waits, call] = ['comm', 'wchan', 'syscall'].map(file => read(`/proc/${pid}/task/${thread}/${file}`))
+    const state = /^State:\s*(.*)$/m.exec(read(`/proc/${pid}/task/${thread}/status`))?.[1]
+    lines.push(`${thread} ${name}: ${state}, in ${waits}, system call ${call}`)
+  }
+  return lines.join('\n')
+}
+
 function live(
   folder: string,
   drives: readonly string[],
@@ -109,6 +127,7 @@ function live(
     let isLate = false
     const timer = setTimeout(() => {
       isLate = true
+      lines.push(threadsOf(child.pid!))
       child.kill('SIGKILL')
     }, startDeadlineMs)
     createInterface({ input: child.stderr! }).on('line', line => {

@@ -15,9 +15,9 @@ t.setTimeout(400_000)
 const Bucket = 'photos'
 const sizes = [0, 100, 5000, 120_000, 700_000, 3_000_000]
 
-async function start(t: Test, workers: number) {
+async function start(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-drives-'))
-  const environment = { SVC_WORKERS: String(workers), SVC_PROMETHEUS_AUTH_TYPE: 'public' }
+  const environment = { SVC_PROMETHEUS_AUTH_TYPE: 'public' }
   const server = await startServer({ drive: join(folder, 'd{1...4}'), environment })
   const s3 = createClient(server)
   t.teardown(async () => {
@@ -87,135 +87,133 @@ async function verify(t: Test, s3: S3Client, keys: readonly string[], what: stri
   t.strictSame(wrong, [], `${what}: every object is what it was`)
 }
 
-for (const workers of [0, 2]) {
-  t.test(`drives go and come back, ${workers} workers`, async t => {
-    const { server, s3, drive, info, health, metric, blobs } = await start(t, workers)
-    const keys = await put(s3, 'first')
-    const whole = await info()
-    t.match(whole, { mode: 'snmd', pools: [{ sets: 1, drivesPerSet: 4, parity: 2, readQuorum: 2, writeQuorum: 3 }] })
-    t.same(whole.pools[0].erasureSets, [{ index: 0, drives: 4, online: 4, offline: 0, healing: 0, state: 'ok' }])
-    t.same(
-      whole.nodes[0].disks.map((disk: { diskIdx: number; state: string }) => [disk.diskIdx, disk.state]),
-      [0, 1, 2, 3].map(slot => [slot, 'online']),
-    )
-    t.equal(await health(), '200 ok')
-    t.ok((await metric('svc_redundancy_records')) >= 4)
+t.test('drives go and come back', async t => {
+  const { server, s3, drive, info, health, metric, blobs } = await start(t)
+  const keys = await put(s3, 'first')
+  const whole = await info()
+  t.match(whole, { mode: 'snmd', pools: [{ sets: 1, drivesPerSet: 4, parity: 2, readQuorum: 2, writeQuorum: 3 }] })
+  t.same(whole.pools[0].erasureSets, [{ index: 0, drives: 4, online: 4, offline: 0, healing: 0, state: 'ok' }])
+  t.same(
+    whole.nodes[0].disks.map((disk: { diskIdx: number; state: string }) => [disk.diskIdx, disk.state]),
+    [0, 1, 2, 3].map(slot => [slot, 'online']),
+  )
+  t.equal(await health(), '200 ok')
+  t.ok((await metric('svc_redundancy_records')) >= 4)
 
-    // While it runs: the next large body does not find the drive.
-    renameSync(drive(3), `${drive(3)}.away`)
-    keys.push(...(await put(s3, 'without-one')))
-    await until(t, 'the drive is seen to be away', async () => (await health()) === '200 3 of 4 drives online')
-    t.equal((await info()).pools[0].erasureSets[0].state, 'degraded')
-    t.equal(await metric('svc_cluster_sets_degraded'), 1)
-    t.equal(await metric('svc_cluster_drives_offline'), 1)
-    await verify(t, s3, keys, 'with a drive away')
-    renameSync(`${drive(3)}.away`, drive(3))
-    await until(t, 'it is taken back', async () => (await health()) === '200 ok')
-    await until(t, 'and given what it lacks', async () => (await metric('svc_redundancy_below_target_records')) === 0)
-    t.ok((await metric('svc_mrf_queue_healed_total')) > 0)
+  // While it runs: the next large body does not find the drive.
+  renameSync(drive(3), `${drive(3)}.away`)
+  keys.push(...(await put(s3, 'without-one')))
+  await until(t, 'the drive is seen to be away', async () => (await health()) === '200 3 of 4 drives online')
+  t.equal((await info()).pools[0].erasureSets[0].state, 'degraded')
+  t.equal(await metric('svc_cluster_sets_degraded'), 1)
+  t.equal(await metric('svc_cluster_drives_offline'), 1)
+  await verify(t, s3, keys, 'with a drive away')
+  renameSync(`${drive(3)}.away`, drive(3))
+  await until(t, 'it is taken back', async () => (await health()) === '200 ok')
+  await until(t, 'and given what it lacks', async () => (await metric('svc_redundancy_below_target_records')) === 0)
+  t.ok((await metric('svc_mrf_queue_healed_total')) > 0)
 
-    // Two away between starts: no write quorum.
-    t.equal(await server.stop(), 0)
-    for (const number of [1, 2]) renameSync(drive(number), `${drive(number)}.away`)
-    await server.start()
-    await until(t, 'two are there', async () => (await health()) === '503 no write quorum: 2 of 4 drives online')
-    t.equal((await info()).pools[0].erasureSets[0].state, 'read_only')
-    await verify(t, s3, keys, 'from the other two')
-    await t.rejects(s3.send(new PutObjectCommand({ Bucket, Key: 'no', Body: 'no' })), { name: 'ServiceUnavailable' })
-    for (const number of [1, 2]) renameSync(`${drive(number)}.away`, drive(number))
-    await until(t, 'both are taken back', async () => (await health()) === '200 ok')
-    keys.push(...(await put(s3, 'again')))
+  // Two away between starts: no write quorum.
+  t.equal(await server.stop(), 0)
+  for (const number of [1, 2]) renameSync(drive(number), `${drive(number)}.away`)
+  await server.start()
+  await until(t, 'two are there', async () => (await health()) === '503 no write quorum: 2 of 4 drives online')
+  t.equal((await info()).pools[0].erasureSets[0].state, 'read_only')
+  await verify(t, s3, keys, 'from the other two')
+  await t.rejects(s3.send(new PutObjectCommand({ Bucket, Key: 'no', Body: 'no' })), { name: 'ServiceUnavailable' })
+  for (const number of [1, 2]) renameSync(`${drive(number)}.away`, drive(number))
+  await until(t, 'both are taken back', async () => (await health()) === '200 ok')
+  keys.push(...(await put(s3, 'again')))
 
-    // Replaced by an empty one.
-    t.equal(await server.stop(), 0)
-    rmSync(drive(1), { recursive: true })
-    mkdirSync(drive(1))
-    await server.start()
-    // A start does not wait for a drive that takes long to open.
-    await until(t, 'the empty one is taken in', async () => (await health()) === '200 ok')
-    await until(t, 'it is filled', async () => (await metric('svc_redundancy_below_target_records')) === 0)
-    await until(t, 'and says so', async () => (await info()).pools[0].erasureSets[0].healing === 0)
-    t.ok(blobs(1).length > 0)
-    t.equal(await server.stop(), 0)
-    for (const number of [3, 4]) renameSync(drive(number), `${drive(number)}.away`)
-    await server.start()
-    await verify(t, s3, keys, 'with the replaced drive')
+  // Replaced by an empty one.
+  t.equal(await server.stop(), 0)
+  rmSync(drive(1), { recursive: true })
+  mkdirSync(drive(1))
+  await server.start()
+  // A start does not wait for a drive that takes long to open.
+  await until(t, 'the empty one is taken in', async () => (await health()) === '200 ok')
+  await until(t, 'it is filled', async () => (await metric('svc_redundancy_below_target_records')) === 0)
+  await until(t, 'and says so', async () => (await info()).pools[0].erasureSets[0].healing === 0)
+  t.ok(blobs(1).length > 0)
+  t.equal(await server.stop(), 0)
+  for (const number of [3, 4]) renameSync(drive(number), `${drive(number)}.away`)
+  await server.start()
+  await verify(t, s3, keys, 'with the replaced drive')
+})
+
+t.test('heal jobs', async t => {
+  const { server, s3, heal, blobs, admin, metric } = await start(t)
+  const keys = await put(s3, 'kept')
+  const lost = 'lost/3000000'
+  const before = new Set(blobs(1))
+  const present = new Set([1, 2, 3, 4].flatMap(blobs))
+  await s3.send(new PutObjectCommand({ Bucket, Key: lost, Body: bytesOf(lost, 3_000_000) }))
+  // A blob's shard has another name on each drive.
+  const lostShards = [1, 2, 3, 4].map(number => blobs(number).filter(path => !present.has(path)))
+  t.match(await heal({ bucket: Bucket, recursive: true, deep: true }), {
+    state: 'completed',
+    scanned: keys.length + 1,
+    healed: 0,
+    failed: 0,
+    items: [],
   })
+  for (const path of before) rmSync(path)
+  const [cut] = blobs(2)
+  truncateSync(cut!, 10_000)
 
-  t.test(`heal jobs, ${workers} workers`, async t => {
-    const { server, s3, heal, blobs, admin, metric } = await start(t, workers)
-    const keys = await put(s3, 'kept')
-    const lost = 'lost/3000000'
-    const before = new Set(blobs(1))
-    const present = new Set([1, 2, 3, 4].flatMap(blobs))
-    await s3.send(new PutObjectCommand({ Bucket, Key: lost, Body: bytesOf(lost, 3_000_000) }))
-    // A blob's shard has another name on each drive.
-    const lostShards = [1, 2, 3, 4].map(number => blobs(number).filter(path => !present.has(path)))
-    t.match(await heal({ bucket: Bucket, recursive: true, deep: true }), {
-      state: 'completed',
-      scanned: keys.length + 1,
-      healed: 0,
-      failed: 0,
-      items: [],
-    })
-    for (const path of before) rmSync(path)
-    const [cut] = blobs(2)
-    truncateSync(cut!, 10_000)
+  const dry = await heal({ bucket: Bucket, prefix: 'kept/', deep: true, dryRun: true })
+  t.equal(dry.state, 'completed')
+  t.equal(dry.scanned, keys.length)
+  t.equal(dry.drives[0].missing, before.size)
+  t.match(dry.items[0], { kind: 'object', bucket: Bucket, object: /^kept/, healed: false })
+  t.equal(dry.items[0].drives[0].before, 'missing')
+  t.equal(await metric('svc_redundancy_below_target_records'), 0, 'a dry run writes nothing down')
+  t.equal((await heal({ bucket: Bucket, deep: true, prefix: 'ke' })).scanned, 0, 'nothing below it without recursive')
 
-    const dry = await heal({ bucket: Bucket, prefix: 'kept/', deep: true, dryRun: true })
-    t.equal(dry.state, 'completed')
-    t.equal(dry.scanned, keys.length)
-    t.equal(dry.drives[0].missing, before.size)
-    t.match(dry.items[0], { kind: 'object', bucket: Bucket, object: /^kept/, healed: false })
-    t.equal(dry.items[0].drives[0].before, 'missing')
-    t.equal(await metric('svc_redundancy_below_target_records'), 0, 'a dry run writes nothing down')
-    t.equal((await heal({ bucket: Bucket, deep: true, prefix: 'ke' })).scanned, 0, 'nothing below it without recursive')
+  for (const shards of lostShards.slice(0, 3)) for (const path of shards) rmSync(path)
+  const healed = await heal({ bucket: Bucket, recursive: true, deep: true })
+  t.equal(healed.state, 'completed', 'what cannot be healed stops nothing')
+  t.ok(healed.healed >= before.size)
+  t.match({ dangling: healed.dangling, removed: healed.removed }, { dangling: 1, removed: 0 })
+  const item = healed.items.find(({ object }: { object: string }) => object === lost)
+  t.match(item, { dangling: true, removed: false, healed: false })
+  await verify(t, s3, keys, 'healed')
+  t.ok(blobs(1).length >= before.size)
 
-    for (const shards of lostShards.slice(0, 3)) for (const path of shards) rmSync(path)
-    const healed = await heal({ bucket: Bucket, recursive: true, deep: true })
-    t.equal(healed.state, 'completed', 'what cannot be healed stops nothing')
-    t.ok(healed.healed >= before.size)
-    t.match({ dangling: healed.dangling, removed: healed.removed }, { dangling: 1, removed: 0 })
-    const item = healed.items.find(({ object }: { object: string }) => object === lost)
-    t.match(item, { dangling: true, removed: false, healed: false })
-    await verify(t, s3, keys, 'healed')
-    t.ok(blobs(1).length >= before.size)
+  // Not while a drive is away: what it has may be what is missing.
+  t.equal(await server.stop(), 0)
+  const away = blobs(3)[0]!.replace(/\/blobs\/.*/, '')
+  renameSync(away, `${away}.away`)
+  await server.start()
+  const careful = await heal({ recursive: true, deep: true, remove: true })
+  t.match({ dangling: careful.dangling, removed: careful.removed }, { dangling: 0, removed: 0 })
+  t.match(careful.items[0], { kind: 'format' })
+  await s3.send(new PutObjectCommand({ Bucket, Key: 'kept/1', Body: bytesOf('kept/1', 1) }))
+  renameSync(`${away}.away`, away)
+  await until(t, 'the drive is back', async () => (await metric('svc_cluster_sets_healthy')) === 1)
+  const removed = await heal({ recursive: true, deep: true, remove: true })
+  t.match({ dangling: removed.dangling, removed: removed.removed }, { dangling: 1, removed: 1 })
+  await t.rejects(s3.send(new GetObjectCommand({ Bucket, Key: lost })), { name: 'NoSuchKey' })
+  await verify(t, s3, [...keys, 'kept/1'], 'the others')
 
-    // Not while a drive is away: what it has may be what is missing.
-    t.equal(await server.stop(), 0)
-    const away = blobs(3)[0]!.replace(/\/blobs\/.*/, '')
-    renameSync(away, `${away}.away`)
-    await server.start()
-    const careful = await heal({ recursive: true, deep: true, remove: true })
-    t.match({ dangling: careful.dangling, removed: careful.removed }, { dangling: 0, removed: 0 })
-    t.match(careful.items[0], { kind: 'format' })
-    await s3.send(new PutObjectCommand({ Bucket, Key: 'kept/1', Body: bytesOf('kept/1', 1) }))
-    renameSync(`${away}.away`, away)
-    await until(t, 'the drive is back', async () => (await metric('svc_cluster_sets_healthy')) === 1)
-    const removed = await heal({ recursive: true, deep: true, remove: true })
-    t.match({ dangling: removed.dangling, removed: removed.removed }, { dangling: 1, removed: 1 })
-    await t.rejects(s3.send(new GetObjectCommand({ Bucket, Key: lost })), { name: 'NoSuchKey' })
-    await verify(t, s3, [...keys, 'kept/1'], 'the others')
-
-    for (let round = 0; round < 30; round++) await put(s3, `many-${round}`)
-    const started = await admin().call('POST', '/heal', { recursive: true, deep: true })
-    t.equal(started.state, 'running')
-    t.equal((await admin().call('POST', '/heal', { recursive: true, deep: true })).id, started.id, 'it runs already')
-    const other = await admin().call('POST', '/heal', { recursive: true, deep: true, dryRun: true })
-    t.match(await admin().call('POST', `/heal/${other.id}/cancel`), { state: 'canceled', finished: true })
-    await t.rejects(admin().call('POST', `/heal/${other.id}/cancel`), /409/)
-    await server.kill()
-    await server.start()
-    const found = (await admin().call('GET', '/heal')).items
-    t.match(found[0], { id: other.id, state: 'canceled' })
-    t.match(found[1], { id: started.id, state: 'failed', error: 'interrupted' })
-    t.equal(await metric('svc_heal_jobs'), 0, 'none is running')
-    await t.rejects(admin().call('POST', '/heal', { bucket: 'nowhere' }), /404.*bucket_not_found/)
-  })
-}
+  for (let round = 0; round < 30; round++) await put(s3, `many-${round}`)
+  const started = await admin().call('POST', '/heal', { recursive: true, deep: true })
+  t.equal(started.state, 'running')
+  t.equal((await admin().call('POST', '/heal', { recursive: true, deep: true })).id, started.id, 'it runs already')
+  const other = await admin().call('POST', '/heal', { recursive: true, deep: true, dryRun: true })
+  t.match(await admin().call('POST', `/heal/${other.id}/cancel`), { state: 'canceled', finished: true })
+  await t.rejects(admin().call('POST', `/heal/${other.id}/cancel`), /409/)
+  await server.kill()
+  await server.start()
+  const found = (await admin().call('GET', '/heal')).items
+  t.match(found[0], { id: other.id, state: 'canceled' })
+  t.match(found[1], { id: started.id, state: 'failed', error: 'interrupted' })
+  t.equal(await metric('svc_heal_jobs'), 0, 'none is running')
+  await t.rejects(admin().call('POST', '/heal', { bucket: 'nowhere' }), /404.*bucket_not_found/)
+})
 
 t.test('a dry run says whether the set could be put together', async t => {
-  const { server, drive } = await start(t, 0)
+  const { server, drive } = await start(t)
   const dryRun = (range: string) => {
     const main = resolve(import.meta.dirname, '../../kernel/main.ts')
     const args = ['--conditions=svc-src', main, 'server', '--dry-run', join(drive(1), '..', range)]

@@ -1,0 +1,10 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { checkInProcess } from '../index-folder.ts'
+
+const script = join(import.meta.dirname, 'fixtures/check-process.ts')
+
+t.test('the answer of a check counts, whether its process ends or not', async t => {
+  t.equal(await checkInProcess(['hangs'], script), 'a page is not what it should be')
+  t.equal(await checkInProcess(['fails'], script), 'reading it ended with code 3')
+})
