@@ -13,6 +13,29 @@ const pageSize = 8192
 /** Address space only. LMDB would grow by itself, but a map that moves while others read costs more than a large one. */
 const mapBytes = 64 * 1024 ** 3
 
+/** Out of the buffers that lmdb uses again. lmdb itself does it by `slice`, with a memory of its own for each: half of a walk of seeks. */
+function copyOf(shared: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start)
+  shared.copy(copy, 0, start, end)
+  return copy
+}
+
+/** Keys and values are bytes as they are. */
+const tableOptions = {
+  keyEncoder: {
+    writeKey(key: Uint8Array, target: Buffer, at: number): number {
+      target.set(key, at)
+      return at + key.length
+    },
+    readKey: copyOf,
+  },
+  encoder: {
+    encode: (value: Uint8Array) => value,
+    decode: (shared: Buffer, size = shared.length) => copyOf(shared, 0, size),
+  },
+  encoding: 'binary',
+} as object
+
 type Table = Database<Buffer, Uint8Array> & { lastSize: number; getBinaryFast(key: Uint8Array): Buffer | undefined }
 
 export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexStore {
@@ -20,7 +43,7 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
   if (readOnly) statSync(join(path, 'data.mdb'))
   const environment = openEnvironment(path, readOnly)
   const tables = Object.fromEntries(
-    indexTables.map(name => [name, environment.openDB({ name, keyEncoding: 'binary', encoding: 'binary' })]),
+    indexTables.map(name => [name, environment.openDB<Buffer, Uint8Array>(name, tableOptions)]),
   ) as unknown as Record<IndexTable, Table>
   const ranges = Object.fromEntries(indexTables.map(name => [name, new LmdbRanges(tables[name])])) as unknown as Record<
     IndexTable,
