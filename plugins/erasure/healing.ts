@@ -30,14 +30,27 @@ export function isLacking(state: ShardState | undefined): boolean {
 export class Healing {
   readonly #set: ErasureSet
   readonly #newId: () => string
+  /** Records that are being healed, as latin1: two who make the same shard anew would stand in each other's way. */
+  readonly #busy = new Map<string, Promise<unknown>>()
 
   constructor(set: ErasureSet, newId: () => string) {
     this.#set = set
     this.#newId = newId
   }
 
-  /** Undefined where there is no such record, or nothing of it is in shards. */
-  async heal(key: Buffer, { deep, dryRun }: HealOptions): Promise<RecordHealth | undefined> {
+  /** Undefined where there is no such record, or nothing of it is in shards. One after the other for the same record. */
+  async heal(key: Buffer, options: HealOptions): Promise<RecordHealth | undefined> {
+    const name = key.latin1Slice()
+    for (let other = this.#busy.get(name); other !== undefined; other = this.#busy.get(name)) await other
+    const healing = this.#healAlone(key, options).finally(() => this.#busy.delete(name))
+    this.#busy.set(
+      name,
+      healing.catch(() => undefined),
+    )
+    return healing
+  }
+
+  async #healAlone(key: Buffer, { deep, dryRun }: HealOptions): Promise<RecordHealth | undefined> {
     const found = await this.#set.leader().drive.get(key)
     if (found === undefined) return undefined
     const head = headOf(found.value)

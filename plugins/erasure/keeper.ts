@@ -20,6 +20,8 @@ import { generationsOf } from './set-record.ts'
 const reopenTicks = 8
 /** Records that are healed before others get their turn. */
 const recordsPerStep = 64
+/** Of them at once: what they write shares the commits of the drives. */
+const healedAtOnce = 16
 /** Records that are looked at in one turn. */
 const recordsPerPage = 10_000
 /** Damages that are written down in one change: for longer than that nobody waits for them. */
@@ -218,10 +220,7 @@ export class Keeper {
     const { set } = this.#options
     if (set.currentCount < set.writeQuorum) return false
     const queued = await this.#queued()
-    for (const key of queued) {
-      if (signal.aborted) return true
-      await this.#healOne(key)
-    }
+    await this.#healAll(queued, signal)
     if (queued.length > 0) return true
     return this.#healReplaced(signal)
   }
@@ -240,6 +239,18 @@ export class Keeper {
       }
       return keys
     })
+  }
+
+  /** Not those whose turn would come after `signal`. */
+  async #healAll(keys: readonly Buffer[], signal: AbortSignal): Promise<void> {
+    const left = keys.values()
+    const healNext = async () => {
+      for (const key of left) {
+        if (signal.aborted) return
+        await this.#healOne(key)
+      }
+    }
+    await Promise.all(Array.from({ length: healedAtOnce }, healNext))
   }
 
   async #healOne(key: Buffer): Promise<void> {
@@ -277,14 +288,9 @@ export class Keeper {
     const generations = Buffer.from(set.members.map(({ generation }) => generation))
     const page = await this.#page(this.#walkFrom, own => !own.equals(generations))
     this.#walkFrom = page.next
-    let isAnything = false
-    for (const key of page.keys) {
-      if (signal.aborted) return true
-      if (this.#skipped.has(key.latin1Slice())) continue
-      await this.#healOne(key)
-      isAnything = true
-    }
-    return this.#walkFrom !== undefined || isAnything
+    const keys = page.keys.filter(key => !this.#skipped.has(key.latin1Slice()))
+    await this.#healAll(keys, signal)
+    return this.#walkFrom !== undefined || keys.length > 0 || signal.aborted
   }
 
   /** Some records whose generations are wanted, and where to go on. */
