@@ -109,8 +109,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     } catch (error) {
       throw this.#failed(error)
     } finally {
-      this.#isBusy = false
-      if (this.#yieldsNext) this.yieldBuffer()
+      this.#endBusy()
     }
   }
 
@@ -187,11 +186,13 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     // What it is busy with may end with a buffer that is filled in part, and then nobody would ask again: who waits may be waited for
     // by our own caller, who writes to several drives at once.
     this.#yieldsNext = this.#isBusy
+    // Who aborts gives it back, too: not both.
+    if (this.#state !== 'open') return
     if (this.#isBusy || this.#yielding !== undefined || this.#buffer === undefined) return
     const whole = this.#filled - (this.#filled % blockBytes)
     this.#residue = Buffer.from(this.#buffer.subarray(whole, this.#filled))
     if (whole === 0) {
-      this.#options.pool.release(this.#takeBuffer())
+      this.#giveBack()
       return
     }
     this.#yielding = this.#submit(whole)
@@ -203,11 +204,12 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       })
   }
 
-  #takeBuffer(): Buffer {
-    const buffer = this.#buffer!
+  #giveBack(): void {
+    const buffer = this.#buffer
+    if (buffer === undefined) return
     this.#buffer = undefined
     this.#filled = 0
-    return buffer
+    this.#options.pool.release(buffer)
   }
 
   async finish(): Promise<BlobRef> {
@@ -238,8 +240,14 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     } catch (error) {
       throw this.#failed(error)
     } finally {
-      this.#isBusy = false
+      this.#endBusy()
     }
+  }
+
+  #endBusy(): void {
+    this.#isBusy = false
+    if (this.#state === 'aborted') this.#giveBack()
+    else if (this.#yieldsNext) this.yieldBuffer()
   }
 
   /** Becomes the file of the id that was given, in place of what has that name. */
@@ -270,7 +278,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     this.#state = 'aborted'
     await this.#yielding
     await this.#writing
-    if (this.#buffer !== undefined && !this.#isBusy) this.#options.pool.release(this.#takeBuffer())
+    if (!this.#isBusy) this.#giveBack()
     if (this.#file === undefined) return
     try {
       const file = await this.#file

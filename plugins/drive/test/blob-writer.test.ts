@@ -1,0 +1,67 @@
+/** Writers that share too few buffers, one of which is aborted: what it has goes to the other, once. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { createSystemPorts } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { BlobFiles } from '../blob-files.ts'
+import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
+import { type BlobWriterOptions, DriveBlobWriter } from '../blob-writer.ts'
+import { BufferPool } from '../buffer-pool.ts'
+
+const { disk, clock, random } = createSystemPorts()
+const bufferBytes = 16 * 1024
+
+async function options(t: Test, bufferCount: number): Promise<BlobWriterOptions> {
+  const path = await mkdtemp(join(tmpdir(), 'svc-blobs-'))
+  t.teardown(() => rm(path, { recursive: true, force: true }))
+  const files = new BlobFiles({
+    disk,
+    path,
+    clock,
+    random,
+    log: pino({ level: 'silent' }),
+    startMs: clock.now(),
+    marks: new BlobMarks(new ArrayBuffer(blobMarksBytes)),
+    spare: async () => undefined,
+    discard: () => undefined,
+  })
+  await files.createFolders()
+  const pool = new BufferPool(bufferBytes, bufferCount)
+  return { disk, files, pool, direct: false, isFull: () => false, onWritten() {}, onRefused() {} }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await undefined
+}
+
+t.test('an aborted writer that is asked for its buffer', async t => {
+  const shared = await options(t, 2)
+  // What the other one does comes at each moment of the abort.
+  for (let count = 0; count < 6; count++) {
+    const first = new DriveBlobWriter(shared, undefined)
+    // One buffer is being written, the other filled in part.
+    await first.write(Buffer.alloc(bufferBytes + 5000, 1))
+    const aborted = first.abort()
+    await turns(count)
+    const second = new DriveBlobWriter(shared, undefined)
+    await second.write(Buffer.alloc(3 * bufferBytes + 100, 2))
+    await aborted
+    t.equal((await second.finish()).size, 3 * bufferBytes + 100, `${count} turns later`)
+  }
+})
+
+t.test('a writer that is aborted while it writes', async t => {
+  const shared = await options(t, 1)
+  for (let count = 0; count < 6; count++) {
+    const first = new DriveBlobWriter(shared, undefined)
+    const writing = Promise.resolve(first.write(Buffer.alloc(2 * bufferBytes + 5000, 1))).catch(() => undefined)
+    await turns(count)
+    await first.abort()
+    await writing
+    const second = new DriveBlobWriter(shared, undefined)
+    await second.write(Buffer.alloc(100, 2))
+    t.equal((await second.finish()).size, 100, `${count} turns later`)
+  }
+})
