@@ -2,7 +2,7 @@
 import type { Threads } from 'svc/kernel'
 import type { BlobRef, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { AnswerWatch } from './answer-watch.ts'
+import { AnswerWatch, isDoneIn } from './answer-watch.ts'
 import { ErasureCode } from './codec/erasure-code.ts'
 import { ErasureSet, FreshBlobs, inlineBytesMax } from './erasure-set.ts'
 import { Healing } from './healing.ts'
@@ -57,10 +57,14 @@ export function createBackend(options: BackendOptions): SetBackend {
   return own.threads.isMain ? createMainSet(own) : createWorkerSet(own)
 }
 
+/** How long drives that catch up are waited for at a start, in ticks of the watch: two seconds. */
+const bringBackTicks = 8
+
 interface Running extends OpenSet {
   readonly reading: SetReading
   readonly stripes: StripePool
   readonly lateness: Lateness
+  readonly stopping: AbortController
 }
 
 function createMainSet(options: BackendOptions): SetBackend {
@@ -118,6 +122,7 @@ function createMainSet(options: BackendOptions): SetBackend {
         onMembersChanged: () => publish(set, shared),
       })
       const lateness = new Lateness(set, watch)
+      const stopping = new AbortController()
       try {
         const ledger = new Ledger(set)
         const healing = new Healing(set, newId)
@@ -127,7 +132,10 @@ function createMainSet(options: BackendOptions): SetBackend {
         }
         const keeper = new Keeper({ set, healing, ledger, clock: ports.clock, watch, log, ...folders })
         keeper.expect(opened.late)
-        await keeper.bringBack(new AbortController().signal)
+        const back = keeper.bringBack(stopping.signal)
+        // What takes longer goes on while requests are answered, where enough drives have all records.
+        if (!(await isDoneIn(back, watch, bringBackTicks)) && set.currentCount < set.writeQuorum) await back
+        back.catch(error => log.warn({ err: error }, 'drives could not be brought back; it is tried again'))
         if (set.epoch !== 0) await dropStaged(set)
         publish(set, shared)
         running = {
@@ -139,9 +147,11 @@ function createMainSet(options: BackendOptions): SetBackend {
           lateness,
           reading: new SetReading(set),
           stripes: new StripePool(code, document.unitBytes),
+          stopping,
         }
         options.onOpen(running)
       } catch (error) {
+        stopping.abort()
         await set.stop()
         throw error
       }
@@ -151,6 +161,7 @@ function createMainSet(options: BackendOptions): SetBackend {
       running = undefined
       shared.leader = -1
       options.onOpen(undefined)
+      closing?.stopping.abort()
       await closing?.set.stop()
     },
     execute: <Result>(name: string, args: unknown, body?: Uint8Array) =>

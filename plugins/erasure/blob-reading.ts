@@ -41,7 +41,8 @@ export class SetBlobReader implements BlobReader {
   #isClosed = false
   #isDamaged = false
 
-  constructor(view: SetView, ref: BlobRef, start: number, length: number) {
+  /** `without`: mask of shards that are known not to be there. */
+  constructor(view: SetView, ref: BlobRef, start: number, length: number, without = 0) {
     if (start < 0 || length < 0 || start + length > ref.size) throw new RangeError('the range lies outside of the blob')
     this.#view = view
     this.#ref = ref
@@ -49,6 +50,7 @@ export class SetBlobReader implements BlobReader {
     this.#rotation = rotationOfBlob(ref.id, view.slotCount)
     this.#at = start
     this.#end = start + length
+    this.#failed = without
   }
 
   async next(): Promise<BlobChunk | undefined> {

@@ -369,11 +369,20 @@ export class ErasureSet implements SetView {
     this.onDamage?.()
   }
 
-  /** What has been noted since the last time. */
-  takeDamages(): readonly Damage[] {
-    const damages = [...this.#damages.values()]
-    this.#damages.clear()
-    return damages
+  get damageCount(): number {
+    return this.#damages.size
+  }
+
+  /** The first of what has been noted; it is not noted any more then. */
+  takeDamages(countMax = damagesMax): readonly Damage[] {
+    const taken = [...this.#damages].slice(0, countMax)
+    for (const [name] of taken) this.#damages.delete(name)
+    return taken.map(([, damage]) => damage)
+  }
+
+  /** What was noted of the shards of a record and its blobs, before they were made anew. */
+  forgetDamages(slot: number, key: Buffer, blobIds: readonly string[]): void {
+    for (const name of [key.latin1Slice(), ...blobIds]) this.#damages.delete(`${slot} ${name}`)
   }
 
   /** What records are at this point of the order of changes; `then` is called before any later change is given to the drives. */

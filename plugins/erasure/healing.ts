@@ -32,6 +32,8 @@ export class Healing {
   readonly #newId: () => string
   /** Records that are being healed, as latin1: two who make the same shard anew would stand in each other's way. */
   readonly #busy = new Map<string, Promise<unknown>>()
+  /** Damages that are about to be written down, by record. */
+  #marking = new Map<string, DamageMark>()
 
   constructor(set: ErasureSet, newId: () => string) {
     this.#set = set
@@ -155,10 +157,21 @@ export class Healing {
 
   async #mark(key: Buffer, head: RecordHead, targets: readonly Member[], staged?: Mark['staged']): Promise<void> {
     const changes = new Map(targets.map(({ slot, generation }) => [slot, generation]))
+    this.#forgetDamages(key, head, targets)
     const count = await this.#set.mark([{ key, identity: head.identity, changes, staged }])
     if (count > 0 || staged === undefined) return
     // The record was replaced meanwhile: nobody will come for them.
     await Promise.all(targets.map(({ drive }) => drive.execute(procedure.unstage, [staged.id]).catch(() => undefined)))
+  }
+
+  /** What somebody found missing before it was there must not be written down afterwards. */
+  #forgetDamages(key: Buffer, head: RecordHead, targets: readonly Member[]): void {
+    const blobIds = head.blobs.map(({ id }) => id)
+    const mark = this.#marking.get(nameOf(key, head.identity))
+    for (const { slot } of targets) {
+      this.#set.forgetDamages(slot, key, blobIds)
+      mark?.changes.delete(slot)
+    }
   }
 
   /** A drive has a record's blobs when it has all of them. */
@@ -195,7 +208,8 @@ export class Healing {
     const set = this.#set
     const rotation = rotationOfBlob(blob.id, set.slotCount)
     const shardBytes = this.#shardBytesOf(blob)
-    const reader = new SetBlobReader(set, { ...blob, check: 0 }, 0, blob.size)
+    const missing = targets.reduce((mask, { slot }) => mask | (1 << this.#shardOf(slot, rotation)), 0)
+    const reader = new SetBlobReader(set, { ...blob, check: 0 }, 0, blob.size, missing)
     const writers = targets.map(member => ({
       member,
       shard: this.#shardOf(member.slot, rotation),
@@ -250,14 +264,16 @@ export class Healing {
 
   /** Writes down what readers and drives found missing. Resolves with how many records were marked. */
   async markDamages(damages: readonly Damage[]): Promise<number> {
-    const marks = new Map<string, { key: Buffer; identity: number; changes: Map<number, number> }>()
+    const marks = new Map<string, DamageMark>()
+    this.#marking = marks
     for (const { slot, key, identity, blobId } of damages) {
       if (key !== undefined && identity !== undefined) addMark(marks, key, identity, slot)
       else if (blobId !== undefined) {
         for (const owner of await this.#ownersOf(blobId)) addMark(marks, owner.key, owner.identity, slot)
       }
     }
-    return marks.size === 0 ? 0 : this.#set.mark([...marks.values()])
+    const left = [...marks.values()].filter(({ changes }) => changes.size > 0)
+    return left.length === 0 ? 0 : this.#set.mark(left)
   }
 
   async #ownersOf(blobId: string): Promise<{ readonly key: Buffer; readonly identity: number }[]> {
@@ -276,16 +292,21 @@ export class Healing {
   }
 }
 
-function addMark(
-  marks: Map<string, { key: Buffer; identity: number; changes: Map<number, number> }>,
-  key: Buffer,
-  identity: number,
-  slot: number,
-): void {
-  const text = `${identity} ${key.latin1Slice()}`
-  const mark = marks.get(text) ?? { key, identity, changes: new Map() }
+interface DamageMark {
+  readonly key: Buffer
+  readonly identity: number
+  readonly changes: Map<number, number>
+}
+
+function nameOf(key: Buffer, identity: number): string {
+  return `${identity} ${key.latin1Slice()}`
+}
+
+function addMark(marks: Map<string, DamageMark>, key: Buffer, identity: number, slot: number): void {
+  const name = nameOf(key, identity)
+  const mark = marks.get(name) ?? { key, identity, changes: new Map() }
   mark.changes.set(slot, 0)
-  marks.set(text, mark)
+  marks.set(name, mark)
 }
 
 async function readWhole({ drive, slot }: Member, { id }: BlobEntry, shardBytes: number): Promise<void> {

@@ -55,6 +55,13 @@ export interface HealCounts {
   damaged: number
 }
 
+function abortOf(signal: AbortSignal): Promise<false> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve(false)
+    else signal.addEventListener('abort', () => resolve(false), { once: true })
+  })
+}
+
 function isFaulty({ drive }: Member): boolean {
   const statuses = drive.drives()
   return statuses instanceof Promise || statuses.some(({ state }) => state === 'faulty')
@@ -69,6 +76,7 @@ export class Keeper {
   readonly #options: KeeperOptions
   /** Records that could not be healed, as latin1, with the time of the last try. */
   readonly #skipped = new Map<string, number>()
+  #bringing: Promise<boolean> | undefined
   /** Where the walk goes on that looks for records of drives that were replaced. */
   #walkFrom: Buffer | undefined
   /** Where reading everything goes on: at the first record with this key or a later one. */
@@ -80,13 +88,25 @@ export class Keeper {
     this.#options = options
   }
 
-  /** Opens drives that are away, and has those that are back catch up. Resolves with whether something was done. */
-  async bringBack(signal: AbortSignal): Promise<boolean> {
+  /**
+   * Opens drives that are away, and has those that are back catch up. Resolves with whether something was done. Who asks while it is under
+   * way gets the same, until the own `signal`.
+   */
+  bringBack(signal: AbortSignal): Promise<boolean> {
+    if (this.#bringing !== undefined) return Promise.race([this.#bringing, abortOf(signal)])
+    this.#bringing = this.#bringAllBack(signal).finally(() => {
+      this.#bringing = undefined
+    })
+    return this.#bringing
+  }
+
+  async #bringAllBack(signal: AbortSignal): Promise<boolean> {
     const { set, log } = this.#options
     let isAnything = signal.aborted ? false : await this.#reopenAll()
     if (set.currentCount === 0) await this.#reelect()
     if (set.currentCount === 0) return isAnything
     for (const member of set.members) {
+      await this.#claim()
       if (signal.aborted) return isAnything
       if (member.state !== 'behind') continue
       try {
@@ -94,15 +114,18 @@ export class Keeper {
         this.#skipped.clear()
         isAnything = true
       } catch (error) {
+        if (signal.aborted) return isAnything
         log.warn({ err: error, path: member.path }, 'a drive could not catch up; it is tried again')
       }
     }
-    if (set.epoch === 0 && set.currentCount >= set.writeQuorum) await this.#claim()
+    await this.#claim()
     return isAnything
   }
 
+  /** As soon as there are enough drives: what takes long to catch up is not waited for. */
   async #claim(): Promise<void> {
     const { set, log } = this.#options
+    if (set.epoch !== 0 || set.currentCount < set.writeQuorum) return
     try {
       await set.claim()
     } catch (error) {
@@ -196,20 +219,20 @@ export class Keeper {
   async markDamages(): Promise<void> {
     const { set, healing, log } = this.#options
     if (set.currentCount < set.writeQuorum) return
-    const damages = set.takeDamages()
-    if (damages.length === 0) return
     let count = 0
-    let done = 0
     try {
-      while (done < damages.length) {
-        count += await healing.markDamages(damages.slice(done, done + damagesPerChange))
-        done += damagesPerChange
+      // What comes meanwhile is written down the next time.
+      for (let left = set.damageCount; left > 0; left -= damagesPerChange) {
+        const damages = set.takeDamages(damagesPerChange)
+        try {
+          count += await healing.markDamages(damages)
+        } catch (error) {
+          for (const damage of damages) set.onDamaged(damage)
+          throw error
+        }
         // Requests come between two changes.
         await turn()
       }
-    } catch (error) {
-      for (const damage of damages.slice(done)) set.onDamaged(damage)
-      throw error
     } finally {
       if (count > 0) log.warn({ records: count }, 'shards are missing or damaged: they are made anew')
     }

@@ -1,8 +1,7 @@
 /** A server over several pools, as its clients and its operators see it: drives fail in each, pools are added, none may be left out. */
-import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   CreateBucketCommand,
@@ -16,7 +15,7 @@ import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { bytesOf } from './clients.ts'
 import { createClient } from './sdk.ts'
-import { accessKey, secretKey, startServer } from './server.ts'
+import { dryRun, startServer } from './server.ts'
 
 t.setTimeout(1_100_000)
 const Bucket = 'photos'
@@ -64,14 +63,6 @@ async function verify(t: Test, s3: S3Client, sizes: ReadonlyMap<string, number>,
     }
   })
   t.strictSame(wrong, [], `${what}: every object is what it was`)
-}
-
-function dryRun(...drives: string[]): string {
-  const main = resolve(import.meta.dirname, '../../kernel/main.ts')
-  const args = ['--conditions=svc-src', main, 'server', '--dry-run', ...drives]
-  const env = { PATH: process.env.PATH, SVC_ROOT_USER: accessKey, SVC_ROOT_PASSWORD: secretKey }
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
-  return `${status} ${stdout}${stderr}`
 }
 
 t.test('pools of different shapes', async t => {

@@ -3,7 +3,7 @@
  * The number of workers comes from SVC_WORKERS (0 when unset), so that one suite covers each process model; with SVC_TEST_DRIVES=4 it
  * is over a set of as many drives.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync, type WriteStream } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -203,4 +203,18 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** What `svc server --dry-run` says of these drives, behind its exit code. On ports that nobody has, whatever else runs on this machine. */
+export function dryRun(...drives: readonly string[]): string {
+  const args = ['--conditions=svc-src', join(root, 'kernel/main.ts'), 'server', '--dry-run', ...drives]
+  const env = {
+    PATH: process.env.PATH,
+    SVC_ROOT_USER: accessKey,
+    SVC_ROOT_PASSWORD: secretKey,
+    SVC_ADDRESS: '127.0.0.1:0',
+    SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
+  }
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
+  return `${status} ${stdout}${stderr}`
 }

@@ -1,15 +1,14 @@
 /** A server over four drives that fail, come back and are replaced, as its clients and its operators see it. */
-import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { bytesOf } from './clients.ts'
 import { createClient } from './sdk.ts'
-import { accessKey, secretKey, startServer } from './server.ts'
+import { dryRun, startServer } from './server.ts'
 
 t.setTimeout(400_000)
 const Bucket = 'photos'
@@ -214,19 +213,13 @@ t.test('heal jobs', async t => {
 
 t.test('a dry run says whether the set could be put together', async t => {
   const { server, drive } = await start(t)
-  const dryRun = (range: string) => {
-    const main = resolve(import.meta.dirname, '../../kernel/main.ts')
-    const args = ['--conditions=svc-src', main, 'server', '--dry-run', join(drive(1), '..', range)]
-    const env = { PATH: process.env.PATH, SVC_ROOT_USER: accessKey, SVC_ROOT_PASSWORD: secretKey }
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
-    return `${status} ${stdout}${stderr}`
-  }
-  t.match(dryRun('d{1...4}'), /^1 .*Another server process has the drive/s)
+  const said = (range: string) => dryRun(join(drive(1), '..', range))
+  t.match(said('d{1...4}'), /^1 .*Another server process has the drive/s)
   t.equal(await server.stop(), 0)
-  t.match(dryRun('d{1...4}'), /^0 .*no problems found/s)
-  t.match(dryRun('d{1...3}'), /^1 .*The set has 4 drives, but 3 are named/s)
+  t.match(said('d{1...4}'), /^0 .*no problems found/s)
+  t.match(said('d{1...3}'), /^1 .*The set has 4 drives, but 3 are named/s)
   for (const number of [1, 2]) renameSync(drive(number), `${drive(number)}.away`)
-  t.match(dryRun('d{1...4}'), /^0 .*no problems found/s, 'the others are enough to read')
+  t.match(said('d{1...4}'), /^0 .*no problems found/s, 'the others are enough to read')
   renameSync(drive(3), `${drive(3)}.away`)
-  t.match(dryRun('d{1...4}'), /^1 .*1 of 4 drives can be opened; 2 are needed to read/s)
+  t.match(said('d{1...4}'), /^1 .*1 of 4 drives can be opened; 2 are needed to read/s)
 })

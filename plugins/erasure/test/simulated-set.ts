@@ -399,8 +399,20 @@ export class SimulatedSet {
     return false
   }
 
+  /** A start waits neither for drives that take long to open nor for those that take long to catch up, where there are enough others. */
+  async #arrivals(): Promise<void> {
+    const { set, keeper } = this.open
+    const isComing = ({ returning, index }: Member) => returning !== undefined && !this.hardware[index]!.isHanging
+    for (let ticks = 0; set.members.some(isComing); ticks++) {
+      assert.ok(ticks < 200_000, 'a drive opens for ever')
+      await this.tick()
+    }
+    await this.ticking(keeper.bringBack(new AbortController().signal), 'bringing back')
+  }
+
   /** Checks a set that has come back against everything that was promised. */
   async verify(): Promise<void> {
+    await this.#arrivals()
     const last = await this.#backend!.get(lastKey)
     const found = last === undefined ? 0 : Number(Buffer.from(last.value).toString())
     const chain: number[] = []
