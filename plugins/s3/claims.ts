@@ -75,8 +75,25 @@ function readChecksumHeader(headers: IncomingHttpHeaders, checksums: ChecksumsSe
     }
     found = { algorithm, value: checksumBytes(name, text, checksums.size(algorithm)) }
   }
+  requireKnownChecksums(headers, checksums)
   return found
 }
+
+/** Who sends a checksum relies on its being compared. */
+function requireKnownChecksums(headers: IncomingHttpHeaders, checksums: ChecksumsService): void {
+  for (const name in headers) {
+    if (!name.startsWith('x-amz-checksum-') || notChecksums.has(name) || checksums.fromHeader(name) !== undefined)
+      continue
+    throw objectErrors.InvalidRequest('The algorithm type you specified in x-amz-checksum- header is invalid.')
+  }
+}
+
+/** Headers that say something about a checksum. */
+const notChecksums: ReadonlySet<string> = new Set([
+  'x-amz-checksum-algorithm',
+  'x-amz-checksum-mode',
+  'x-amz-checksum-type',
+])
 
 /** The raw digest of a checksum header or trailer. */
 export function checksumBytes(name: string, text: string, sizeBytes: number): Buffer {

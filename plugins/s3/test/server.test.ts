@@ -227,6 +227,7 @@ t.test('what a request claims of its payload must hold', async t => {
     ['right CRC32C', { 'x-amz-checksum-crc32c': crc32c }, undefined],
     ['wrong CRC32', { 'x-amz-checksum-crc32': crc('x') }, 'BadDigest'],
     ['malformed CRC32', { 'x-amz-checksum-crc32': 'xx' }, 'InvalidRequest'],
+    ['of an algorithm that there is not', { 'x-amz-checksum-foo': 'Rk9P' }, 'InvalidRequest'],
     ['two', { 'x-amz-checksum-crc32': crc(body), 'x-amz-checksum-crc32c': crc32c }, 'InvalidRequest'],
     ['SDK', { 'x-amz-checksum-crc32': crc(body), 'x-amz-sdk-checksum-algorithm': 'CRC32' }, undefined],
     ['SDK other', { 'x-amz-checksum-crc32': crc(body), 'x-amz-sdk-checksum-algorithm': 'SHA1' }, 'InvalidRequest'],
