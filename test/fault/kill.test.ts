@@ -16,7 +16,7 @@ import { AnswerError, createOperations } from './operations.ts'
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const roundCount = Number(process.env.ROUNDS ?? (process.env.CI ? 200 : 20))
 /** A slow machine makes fewer rounds, unless their number was asked for. */
-const loadMsMax = process.env.ROUNDS === undefined ? 420_000 : Number.POSITIVE_INFINITY
+const loadMsMax = process.env.ROUNDS === undefined ? 900_000 : Number.POSITIVE_INFINITY
 const roundCountMin = Math.min(roundCount, 10)
 /** Every so many rounds all keys are read again, not only those that were written since. */
 const fullRoundInterval = 10
@@ -48,7 +48,7 @@ interface OpenUpload {
   ending: boolean
 }
 
-t.setTimeout(process.env.ROUNDS === undefined ? 700_000 : roundCount * 20_000 + 120_000)
+t.setTimeout(process.env.ROUNDS === undefined ? 1_150_000 : roundCount * 20_000 + 120_000)
 t.comment(`SEED=${seed} ROUNDS=${roundCount}`)
 const server = await startServer()
 t.teardown(() => server.remove())

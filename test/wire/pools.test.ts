@@ -161,7 +161,7 @@ t.test('pools of different shapes', async t => {
   for (const path of lost) rmSync(path)
   const healed = await heal({ bucket: Bucket, recursive: true, deep: true })
   // Some of them the server may heal by itself at the same time.
-  t.match(healed, { state: 'completed', dangling: 0 })
+  t.match(healed, { state: 'completed', failed: 0, dangling: 0 })
   t.ok(healed.healed > 0, `${healed.healed} objects were healed`)
   t.equal(healed.drives.length, 7)
   await until(t, 'every shard is there again', async () => {

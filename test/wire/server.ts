@@ -4,7 +4,15 @@
  * is over a set of as many drives.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync, type WriteStream } from 'node:fs'
+import {
+  createWriteStream,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  type WriteStream,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -75,6 +83,7 @@ function announcedPort(startup: Record<string, unknown>): number {
 
 /** What each thread of a process waits for, for whoever has to find out why it does not go on. */
 function threadsOf(pid: number): string {
+  if (!existsSync(`/proc/${pid}/task`)) return 'Its threads cannot be looked at here.'
   const read = (path: string) => {
     try {
       return readFileSync(path, 'utf8').trim()
