@@ -82,6 +82,8 @@ export interface RedundantStorage {
   /** Every drive has all records of its set. */
   readonly isWhole: boolean
   readonly canWrite: boolean
+  /** Shards that were found damaged and are not below their redundancy yet: they are written down within moments. */
+  readonly damageCount: number
   /** Since the start, by what goes on in the background. */
   readonly counts: HealCounts
   /** Asks each folder first whether it still holds its drive. */

@@ -77,6 +77,7 @@ export class Keeper {
   /** Records that could not be healed, as latin1, with the time of the last try. */
   readonly #skipped = new Map<string, number>()
   #bringing: Promise<boolean> | undefined
+  #beingMarked = 0
   /** Where the walk goes on that looks for records of drives that were replaced. */
   #walkFrom: Buffer | undefined
   /** Where reading everything goes on: at the first record with this key or a later one. */
@@ -215,6 +216,11 @@ export class Keeper {
     set.reelect(candidates)
   }
 
+  /** Shards that were found missing or damaged, of which no record says so yet. */
+  get damageCount(): number {
+    return this.#options.set.damageCount + this.#beingMarked
+  }
+
   /** Writes down what readers found missing, as soon as anything can be written. */
   async markDamages(): Promise<void> {
     const { set, healing, log } = this.#options
@@ -224,11 +230,14 @@ export class Keeper {
       // What comes meanwhile is written down the next time.
       for (let left = set.damageCount; left > 0; left -= damagesPerChange) {
         const damages = set.takeDamages(damagesPerChange)
+        this.#beingMarked = damages.length
         try {
           count += await healing.markDamages(damages)
         } catch (error) {
           for (const damage of damages) set.onDamaged(damage)
           throw error
+        } finally {
+          this.#beingMarked = 0
         }
         // Requests come between two changes.
         await turn()

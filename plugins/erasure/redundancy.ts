@@ -20,6 +20,9 @@ export function createRedundantSet({ set, healing, keeper, ledger, presence }: O
     get canWrite() {
       return set.currentCount >= set.writeQuorum
     },
+    get damageCount() {
+      return keeper.damageCount
+    },
     counts: keeper.counts,
     async drives() {
       await presence.check()

@@ -34,6 +34,12 @@ export function declareDeepScans(store: StoreService): DeepScans {
   return store.collection({ name: 'deep-scan', version: 1, schema: DeepScan })
 }
 
+/** The pass under way, or the last one; undefined where none has begun. */
+export async function currentPass(scans: DeepScans): Promise<DeepScan | undefined> {
+  const scan = (await scans.get(id))?.value
+  return scan === undefined || scan.startedMs === 0 ? undefined : scan
+}
+
 export interface DeepScanOptions {
   readonly redundancy: RedundancyService
   readonly scans: DeepScans

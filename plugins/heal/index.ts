@@ -3,11 +3,13 @@ import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import cancelHealJob from './admin/cancel-heal-job.ts'
 import getHealJob from './admin/get-heal-job.ts'
+import getRedundancy from './admin/get-redundancy.ts'
 import listHealJobs from './admin/list-heal-jobs.ts'
 import startHeal from './admin/start-heal.ts'
 import { createDeepScan, declareDeepScans } from './deep-scan.ts'
 import { createJobs, declareJobs } from './jobs.ts'
 import { registerFamilies } from './metrics.ts'
+import { readRedundancy } from './redundancy-reading.ts'
 import { createHealService } from './thread-calls.ts'
 
 export default definePlugin({
@@ -19,9 +21,9 @@ export default definePlugin({
     const documents = declareJobs(store)
     const scans = declareDeepScans(store)
     const jobs = threads.isMain ? createJobs({ redundancy, documents, objects, storage, ports, log }) : undefined
-    const heal = createHealService(threads, jobs)
+    const heal = createHealService(threads, jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans }) })
     contribute('admin.operation', startHeal.id, bindAdminOperation(startHeal, { objects, heal }))
-    for (const operation of [listHealJobs, getHealJob, cancelHealJob]) {
+    for (const operation of [listHealJobs, getHealJob, cancelHealJob, getRedundancy]) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, { heal }))
     }
     if (jobs === undefined) return { services: { heal } }

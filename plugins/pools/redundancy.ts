@@ -55,6 +55,9 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
     get canWrite() {
       return sets.every(({ of }) => of.canWrite)
     },
+    get damageCount() {
+      return sets.reduce((count, { of }) => count + of.damageCount, 0)
+    },
     counts: {
       get healed() {
         return sum('healed')

@@ -53,6 +53,7 @@ async function start(t: Test) {
       }
     },
     admin,
+    redundancy: () => admin().call('GET', '/redundancy'),
   }
 }
 
@@ -87,7 +88,7 @@ async function verify(t: Test, s3: S3Client, keys: readonly string[], what: stri
 }
 
 t.test('drives go and come back', async t => {
-  const { server, s3, drive, info, health, metric, blobs } = await start(t)
+  const { server, s3, drive, info, health, metric, blobs, redundancy } = await start(t)
   const keys = await put(s3, 'first')
   const whole = await info()
   t.match(whole, { mode: 'snmd', pools: [{ sets: 1, drivesPerSet: 4, parity: 2, readQuorum: 2, writeQuorum: 3 }] })
@@ -98,6 +99,7 @@ t.test('drives go and come back', async t => {
   )
   t.equal(await health(), '200 ok')
   t.ok((await metric('svc_redundancy_records')) >= 4)
+  t.match(await redundancy(), { isFull: true, summary: 'Everything has all of its shards.', belowRecords: 0 })
 
   // While it runs: the next large body does not find the drive.
   renameSync(drive(3), `${drive(3)}.away`)
@@ -107,10 +109,15 @@ t.test('drives go and come back', async t => {
   t.equal(await metric('svc_cluster_sets_degraded'), 1)
   t.equal(await metric('svc_cluster_drives_offline'), 1)
   await verify(t, s3, keys, 'with a drive away')
+  const without = await redundancy()
+  t.match(without, { isFull: false, sets: [{ drives: 4, online: 3, state: 'degraded' }] })
+  t.ok(without.belowRecords > 0 && without.belowRecords === without.records, 'everything has a shard on it')
+  t.match(without.summary, /^1 of 4 drives cannot be read\. \d+ of \d+ records lack a shard/)
   renameSync(`${drive(3)}.away`, drive(3))
   await until(t, 'it is taken back', async () => (await health()) === '200 ok')
   await until(t, 'and given what it lacks', async () => (await metric('svc_redundancy_below_target_records')) === 0)
   t.ok((await metric('svc_mrf_queue_healed_total')) > 0)
+  t.match(await redundancy(), { isFull: true, belowRecords: 0, belowBytes: 0 })
 
   // Two away between starts: no write quorum.
   t.equal(await server.stop(), 0)

@@ -25,6 +25,10 @@ export interface Override {
 
 export const overrides: Readonly<Record<string, Override>> = {
   getServerInfo: { name: 'server info' },
+  getRedundancy: {
+    name: 'heal status',
+    failureOf: ({ isFull, summary }) => (isFull === true ? undefined : String(summary)),
+  },
   getUsage: { name: 'usage' },
   getPermissions: { name: 'permissions' },
   changeOwnSecretKey: { elsewhere: 'passwd' },
