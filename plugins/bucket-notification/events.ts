@@ -17,6 +17,7 @@ const emitted = [
   'ObjectAccessed:Get',
   'ObjectAccessed:Head',
   'ObjectAccessed:Attributes',
+  'ReducedRedundancyLostObject',
 ] as const
 
 const families = ['ObjectCreated', 'ObjectRemoved', 'ObjectTagging', 'LifecycleExpiration', 'ObjectAccessed']
@@ -41,8 +42,6 @@ const notBuilt = new Set([
   'Scanner',
   'BucketCreated',
   'BucketRemoved',
-  // Objects of that class are as redundant as all others.
-  'ReducedRedundancyLostObject',
 ])
 
 const matched: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([

@@ -4,7 +4,15 @@
  * call may be answered late, and fails with `storageErrors` (`unavailable`: offline, `faulty`, `full`, `corrupt`, `gone`).
  */
 import type { Logger, Ports, Threads } from 'svc/kernel'
-import type { BlobWriter, Derive, Procedure, RecordKey, StorageBackend, StoredRecord } from 'svc/plugins/storage/api'
+import type {
+  BlobOptions,
+  BlobWriter,
+  Derive,
+  Procedure,
+  RecordKey,
+  StorageBackend,
+  StoredRecord,
+} from 'svc/plugins/storage/api'
 
 /** As `check` of a `BlobRef`: the file's own checksums are enough. For who knows by other means that it is the right one. */
 export const anyBlobCheck = -1
@@ -25,12 +33,17 @@ export interface DriveOptions {
   readonly shareOf?: number
 }
 
+export interface DriveBlobOptions extends BlobOptions {
+  /** Made by the caller: see `newBlobId`. */
+  readonly id?: string
+}
+
 export interface Drive extends StorageBackend {
   /**
-   * With an id, which the caller has made (`newBlobId`): what has that name already is replaced when the new one is finished, and
+   * With an id of the caller: what has that name already is replaced when the new one is finished, and
    * stays until then. `abort` of one that was finished deletes it unless a record references it. RangeError for what is no id.
    */
-  createBlob(sizeHint?: number, id?: string): BlobWriter
+  createBlob(sizeHint?: number, options?: DriveBlobOptions): BlobWriter
   /** 32 hexadecimal digits; only of a drive that has been started, in the main thread. */
   readonly driveId: string
 }

@@ -90,7 +90,7 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
     scanDerived: (start, end, visit) => open().scan('derived', start, end, visit),
     counter: key => open().counter(key),
     readBody: ref => open().readBody(ref),
-    createBlob: (_sizeHint, id) => open().createBlob(id),
+    createBlob: (_sizeHint, options) => open().createBlob(options?.id),
     holdBlobs: refs => open().holdBlobs(refs),
     readBlob: (ref, start, length) => open().readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),

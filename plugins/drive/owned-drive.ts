@@ -93,7 +93,7 @@ export function createOwnedDrive(
     scanDerived: (start, end, visit) => get().scanDerived(start, end, visit),
     counter: key => get().counter(key),
     readBody: ref => get().readBody(ref),
-    createBlob: (_sizeHint, id) => get().createBlob(id),
+    createBlob: (_sizeHint, options) => get().createBlob(options?.id),
     holdBlobs: refs => get().holdBlobs(refs),
     readBlob: (ref, start, length) => get().readBlob(ref, start, length),
     drives: () => (opened === undefined ? [] : [opened.drive.status()]),

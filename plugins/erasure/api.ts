@@ -31,6 +31,8 @@ export interface RecordHealth {
   readonly error: string | undefined
   /** Of what is kept in shards, without parity. */
   readonly dataBytes: number
+  /** So many shards are needed to read all of it. */
+  readonly dataCount: number
 }
 
 /** Records that have shards, and bytes of their data. */
@@ -114,7 +116,7 @@ export interface RedundantSet extends RedundantStorage {
   /** For ever: 32 hexadecimal digits. */
   readonly id: string
   readonly driveCount: number
-  /** So many shards of anything are enough. */
+  /** So many shards are enough of what is kept with the parity of the set. */
   readonly dataCount: number
 }
 

@@ -1,9 +1,9 @@
 /** The storage backend `erasure`: a set of several drives. */
 import type { Threads } from 'svc/kernel'
-import type { BlobRef, StorageBackend } from 'svc/plugins/storage/api'
+import type { BlobRef, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch, isDoneIn } from './answer-watch.ts'
-import { ErasureCode } from './codec/erasure-code.ts'
+import { Codes } from './codec/codes.ts'
 import { ErasureSet, FreshBlobs, inlineBytesMax } from './erasure-set.ts'
 import { Healing } from './healing.ts'
 import { Keeper } from './keeper.ts'
@@ -83,8 +83,9 @@ function createMainSet(options: BackendOptions): SetBackend {
   serveWorkers({ threads, shared, freshBlobs, open })
   const setProcedures = createSetProcedures({
     procedures,
-    dataCount: slotCount - parityCount,
-    parityCount,
+    slotCount,
+    // What the set was made with, whatever the configuration says now.
+    parityCount: () => open().set.parityCount,
     freshBlob: id => freshBlobs.get(id),
   })
   const driveOptions = { ...options, procedures: setProcedures, derive: deriveInSet(derive) }
@@ -110,10 +111,11 @@ function createMainSet(options: BackendOptions): SetBackend {
       })
       const { document } = opened
       const memory = createStripeMemory(options)
-      const code = new ErasureCode(memory, slotCount - document.parityCount, document.parityCount)
+      const codes = new Codes(memory, slotCount)
       const set: ErasureSet = new ErasureSet({
         opened,
-        code,
+        codes,
+        reducedParityCount: options.reducedParityCount,
         ports,
         log,
         freshBlobs,
@@ -146,7 +148,7 @@ function createMainSet(options: BackendOptions): SetBackend {
           presence: new Presence({ set, watch, ...folders }),
           lateness,
           reading: new SetReading(set),
-          stripes: new StripePool(code, document.unitBytes),
+          stripes: new StripePool(document.unitBytes),
           stopping,
         }
         options.onOpen(running)
@@ -164,21 +166,21 @@ function createMainSet(options: BackendOptions): SetBackend {
       closing?.stopping.abort()
       await closing?.set.stop()
     },
-    execute: <Result>(name: string, args: unknown, body?: Uint8Array) =>
-      open().set.execute(name, args, body) as Promise<Result>,
+    execute: <Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) =>
+      open().set.execute(name, args, body, options) as Promise<Result>,
     get: key => open().reading.get(key),
     scan: (start, end, visit) => open().reading.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),
     counter: key => open().reading.counter(key),
     readBody: ref => open().reading.readBody(ref),
-    createBlob(sizeHint) {
+    createBlob(sizeHint, { redundancy } = {}) {
       const { set, stripes } = open()
       return createSetBlobWriter(set, stripes, {
         id: newId(),
-        quorum: set.writeQuorum,
+        redundancy,
         sizeHint,
         ready: () => undefined,
-        onFinished: (id, size, generations) => freshBlobs.add(id, { size, generations }),
+        onFinished: (id, blob) => freshBlobs.add(id, blob),
       })
     },
     holdBlobs: (refs: readonly BlobRef[]) => open().reading.holdBlobs(refs),
@@ -229,16 +231,13 @@ function serveWorkers({ threads, shared, freshBlobs, open }: WorkerServing): voi
       generations: set.members.map(({ generation }) => generation),
       parityCount: set.parityCount,
       unitBytes: set.unitBytes,
-      writeQuorum: set.writeQuorum,
       members: shared.cells.buffer as SharedArrayBuffer,
     }
   })
-  threads.handle<ExecuteMessage, unknown>(message.execute, ({ name, args, body }) =>
-    open().set.execute(name, args, body),
+  threads.handle<ExecuteMessage, unknown>(message.execute, ({ name, args, body, options }) =>
+    open().set.execute(name, args, body, options),
   )
-  threads.handle<FreshMessage, void>(message.fresh, ({ id, size, generations }) => {
-    freshBlobs.add(id, { size, generations })
-  })
+  threads.handle<FreshMessage, void>(message.fresh, ({ id, blob }) => freshBlobs.add(id, blob))
   threads.handle<DamagedMessage, void>(message.damaged, damage => {
     const key = damage.key === undefined ? undefined : Buffer.from(damage.key)
     open().set.onDamaged({ ...damage, key })

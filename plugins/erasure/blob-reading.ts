@@ -6,8 +6,9 @@
 import { anyBlobCheck } from 'svc/plugins/drive/api'
 import type { BlobChunk, BlobReader, BlobRef } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import type { ErasureCode } from './codec/erasure-code.ts'
 import { type BodyLayout, shardBytesOf } from './layout.ts'
-import { idInSlot, isAboutShard, rotationOfBlob, type SetView, slotOfShard } from './set-view.ts'
+import { idInSlot, isAboutShard, parityOfBlob, rotationOfBlob, type SetView, slotOfShard } from './set-view.ts'
 import { StripeWindow } from './stripe-window.ts'
 
 /** What is put together at a time, where stripes are shorter, and the longest chunk that is given out. */
@@ -26,6 +27,7 @@ export class SetBlobReader implements BlobReader {
   readonly #view: SetView
   readonly #ref: BlobRef
   readonly #layout: BodyLayout
+  readonly #code: ErasureCode
   readonly #rotation: number
   readonly #end: number
   /** Next byte of the blob. */
@@ -46,7 +48,9 @@ export class SetBlobReader implements BlobReader {
     if (start < 0 || length < 0 || start + length > ref.size) throw new RangeError('the range lies outside of the blob')
     this.#view = view
     this.#ref = ref
-    this.#layout = { bodyBytes: ref.size, dataCount: view.dataCount, unitBytes: view.unitBytes }
+    const parityCount = parityOfBlob(view, ref)
+    this.#code = view.codeOf(parityCount)
+    this.#layout = { bodyBytes: ref.size, dataCount: view.slotCount - parityCount, unitBytes: view.unitBytes }
     this.#rotation = rotationOfBlob(ref.id, view.slotCount)
     this.#at = start
     this.#end = start + length
@@ -76,14 +80,14 @@ export class SetBlobReader implements BlobReader {
    */
   async readStripes(): Promise<StripeWindow | undefined> {
     if (this.#at >= this.#end || this.#isClosed) return undefined
-    const { dataCount, unitBytes, code } = this.#view
+    const { dataCount, unitBytes } = this.#layout
     const stripeBytes = dataCount * unitBytes
     const first = Math.floor(this.#at / stripeBytes)
     const count = Math.max(1, Math.floor(chunkBytesMax / stripeBytes))
     const last = Math.min(first + count, Math.ceil(this.#end / stripeBytes))
     const shardStart = first * unitBytes
     const shardEnd = Math.min(last * unitBytes, shardBytesOf(this.#layout))
-    const window = new StripeWindow(this.#layout, code, first, last - first)
+    const window = new StripeWindow(this.#layout, this.#code, first, last - first)
     let isComplete = false
     try {
       isComplete = await this.#fill(window, shardStart, shardEnd - shardStart)
@@ -109,13 +113,14 @@ export class SetBlobReader implements BlobReader {
     this.#shardAt = start + length
     let present = 0
     for (const { shard } of this.#streams) present |= 1 << shard
-    window.reconstruct(present, (1 << this.#view.dataCount) - 1)
+    window.reconstruct(present, (1 << this.#layout.dataCount) - 1)
     return true
   }
 
   #openStreams(start: number): void {
     this.#closeStreams()
-    const { slotCount, dataCount } = this.#view
+    const { slotCount } = this.#view
+    const { dataCount } = this.#layout
     const shardBytes = shardBytesOf(this.#layout)
     for (let shard = 0; shard < slotCount && this.#streams.length < dataCount; shard++) {
       if ((this.#failed & (1 << shard)) !== 0) continue

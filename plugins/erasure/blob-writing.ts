@@ -2,22 +2,24 @@
 import type { Drive } from 'svc/plugins/drive/api'
 import type { BlobRef, BlobWriter, MaybePromise } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import type { ErasureCode } from './codec/erasure-code.ts'
 import type { StripeBuffer } from './codec/stripe-buffer.ts'
-import { idInSlot, rotationOfBlob, type SetView, slotOfShard } from './set-view.ts'
+import { writeQuorumOf } from './parity.ts'
+import type { KnownBlob } from './set-transaction.ts'
+import { checkOfBlob, idInSlot, rotationOfBlob, type SetView, slotOfShard } from './set-view.ts'
 
 export interface SetBlobWriterOptions {
   readonly view: SetView
   readonly id: string
-  /** How many drives must have their shard. */
-  readonly quorum: number
+  readonly parityCount: number
   readonly sizeHint: number | undefined
   /** Memory for a stripe; waits where there is none just now. */
-  lendStripe(): MaybePromise<StripeBuffer>
+  lendStripe(code: ErasureCode): MaybePromise<StripeBuffer>
   takeBackStripe(stripe: StripeBuffer): void
   /** Waits for drives that this thread is about to have. */
   ready(): MaybePromise<void>
   /** Told before `finish` resolves, so that a record that references the blob says which drives have it. */
-  onFinished(id: string, size: number, generations: Uint8Array): MaybePromise<void>
+  onFinished(id: string, blob: KnownBlob): MaybePromise<void>
 }
 
 interface ShardWriter {
@@ -29,6 +31,8 @@ interface ShardWriter {
 export class SetBlobWriter implements BlobWriter {
   readonly id: string
   readonly #options: SetBlobWriterOptions
+  /** How many drives must have their shard. */
+  readonly #quorum: number
   /** Opened with the first stripe. */
   #writers: ShardWriter[] = []
   #hasWriters = false
@@ -42,6 +46,8 @@ export class SetBlobWriter implements BlobWriter {
   constructor(options: SetBlobWriterOptions) {
     this.#options = options
     this.id = options.id
+    const { view, parityCount } = options
+    this.#quorum = writeQuorumOf(view.slotCount - parityCount, parityCount)
   }
 
   async #openWriters(): Promise<void> {
@@ -67,7 +73,7 @@ export class SetBlobWriter implements BlobWriter {
     if (this.#stripe?.isFull) await this.#flush()
     for (let at = from; at < chunk.length; ) {
       if (this.#stripe === undefined) {
-        this.#stripe = await this.#options.lendStripe()
+        this.#stripe = await this.#options.lendStripe(this.#code)
         if (this.#state !== 'open') this.#giveBack()
         this.#requireOpen()
       }
@@ -76,6 +82,10 @@ export class SetBlobWriter implements BlobWriter {
       this.#size += taken
       if (this.#stripe!.isFull) await this.#flush()
     }
+  }
+
+  get #code(): ErasureCode {
+    return this.#options.view.codeOf(this.#options.parityCount)
   }
 
   #flush(): Promise<void> {
@@ -110,10 +120,10 @@ export class SetBlobWriter implements BlobWriter {
   }
 
   #requireQuorum(): void {
-    if (this.#writers.length >= this.#options.quorum) return
+    if (this.#writers.length >= this.#quorum) return
     throw (
       this.#error ??
-      storageErrors.unavailable(`${this.#writers.length} drives can be written to; ${this.#options.quorum} are needed.`)
+      storageErrors.unavailable(`${this.#writers.length} drives can be written to; ${this.#quorum} are needed.`)
     )
   }
 
@@ -123,7 +133,7 @@ export class SetBlobWriter implements BlobWriter {
     this.#requireQuorum()
     if (this.#stripe !== undefined && this.#stripe.filledBytes > 0) await this.#flush()
     this.#giveBack()
-    const { view, onFinished } = this.#options
+    const { view, onFinished, parityCount } = this.#options
     const generations = new Uint8Array(view.slotCount)
     await Promise.all(
       [...this.#writers].map(async target => {
@@ -138,8 +148,8 @@ export class SetBlobWriter implements BlobWriter {
     this.#requireQuorum()
     this.#requireOpen()
     this.#state = 'finished'
-    await onFinished(this.id, this.#size, generations)
-    return { id: this.id, size: this.#size, check: 0 }
+    await onFinished(this.id, { size: this.#size, generations, parityCount })
+    return { id: this.id, size: this.#size, check: checkOfBlob(view, parityCount) }
   }
 
   async abort(): Promise<void> {
@@ -161,14 +171,14 @@ export class SetBlobWriter implements BlobWriter {
   }
 }
 
-function openWriters({ view, id, sizeHint }: SetBlobWriterOptions): ShardWriter[] {
+function openWriters({ view, id, sizeHint, parityCount }: SetBlobWriterOptions): ShardWriter[] {
   const rotation = rotationOfBlob(id, view.slotCount)
-  const hint = sizeHint === undefined ? undefined : Math.ceil(sizeHint / view.dataCount)
+  const hint = sizeHint === undefined ? undefined : Math.ceil(sizeHint / (view.slotCount - parityCount))
   const writers: ShardWriter[] = []
   for (let shard = 0; shard < view.slotCount; shard++) {
     const slot = slotOfShard(view, shard, rotation)
     const drive: Drive | undefined = view.driveAt(slot)
-    if (drive !== undefined) writers.push({ slot, shard, writer: drive.createBlob(hint, idInSlot(id, slot)) })
+    if (drive !== undefined) writers.push({ slot, shard, writer: drive.createBlob(hint, { id: idInSlot(id, slot) }) })
   }
   return writers
 }

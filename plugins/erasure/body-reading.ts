@@ -103,7 +103,7 @@ async function readFromAny(view: SetView, ref: SetBodyRef): Promise<Buffer> {
   for (let shard = 0; shard < head.dataCount; shard++) {
     if ((missing & (1 << shard)) !== 0) shards[shard] = Buffer.allocUnsafe(shardUnitOf(head.bodyBytes, head.dataCount))
   }
-  view.code.reconstruct(shards, present, missing)
+  view.codeOf(head.parityCount).reconstruct(shards, present, missing)
   const body = join(shards.slice(0, head.dataCount) as Buffer[], head)
   if (crc32(body) !== head.bodyCheck) {
     throw storageErrors.corrupt('A body does not match its checksum although each of its shards does.')

@@ -1,14 +1,23 @@
 import { type Static, Type } from 'typebox'
 import { parseParity } from './parity.ts'
 
+const check = (text: string) =>
+  text === '' || parseParity(text) !== undefined ? undefined : 'must be EC:0 to EC:8, or empty'
+
 export const ErasureConfig = Type.Object({
   standard: Type.String({
     variable: 'SVC_STORAGE_CLASS_STANDARD',
     default: '',
     description:
       'Parity of a new set, such as EC:2: so many drives may be lost. Empty: by the number of drives. A set keeps the parity that it was made with.',
-    check: (text: string) =>
-      text === '' || parseParity(text) !== undefined ? undefined : 'must be EC:0 to EC:8, or empty',
+    check,
+  }),
+  reduced: Type.String({
+    variable: 'SVC_STORAGE_CLASS_RRS',
+    default: 'EC:1',
+    description:
+      'Parity of new objects of the storage class REDUCED_REDUNDANCY, at most that of their set. Objects keep the parity that they were written with.',
+    check,
   }),
 })
 

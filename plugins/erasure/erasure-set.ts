@@ -26,9 +26,10 @@
  */
 import { crc32 } from 'node:zlib'
 import type { Logger, Ports } from 'svc/kernel'
-import type { DrivePlace, DriveStatus } from 'svc/plugins/storage/api'
+import type { DrivePlace, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
+import type { Codes } from './codec/codes.ts'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { shardUnitOf } from './layout.ts'
 import type { Member } from './member.ts'
@@ -55,7 +56,7 @@ import {
   type RunResult,
   type ShowResult,
 } from './set-procedures.ts'
-import { plainHead } from './set-record.ts'
+import { plainHead, type RecordHead } from './set-record.ts'
 import type { KnownBlob, StagedBody } from './set-transaction.ts'
 import { type Damage, type SetView, slotOfShard } from './set-view.ts'
 import type { WatchedDrive } from './watched-drive.ts'
@@ -75,7 +76,9 @@ const freshBlobsMax = 100_000
 
 export interface ErasureSetOptions {
   readonly opened: OpenedSet
-  readonly code: ErasureCode
+  readonly codes: Codes
+  /** As configured. */
+  readonly reducedParityCount: number
   readonly ports: Ports
   readonly log: Logger
   readonly freshBlobs: FreshBlobs
@@ -105,7 +108,7 @@ export class ErasureSet implements SetView {
   readonly slotCount: number
   readonly unitBytes: number
   readonly writeQuorum: number
-  readonly code: ErasureCode
+  readonly #codes: Codes
   readonly members: readonly Member[]
   readonly document: SetDocument
   readonly #options: ErasureSetOptions
@@ -125,11 +128,11 @@ export class ErasureSet implements SetView {
   onDamage: (() => void) | undefined
 
   constructor(options: ErasureSetOptions) {
-    const { opened, code } = options
+    const { opened, codes } = options
     this.#options = options
     this.document = opened.document
     this.members = opened.members
-    this.code = code
+    this.#codes = codes
     this.parityCount = opened.document.parityCount
     this.slotCount = opened.document.slots.length
     this.dataCount = this.slotCount - this.parityCount
@@ -206,6 +209,14 @@ export class ErasureSet implements SetView {
     return this.#leader
   }
 
+  codeOf(parityCount: number): ErasureCode {
+    return this.#codes.of(parityCount)
+  }
+
+  parityOf(redundancy: Redundancy | undefined): number {
+    return redundancy === 'reduced' ? Math.min(this.parityCount, this.#options.reducedParityCount) : this.parityCount
+  }
+
   generationAt(slot: number): number {
     return this.members[slot]!.generation
   }
@@ -220,16 +231,21 @@ export class ErasureSet implements SetView {
     return this.currentCount === this.slotCount
   }
 
-  async execute(name: string, args: unknown, body: Uint8Array | undefined): Promise<unknown> {
+  async execute(
+    name: string,
+    args: unknown,
+    body: Uint8Array | undefined,
+    { redundancy }: ExecuteOptions = {},
+  ): Promise<unknown> {
     this.#requireQuorum()
     if (this.#epoch === 0) await this.claim()
     if (body !== undefined && body.length > inlineBytesMax) throw storageErrors.body_too_large()
     const isSharded = body !== undefined && body.length > wholeBytesMax
-    const staged = isSharded ? await this.#stage(body) : undefined
+    const staged = isSharded ? await this.#stage(body, this.parityOf(redundancy)) : undefined
     const { leadership } = this
     try {
       const run: RunArgs = { name, args, body, staged, epoch: this.#epoch, slot: this.leader().slot }
-      return await this.#lead(procedure.run, run)
+      return await this.#lead(procedure.run, run, staged && quorumOf(staged.head))
     } catch (error) {
       // What may have been made may be found again, on the drive that led: its shards have to be there then.
       if (staged !== undefined && this.#doubts.has(error as object))
@@ -249,14 +265,15 @@ export class ErasureSet implements SetView {
   }
 
   /** Gives each drive its shard of a body. */
-  async #stage(body: Uint8Array): Promise<StagedBody> {
-    const { dataCount, slotCount, code } = this
+  async #stage(body: Uint8Array, parityCount: number): Promise<StagedBody> {
+    const { slotCount } = this
+    const dataCount = slotCount - parityCount
     const id = this.#options.newId()
     const rotation = this.#rotation
     this.#rotation = (rotation + 1) % slotCount
     const unit = shardUnitOf(body.length, dataCount)
     const shards = split(body, unit, dataCount, slotCount)
-    code.encode(shards)
+    this.codeOf(parityCount).encode(shards)
     const generations = new Uint8Array(slotCount)
     await Promise.all(
       shards.map(async (shard, number) => {
@@ -272,16 +289,18 @@ export class ErasureSet implements SetView {
     )
     let count = 0
     for (const generation of generations) if (generation !== 0) count++
-    if (count < this.writeQuorum) {
+    const needed = quorumOf({ dataCount, parityCount })
+    if (count < needed) {
       this.#unstage([id])
       if (this.members.some(({ drive }) => isFull(drive))) throw storageErrors.full()
-      throw storageErrors.unavailable(`${count} drives took their shard; ${this.writeQuorum} are needed.`)
+      throw storageErrors.unavailable(`${count} drives took their shard; ${needed} are needed.`)
     }
     const head = {
       ...plainHead,
       body: 'sharded' as const,
       dataCount,
-      parityCount: this.parityCount,
+      parityCount,
+      lessParity: this.parityCount - parityCount,
       rotation,
       bodyBytes: body.length,
       bodyCheck: crc32(body),
@@ -303,10 +322,10 @@ export class ErasureSet implements SetView {
    * Runs a procedure on the leader and gives what it changed to the others. Continuations of the leader's answers run in the order of
    * its commits; the others are handed the change there and then, so that they have the same order.
    */
-  #lead(name: string, args: unknown): Promise<unknown> {
+  #lead(name: string, args: unknown, quorum = this.writeQuorum): Promise<unknown> {
     const leader = this.leader()
     return leader.drive.execute<RunResult>(name, args).then(
-      ({ result, change }) => (change === undefined ? result : this.#spread(change, leader, result)),
+      ({ result, change }) => (change === undefined ? result : this.#spread(change, leader, result, quorum)),
       error => {
         if (error instanceof Refusal) throw error.cause
         if (!isDriveFailure(error)) throw error
@@ -317,7 +336,7 @@ export class ErasureSet implements SetView {
   }
 
   /** Called in the order of changes, and calls each drive at once. */
-  async #spread(change: Change, leader: Member, result: unknown): Promise<unknown> {
+  async #spread(change: Change, leader: Member, result: unknown, quorum: number): Promise<unknown> {
     // The others already follow another one, and have what they were given before that.
     if (leader !== this.#leader)
       throw this.#doubtful('The drive that led has failed; the change may be found later all the same.')
@@ -328,10 +347,8 @@ export class ErasureSet implements SetView {
     // It leads: it has the change.
     let count = 1
     for (const isCounted of await Promise.all(answers)) if (isCounted) count++
-    if (count >= this.writeQuorum) return result
-    throw this.#doubtful(
-      `The change is on ${count} drives; ${this.writeQuorum} are needed. It may be found later all the same.`,
-    )
+    if (count >= quorum) return result
+    throw this.#doubtful(`The change is on ${count} drives; ${quorum} are needed. It may be found later all the same.`)
   }
 
   #doubtful(message: string, cause?: unknown): Error {
@@ -541,6 +558,11 @@ async function epochKnownTo(drive: WatchedDrive): Promise<number> {
     promised === undefined ? 0 : decodeEpoch(promised.value),
     progress === undefined ? 0 : decodeProgress(progress.value).epoch,
   )
+}
+
+/** Never less than the write quorum of the set: less parity is more data shards. */
+function quorumOf({ dataCount, parityCount }: Pick<RecordHead, 'dataCount' | 'parityCount'>): number {
+  return writeQuorumOf(dataCount, parityCount)
 }
 
 /** Views of the body; the last data shards are copies, filled up with zeros. Parity shards have memory of their own. */

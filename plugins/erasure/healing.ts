@@ -13,7 +13,7 @@ import type { Member } from './member.ts'
 import { keyOfOwner, ownerRange } from './set-keys.ts'
 import { type Mark, procedure } from './set-procedures.ts'
 import { type BlobEntry, hasShards, headOf, type RecordHead } from './set-record.ts'
-import { type Damage, idInSlot, isAboutShard, rotationOfBlob } from './set-view.ts'
+import { checkOfBlob, type Damage, idInSlot, isAboutShard, rotationOfBlob, type SetView } from './set-view.ts'
 import type { StripeWindow } from './stripe-window.ts'
 
 export interface HealOptions {
@@ -61,7 +61,8 @@ export class Healing {
     if (deep) await this.#verify(key, head, before, dryRun)
     const targets = this.#set.members.filter(({ slot }) => isLacking(before[slot]))
     const { dataBytes } = head
-    if (targets.length === 0 || dryRun) return { before, after: before, error: undefined, dataBytes }
+    const dataCount = this.#set.dataCount + head.lessParity
+    if (targets.length === 0 || dryRun) return { before, after: before, error: undefined, dataBytes, dataCount }
     let error: string | undefined
     try {
       if (head.body === 'sharded') await this.#healBody(key, head, targets)
@@ -73,7 +74,7 @@ export class Healing {
     const now = await this.#set.leader().drive.get(key)
     if (now === undefined) return undefined
     const changed = headOf(now.value)
-    return { before, after: hasShards(changed) ? this.#statesOf(changed) : [], error, dataBytes }
+    return { before, after: hasShards(changed) ? this.#statesOf(changed) : [], error, dataBytes, dataCount }
   }
 
   #statesOf({ generations }: RecordHead): ShardState[] {
@@ -110,18 +111,13 @@ export class Healing {
         await member.drive.readBody(record.body)
         return 'ok'
       }
-      for (const blob of head.blobs) await readWhole(member, blob, this.#shardBytesOf(blob))
+      for (const blob of head.blobs) await readWhole(member, blob, shardBytesOfBlob(this.#set, blob))
       return 'ok'
     } catch (error) {
       if (isAboutShard(error)) return (error as { code?: unknown }).code === 'corrupt' ? 'corrupt' : 'missing'
       this.#set.onDriveError(member.slot, error)
       return 'ok'
     }
-  }
-
-  #shardBytesOf({ size }: BlobEntry): number {
-    const { dataCount, unitBytes } = this.#set
-    return shardBytesOf({ bodyBytes: size, dataCount, unitBytes })
   }
 
   async #healBody(key: Buffer, head: RecordHead, targets: readonly Member[]): Promise<void> {
@@ -133,7 +129,7 @@ export class Healing {
     for (let shard = 0; shard < set.slotCount; shard++) {
       if ((wanted & (1 << shard)) !== 0 && shards[shard] === undefined) shards[shard] = Buffer.allocUnsafe(length)
     }
-    set.code.reconstruct(shards, present, wanted)
+    set.codeOf(head.parityCount).reconstruct(shards, present, wanted)
     const id = this.#newId()
     const staged: Member[] = []
     await Promise.all(
@@ -182,7 +178,7 @@ export class Healing {
       const lacking: Member[] = []
       for (const member of done) {
         try {
-          await readWhole(member, blob, this.#shardBytesOf(blob))
+          await readWhole(member, blob, shardBytesOfBlob(this.#set, blob))
         } catch {
           lacking.push(member)
         }
@@ -207,16 +203,18 @@ export class Healing {
   async #writeShards(blob: BlobEntry, targets: readonly Member[]): Promise<Map<Member, unknown>> {
     const set = this.#set
     const rotation = rotationOfBlob(blob.id, set.slotCount)
-    const shardBytes = this.#shardBytesOf(blob)
+    const shardBytes = shardBytesOfBlob(this.#set, blob)
     const missing = targets.reduce((mask, { slot }) => mask | (1 << this.#shardOf(slot, rotation)), 0)
-    const reader = new SetBlobReader(set, { ...blob, check: 0 }, 0, blob.size, missing)
+    const parityCount = blob.parityCount ?? set.parityCount
+    const ref = { ...blob, check: checkOfBlob(set, parityCount) }
+    const reader = new SetBlobReader(set, ref, 0, blob.size, missing)
     const writers = targets.map(member => ({
       member,
       shard: this.#shardOf(member.slot, rotation),
-      writer: member.drive.createBlob(shardBytes, idInSlot(blob.id, member.slot)),
+      writer: member.drive.createBlob(shardBytes, { id: idInSlot(blob.id, member.slot) }),
       error: undefined as unknown,
     }))
-    const dataMask = (1 << set.dataCount) - 1
+    const dataMask = (1 << (set.slotCount - parityCount)) - 1
     let wanted = 0
     for (const { shard } of writers) wanted |= 1 << shard
     const write = async (each: (typeof writers)[number], window: StripeWindow, stripe: number): Promise<void> => {
@@ -290,6 +288,15 @@ export class Healing {
     }
     return owners
   }
+}
+
+/** Of each of its shards. */
+export function shardBytesOfBlob(
+  { slotCount, parityCount, unitBytes }: Pick<SetView, 'slotCount' | 'parityCount' | 'unitBytes'>,
+  blob: BlobEntry,
+): number {
+  const dataCount = slotCount - (blob.parityCount ?? parityCount)
+  return shardBytesOf({ bodyBytes: blob.size, dataCount, unitBytes })
 }
 
 interface DamageMark {

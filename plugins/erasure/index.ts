@@ -4,7 +4,7 @@ import type { RedundancyService, RedundantStorage } from './api.ts'
 import type { OpenSet } from './backend.ts'
 import { ErasureConfig } from './config.ts'
 import { checkSet, peekSet } from './dry-look.ts'
-import { parityOf, validateEndpoints } from './endpoints.ts'
+import { parityOf, reducedParityOf, validateEndpoints } from './endpoints.ts'
 import { checkSoleSet, createSets, createSoleSet } from './sets.ts'
 
 export default definePlugin({
@@ -27,7 +27,8 @@ export default definePlugin({
       drives,
       open,
       parityOf: driveCount => parityOf(driveCount, config.standard),
-      validate: endpoints => validateEndpoints(endpoints, config.standard),
+      reducedParityCount: reducedParityOf(config.reduced),
+      validate: endpoints => validateEndpoints(endpoints, config.standard, config.reduced),
       check: options => checkSet(dryLook(options)),
       peek: (options, key) => peekSet(dryLook(options), key),
       show(storage) {

@@ -5,8 +5,7 @@
  */
 import { anyBlobCheck } from 'svc/plugins/drive/api'
 import type { ErasureSet } from './erasure-set.ts'
-import type { Healing } from './healing.ts'
-import { shardBytesOf } from './layout.ts'
+import { type Healing, shardBytesOfBlob } from './healing.ts'
 import type { Member } from './member.ts'
 import { type BlobEntry, hasShards, headOf, type RecordHead } from './set-record.ts'
 import { idInSlot, isAboutShard } from './set-view.ts'
@@ -35,18 +34,14 @@ async function isABlobLost(set: ErasureSet, { blobs }: RecordHead): Promise<bool
   for (const blob of blobs) {
     let count = 0
     for (const member of set.members) if (await hasShard(set, member, blob)) count++
-    if (count < set.dataCount) return true
+    if (count < set.slotCount - (blob.parityCount ?? set.parityCount)) return true
   }
   return false
 }
 
 /** True where it cannot be known. */
-async function hasShard(
-  { dataCount, unitBytes }: ErasureSet,
-  { drive, slot }: Member,
-  blob: BlobEntry,
-): Promise<boolean> {
-  const size = shardBytesOf({ bodyBytes: blob.size, dataCount, unitBytes })
+async function hasShard(set: ErasureSet, { drive, slot }: Member, blob: BlobEntry): Promise<boolean> {
+  const size = shardBytesOfBlob(set, blob)
   const reader = drive.readBlob({ id: idInSlot(blob.id, slot), size, check: anyBlobCheck }, 0, size)
   try {
     if (size === 0) return true

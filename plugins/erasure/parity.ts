@@ -9,6 +9,9 @@ export function defaultParity(driveCount: number): number {
   return 4
 }
 
+/** Of what is kept with reduced redundancy. */
+export const defaultReducedParity = 1
+
 /** `EC:2`. Undefined for what is no such text. */
 export function parseParity(text: string): number | undefined {
   const match = /^EC:(\d)$/.exec(text)

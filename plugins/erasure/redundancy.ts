@@ -46,7 +46,7 @@ export function createRedundantSet({ set, healing, keeper, ledger, presence }: O
     async heal(key, options) {
       const health = await healing.heal(key, options)
       if (health === undefined) return undefined
-      const isReadable = health.after.filter(state => state === 'ok').length >= set.dataCount
+      const isReadable = health.after.filter(state => state === 'ok').length >= health.dataCount
       return { ...health, isReadable }
     },
     // Before, so that nothing is looked for in vain; and afterwards, because a drive may have gone meanwhile.

@@ -32,14 +32,16 @@ function count(key: Buffer, record: Uint8Array, emit: DerivedWriter, sign: 1 | -
   emit.add(totalKey(group), deltas)
   emit.add(ledgerKey(allGroups, generations), deltas)
   emit.add(ledgerKey(group, generations), deltas)
-  for (const { id } of headOf(record).blobs) {
+  const { blobs, lessParity } = headOf(record)
+  for (const { id } of blobs) {
     if (sign < 0) emit.delete(ownerKey(id, key))
     else emit.put(ownerKey(id, key), nothing)
   }
   let left = 0
   for (const generation of generations) if (generation !== 0) left++
   if (left === generations.length) return
-  const entry = incompleteKey(left, key)
+  // What has less parity is as near to its end as what has full parity and so many shards fewer.
+  const entry = incompleteKey(Math.max(0, left - lessParity), key)
   // What was there before is taken away first: an entry that stays is put again.
   if (sign < 0) emit.delete(entry)
   else emit.put(entry, nothing)

@@ -1,11 +1,12 @@
 /** What both kinds of threads make in the same way. */
 import type { Threads } from 'svc/kernel'
 import type { DrivesService } from 'svc/plugins/drive/api'
-import type { MaybePromise, StorageBackendOptions } from 'svc/plugins/storage/api'
+import type { MaybePromise, Redundancy, StorageBackendOptions } from 'svc/plugins/storage/api'
 import type { AnswerWatch } from './answer-watch.ts'
 import { SetBlobWriter } from './blob-writing.ts'
 import { boundedDisk } from './bounded-disk.ts'
 import { ShardMemory } from './codec/shard-memory.ts'
+import type { KnownBlob } from './set-transaction.ts'
 import type { SetView } from './set-view.ts'
 import type { StripePool } from './stripe-pool.ts'
 import { WatchedDrive } from './watched-drive.ts'
@@ -16,6 +17,8 @@ const stripeMemoryBytes = 48 * 1024 * 1024
 /** What a set is made with in each thread. */
 export interface SetMakings extends StorageBackendOptions {
   readonly drives: DrivesService
+  /** Parity of what is kept with reduced redundancy; never more than that of the set. */
+  readonly reducedParityCount: number
   /** Of several sets: unique among them, the same in each thread. */
   readonly name?: string
   /** Among how many drives the memory of the configuration is divided. Default: those of this set. */
@@ -74,16 +77,17 @@ export function createSetBlobWriter(
   stripes: StripePool,
   options: {
     readonly id: string
-    readonly quorum: number
+    readonly redundancy: Redundancy | undefined
     readonly sizeHint: number | undefined
     ready(): MaybePromise<void>
-    onFinished(id: string, size: number, generations: Uint8Array): MaybePromise<void>
+    onFinished(id: string, blob: KnownBlob): MaybePromise<void>
   },
 ): SetBlobWriter {
   return new SetBlobWriter({
     view,
     ...options,
-    lendStripe: () => stripes.lend(),
+    parityCount: view.parityOf(options.redundancy),
+    lendStripe: code => stripes.lend(code),
     takeBackStripe: stripe => stripes.takeBack(stripe),
   })
 }

@@ -9,7 +9,7 @@
  *     b, id                   a shard of a body that is being committed
  *     t, group                (counter) records that have shards, and their bytes; of all groups where it is empty
  *     l, group, 0, generations  (counter) those of them whose shards lie exactly like that
- *     h, u8 shards left, key  (derived) a record that lacks a shard somewhere
+ *     h, u8 shards left, key  (derived) a record that lacks a shard somewhere; shards left as if it had full parity
  *     o, id, key              (derived) a record that has this blob
  *
  * The group of a record is its key up to the first zero byte: its table and what that is divided by, such as the bucket.

@@ -225,13 +225,14 @@ function stagedIdOf(operations: readonly Operation[]): string {
 
 export interface SetProceduresOptions {
   readonly procedures: Readonly<Record<string, Procedure>>
-  readonly dataCount: number
-  readonly parityCount: number
+  readonly slotCount: number
+  /** Of the set. */
+  parityCount(): number
   freshBlob(id: string): KnownBlob | undefined
 }
 
 export function createSetProcedures(options: SetProceduresOptions): Readonly<Record<string, Procedure>> {
-  const { procedures, dataCount, parityCount, freshBlob } = options
+  const { procedures, slotCount, parityCount, freshBlob } = options
   // Of all drives that have led in this process: what one of them has given out may be on no other.
   let lastSequence = 0
   const nextProgress = (tx: Transaction, epoch: number): Progress => {
@@ -254,8 +255,8 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
         sequence,
         body,
         staged,
-        dataCount,
-        parityCount,
+        slotCount,
+        parityCount: parityCount(),
         freshBlob,
       })
       const result = runOne(procedures[name], name, inSet, args, body)

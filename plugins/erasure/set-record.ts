@@ -7,20 +7,26 @@
  *     16 u32 bytes of the body  20 u32 crc32 of the body  24 f64 data bytes: of the body, or of all blobs
  *     32 generations, one byte a slot; then for each blob its id (26) and size (f64); then a body that is kept whole; then the value
  *
+ * Format 2 is for what has less parity than its set: bits 4 to 7 of the flags say how many shards less, of the blob that has the fewest,
+ * and each blob has its number of parity shards (u8) behind its size. All else is written as format 1.
+ *
  * A *generation* names the drive that took a slot: 1 for the first, then one more for each replacement. Where the head has the
  * generation of the slot's present drive, that drive has the shards of this record; where it has 0 or another one, it has not.
  */
 import { storageErrors } from 'svc/plugins/storage/api'
 
-const format = 1
+const format = { full: 1, reduced: 2 } as const
 const headBytes = 32
 export const blobIdBytes = 26
 const blobEntryBytes = blobIdBytes + 8
 const flag = { sharded: 1, whole: 2 } as const
+const lessParityShift = 4
 
 export interface BlobEntry {
   readonly id: string
   readonly size: number
+  /** Undefined: as many as the set has. */
+  readonly parityCount: number | undefined
 }
 
 /** Where the bytes of a record are. */
@@ -29,6 +35,8 @@ export interface RecordHead {
   readonly body: 'none' | 'sharded' | 'whole'
   readonly dataCount: number
   readonly parityCount: number
+  /** How much less that is than the parity of the set. */
+  readonly lessParity: number
   /** Shard i lies in slot (i + rotation) modulo the number of slots. */
   readonly rotation: number
   readonly identity: number
@@ -48,6 +56,7 @@ export const plainHead: RecordHead = {
   body: 'none',
   dataCount: 0,
   parityCount: 0,
+  lessParity: 0,
   rotation: 0,
   identity: 0,
   bodyBytes: 0,
@@ -63,12 +72,14 @@ export function hasShards(head: RecordHead): boolean {
 
 /** `whole`: the body that is kept in the record. */
 export function encodeRecord(head: RecordHead, value: Uint8Array, whole?: Uint8Array): Buffer {
-  const { generations, blobs } = head
+  const { generations, blobs, lessParity } = head
+  const entryBytes = lessParity === 0 ? blobEntryBytes : blobEntryBytes + 1
   const bytes = Buffer.allocUnsafe(
-    headBytes + generations.length + blobs.length * blobEntryBytes + (whole?.length ?? 0) + value.length,
+    headBytes + generations.length + blobs.length * entryBytes + (whole?.length ?? 0) + value.length,
   )
-  bytes[0] = format
-  bytes[1] = head.body === 'sharded' ? flag.sharded : head.body === 'whole' ? flag.whole : 0
+  bytes[0] = lessParity === 0 ? format.full : format.reduced
+  bytes[1] =
+    (head.body === 'sharded' ? flag.sharded : head.body === 'whole' ? flag.whole : 0) | (lessParity << lessParityShift)
   bytes[2] = head.dataCount
   bytes[3] = head.parityCount
   bytes[4] = head.rotation
@@ -80,10 +91,11 @@ export function encodeRecord(head: RecordHead, value: Uint8Array, whole?: Uint8A
   bytes.writeDoubleLE(head.dataBytes, 24)
   bytes.set(generations, headBytes)
   let at = headBytes + generations.length
-  for (const { id, size } of blobs) {
+  for (const { id, size, parityCount } of blobs) {
     bytes.latin1Write(id, at, blobIdBytes)
     bytes.writeDoubleLE(size, at + blobIdBytes)
-    at += blobEntryBytes
+    if (lessParity > 0) bytes[at + blobEntryBytes] = parityCount ?? head.parityCount + lessParity
+    at += entryBytes
   }
   if (whole !== undefined) {
     bytes.set(whole, at)
@@ -98,14 +110,18 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 function requireFormat(stored: Uint8Array): Buffer {
-  if (stored.length < headBytes || stored[0] !== format) {
+  if (stored.length < headBytes || (stored[0] !== format.full && stored[0] !== format.reduced)) {
     throw storageErrors.corrupt(`A record of the set has the unknown format ${stored[0]}.`)
   }
   return asBuffer(stored)
 }
 
 function wholeStart(bytes: Buffer): number {
-  return headBytes + bytes[5]! + bytes.readUInt16LE(6) * blobEntryBytes
+  return headBytes + bytes[5]! + bytes.readUInt16LE(6) * entryBytesOf(bytes)
+}
+
+function entryBytesOf(bytes: Buffer): number {
+  return bytes[0] === format.full ? blobEntryBytes : blobEntryBytes + 1
 }
 
 function valueStart(bytes: Buffer): number {
@@ -158,6 +174,7 @@ export function headOf(stored: Uint8Array): RecordHead {
     body: (flags & flag.sharded) !== 0 ? 'sharded' : (flags & flag.whole) !== 0 ? 'whole' : 'none',
     dataCount: bytes[2]!,
     parityCount: bytes[3]!,
+    lessParity: flags >> lessParityShift,
     rotation: bytes[4]!,
     identity: bytes.readDoubleLE(8),
     bodyBytes: bytes.readUInt32LE(16),
@@ -171,9 +188,14 @@ export function headOf(stored: Uint8Array): RecordHead {
 
 function blobsOf(bytes: Buffer, count: number): BlobEntry[] {
   const blobs: BlobEntry[] = new Array(count)
+  const entryBytes = entryBytesOf(bytes)
   let at = headBytes + bytes[5]!
-  for (let i = 0; i < count; i++, at += blobEntryBytes) {
-    blobs[i] = { id: bytes.latin1Slice(at, at + blobIdBytes), size: bytes.readDoubleLE(at + blobIdBytes) }
+  for (let i = 0; i < count; i++, at += entryBytes) {
+    blobs[i] = {
+      id: bytes.latin1Slice(at, at + blobIdBytes),
+      size: bytes.readDoubleLE(at + blobIdBytes),
+      parityCount: entryBytes === blobEntryBytes ? undefined : bytes[at + blobEntryBytes],
+    }
   }
   return blobs
 }

@@ -50,6 +50,8 @@ export interface StagedBody {
 export interface KnownBlob {
   readonly size: number
   readonly generations: Uint8Array
+  /** Undefined: as many as the set has. */
+  readonly parityCount: number | undefined
 }
 
 export interface SetTransactionOptions {
@@ -58,7 +60,8 @@ export interface SetTransactionOptions {
   readonly sequence: number
   readonly body: Uint8Array | undefined
   readonly staged: StagedBody | undefined
-  readonly dataCount: number
+  readonly slotCount: number
+  /** Of the set. */
   readonly parityCount: number
   /** Of blobs that were written and not yet referenced. */
   freshBlob(id: string): KnownBlob | undefined
@@ -104,7 +107,8 @@ export class SetTransaction implements Transaction {
 
   #show(record: Uint8Array): StoredRecord {
     const head = headOf(record)
-    for (const { id, size } of head.blobs) this.#seenBlobs.set(id, { size, generations: head.generations })
+    const { generations } = head
+    for (const { id, size, parityCount } of head.blobs) this.#seenBlobs.set(id, { size, generations, parityCount })
     return { value: userValueOf(record), body: hasBody(record) ? someBody : undefined }
   }
 
@@ -167,14 +171,17 @@ export class SetTransaction implements Transaction {
   /** A drive has a record's blobs when it has each of them. */
   #headOfBlobs(ids: readonly string[]): RecordHead {
     if (ids.length === 0) return plainHead
-    const { dataCount, parityCount, freshBlob } = this.#options
-    const generations = new Uint8Array(dataCount + parityCount)
+    const { slotCount, parityCount, freshBlob } = this.#options
+    const generations = new Uint8Array(slotCount)
+    let least = parityCount
     const blobs: BlobEntry[] = []
     let dataBytes = 0
     for (const [i, id] of ids.entries()) {
       const known = this.#seenBlobs.get(id) ?? freshBlob(id)
       const size = known?.size ?? 0
-      blobs.push({ id, size })
+      const ofBlob = known?.parityCount ?? parityCount
+      least = Math.min(least, ofBlob)
+      blobs.push({ id, size, parityCount: ofBlob })
       dataBytes += size
       for (let slot = 0; slot < generations.length; slot++) {
         const generation = known?.generations[slot] ?? 0
@@ -182,7 +189,9 @@ export class SetTransaction implements Transaction {
         generations[slot] = i === 0 || generations[slot] === generation ? generation : 0
       }
     }
-    return { ...plainHead, dataCount, parityCount, identity: this.sequence, dataBytes, generations, blobs }
+    // The record bears no more losses than the weakest of its blobs.
+    const counts = { dataCount: slotCount - least, parityCount: least, lessParity: parityCount - least }
+    return { ...plainHead, ...counts, identity: this.sequence, dataBytes, generations, blobs }
   }
 
   delete(key: RecordKey): void {

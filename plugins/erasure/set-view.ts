@@ -3,6 +3,7 @@
  * server runs; whoever holds a view asks again each time.
  */
 import type { Drive } from 'svc/plugins/drive/api'
+import type { BlobRef, Redundancy } from 'svc/plugins/storage/api'
 import type { ErasureCode } from './codec/erasure-code.ts'
 
 export interface SetView {
@@ -11,7 +12,10 @@ export interface SetView {
   /** Data and parity: a shard for each. */
   readonly slotCount: number
   readonly unitBytes: number
-  readonly code: ErasureCode
+  /** For so many parity shards among as many shards as there are slots. */
+  codeOf(parityCount: number): ErasureCode
+  /** Of new data. */
+  parityOf(redundancy: Redundancy | undefined): number
   /** Of the slot, when it can be read and written. */
   driveAt(slot: number): Drive | undefined
   /** The drive that answers for all records; throws `unavailable` when none can. */
@@ -30,6 +34,18 @@ export interface Damage {
   readonly key?: Buffer
   readonly identity?: number
   readonly blobId?: string
+}
+
+/**
+ * References to blobs of a set have no checksum; where theirs would be they say with how many parity shards the blob was written. 0: with
+ * as many as the set has.
+ */
+export function checkOfBlob({ parityCount }: Pick<SetView, 'parityCount'>, ofBlob: number): number {
+  return ofBlob === parityCount ? 0 : 1 + ofBlob
+}
+
+export function parityOfBlob({ parityCount }: Pick<SetView, 'parityCount'>, { check }: Pick<BlobRef, 'check'>): number {
+  return check === 0 ? parityCount : check - 1
 }
 
 export function slotOfShard({ slotCount }: Pick<SetView, 'slotCount'>, shard: number, rotation: number): number {

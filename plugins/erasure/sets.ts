@@ -11,6 +11,8 @@ export interface SetsOptions extends Omit<SetsService, 'create'> {
   /** Sets that are open in this thread: the background work goes over them. */
   readonly open: Set<OpenSet>
   parityOf(driveCount: number): number
+  /** See `SetMakings`. */
+  readonly reducedParityCount: number
 }
 
 /** `name` is left out for a set that is alone. */
@@ -18,7 +20,7 @@ export interface Sets extends Omit<SetsService, 'create'> {
   create(options: Omit<SetOptions, 'name'> & { readonly name?: string }): DriveSet
 }
 
-export function createSets({ drives, open, parityOf, ...service }: SetsOptions): Sets {
+export function createSets({ drives, open, parityOf, reducedParityCount, ...service }: SetsOptions): Sets {
   return {
     ...service,
     create(options) {
@@ -28,6 +30,7 @@ export function createSets({ drives, open, parityOf, ...service }: SetsOptions):
         ...options,
         drives,
         parityCount: parityOf(options.endpoints.length),
+        reducedParityCount,
         onOpen(next) {
           if (opened !== undefined) open.delete(opened)
           opened = next

@@ -4,21 +4,26 @@ import type { ErasureCode } from './codec/erasure-code.ts'
 import { StripeBuffer } from './codec/stripe-buffer.ts'
 
 export class StripePool {
-  readonly #code: ErasureCode
   readonly #unitBytes: number
   readonly #free: StripeBuffer[] = []
   readonly #waiting: ((stripe: StripeBuffer) => void)[] = []
 
-  constructor(code: ErasureCode, unitBytes: number) {
-    this.#code = code
+  constructor(unitBytes: number) {
     this.#unitBytes = unitBytes
   }
 
-  lend(): MaybePromise<StripeBuffer> {
-    const stripe = this.#free.pop() ?? StripeBuffer.create(this.#code, this.#unitBytes)
-    if (stripe !== undefined) return stripe
+  /** All codes that ask have as many shards, and the same memory. */
+  lend(code: ErasureCode): MaybePromise<StripeBuffer> {
+    const stripe = this.#free.pop() ?? StripeBuffer.create(code, this.#unitBytes)
+    if (stripe !== undefined) {
+      stripe.use(code)
+      return stripe
+    }
     return new Promise(resolve => {
-      this.#waiting.push(resolve)
+      this.#waiting.push(stripe => {
+        stripe.use(code)
+        resolve(stripe)
+      })
     })
   }
 

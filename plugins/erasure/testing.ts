@@ -19,6 +19,7 @@ export function createSimulatedSets(drives: DrivesService, parityOf: (driveCount
     drives,
     open,
     parityOf,
+    reducedParityCount: 0,
     validate: () => [],
     check: async () => [],
     peek: async () => undefined,

@@ -1,4 +1,6 @@
 /** What travels between the thread that commits and the workers. */
+import type { ExecuteOptions } from 'svc/plugins/storage/api'
+import type { KnownBlob } from './set-transaction.ts'
 import type { Damage } from './set-view.ts'
 
 export const message = {
@@ -46,7 +48,6 @@ export interface SetAttachment {
   readonly generations: readonly number[]
   readonly parityCount: number
   readonly unitBytes: number
-  readonly writeQuorum: number
   readonly members: SharedArrayBuffer
 }
 
@@ -54,12 +55,12 @@ export interface ExecuteMessage {
   readonly name: string
   readonly args: unknown
   readonly body: Uint8Array | undefined
+  readonly options: ExecuteOptions | undefined
 }
 
 export interface FreshMessage {
   readonly id: string
-  readonly size: number
-  readonly generations: Uint8Array
+  readonly blob: KnownBlob
 }
 
 export interface FaultyMessage {

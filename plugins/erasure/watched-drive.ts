@@ -1,5 +1,5 @@
 /** A drive of a set whose answers are watched: see `AnswerWatch`. What it answers at once is passed on as it is. */
-import type { Drive } from 'svc/plugins/drive/api'
+import type { Drive, DriveBlobOptions } from 'svc/plugins/drive/api'
 import type {
   BlobChunk,
   BlobReader,
@@ -84,8 +84,8 @@ export class WatchedDrive implements Drive {
     return this.#drive.holdBlobs(refs)
   }
 
-  createBlob(sizeHint?: number, id?: string): BlobWriter {
-    return new WatchedWriter(this.#drive.createBlob(sizeHint, id), this.answers)
+  createBlob(sizeHint?: number, options?: DriveBlobOptions): BlobWriter {
+    return new WatchedWriter(this.#drive.createBlob(sizeHint, options), this.answers)
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {

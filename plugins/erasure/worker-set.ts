@@ -1,8 +1,16 @@
 /** The set as a worker thread has it: reads drives itself, writes blobs itself, and hands changes to the thread that commits. */
-import type { BlobRef, DriveStatus, MaybePromise, StorageBackend } from 'svc/plugins/storage/api'
+import type {
+  BlobRef,
+  DriveStatus,
+  ExecuteOptions,
+  MaybePromise,
+  Redundancy,
+  StorageBackend,
+} from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch } from './answer-watch.ts'
-import { ErasureCode } from './codec/erasure-code.ts'
+import { Codes } from './codec/codes.ts'
+import type { ErasureCode } from './codec/erasure-code.ts'
 import { inlineBytesMax } from './erasure-set.ts'
 import { createDrive, createSetBlobWriter, createStripeMemory, type SetMakings } from './set-drives.ts'
 import { SetReading } from './set-reading.ts'
@@ -32,28 +40,28 @@ export function createWorkerSet(options: SetMakings): StorageBackend {
       const attachment = await threads.call<SetAttachment>(main, message.attach)
       const view = new WorkerSet(options, attachment, attached, watch)
       await view.attachAll()
-      running = { view, reading: new SetReading(view), stripes: new StripePool(view.code, view.unitBytes) }
+      running = { view, reading: new SetReading(view), stripes: new StripePool(view.unitBytes) }
     },
     async stop() {
       const closing = running
       running = undefined
       await closing?.view.close()
     },
-    execute: <Result>(name: string, args: unknown, body?: Uint8Array) =>
-      threads.call<Result>(main, message.execute, { name, args, body }),
+    execute: <Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) =>
+      threads.call<Result>(main, message.execute, { name, args, body, options }),
     get: key => open().reading.get(key),
     scan: (start, end, visit) => open().reading.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),
     counter: key => open().reading.counter(key),
     readBody: ref => open().reading.readBody(ref),
-    createBlob(sizeHint) {
+    createBlob(sizeHint, { redundancy } = {}) {
       const { view, stripes } = open()
       return createSetBlobWriter(view, stripes, {
         id: drives.newBlobId(ports),
-        quorum: view.writeQuorum,
+        redundancy,
         sizeHint,
         ready: () => view.ready(),
-        onFinished: (id, size, generations) => threads.call<void>(main, message.fresh, { id, size, generations }),
+        onFinished: (id, blob) => threads.call<void>(main, message.fresh, { id, blob }),
       })
     },
     holdBlobs: (refs: readonly BlobRef[]) => open().reading.holdBlobs(refs),
@@ -72,8 +80,7 @@ class WorkerSet implements SetView {
   readonly parityCount: number
   readonly slotCount: number
   readonly unitBytes: number
-  readonly writeQuorum: number
-  readonly code: ErasureCode
+  readonly #codes: Codes
   readonly #options: SetMakings
   readonly #shared: SharedMembers
   readonly #generations: readonly number[]
@@ -85,14 +92,13 @@ class WorkerSet implements SetView {
   readonly #watch: AnswerWatch
 
   constructor(options: SetMakings, attachment: SetAttachment, drives: readonly WatchedDrive[], watch: AnswerWatch) {
-    const { indexes, generations, parityCount, unitBytes, writeQuorum, members } = attachment
+    const { indexes, generations, parityCount, unitBytes, members } = attachment
     this.#options = options
     this.slotCount = indexes.length
     this.parityCount = parityCount
     this.dataCount = indexes.length - parityCount
     this.unitBytes = unitBytes
-    this.writeQuorum = writeQuorum
-    this.code = new ErasureCode(createStripeMemory(options), this.dataCount, parityCount)
+    this.#codes = new Codes(createStripeMemory(options), this.slotCount)
     this.#shared = new SharedMembers(members)
     this.#generations = generations
     this.#drives = indexes.map(index => drives[index]!)
@@ -118,6 +124,14 @@ class WorkerSet implements SetView {
         this.#options.threads.post(main, message.suspect, { slot })
       }
     }
+  }
+
+  codeOf(parityCount: number): ErasureCode {
+    return this.#codes.of(parityCount)
+  }
+
+  parityOf(redundancy: Redundancy | undefined): number {
+    return redundancy === 'reduced' ? Math.min(this.parityCount, this.#options.reducedParityCount) : this.parityCount
   }
 
   async attachAll(): Promise<void> {

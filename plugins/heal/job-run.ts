@@ -23,7 +23,7 @@ export const itemsMax = 200
 
 export interface JobRunOptions {
   readonly redundant: RedundantStorage
-  readonly objects: Pick<ObjectsService, 'removeLostVersion'>
+  readonly objects: Pick<ObjectsService, 'removeLostVersion' | 'tellLostVersion'>
   readonly storage: Pick<StorageService, 'get'>
   readonly origin: ChangeOrigin
   readonly signal: AbortSignal
@@ -115,7 +115,9 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
     job.dangling++
     item!.dangling = true
     item!.error = 'More shards are lost than there is parity.'
-    if (job.request.remove === true && !dryRun) await remove(job, item!, key, value, place, options)
+    if (dryRun) return
+    if (place.kind === 'object') await tell(key, value, place, options)
+    if (job.request.remove === true) await remove(job, item!, key, value, place, options)
   } catch (error) {
     if (!redundant.canWrite) throw error
     job.failed++
@@ -151,6 +153,10 @@ function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Dr
     }
   }
   return item
+}
+
+async function tell(key: Buffer, value: Buffer, { bucket }: RecordPlace, { objects, origin }: JobRunOptions) {
+  await objects.tellLostVersion({ bucket, record: key, value }, origin)
 }
 
 async function remove(

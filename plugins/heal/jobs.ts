@@ -46,7 +46,7 @@ export function declareJobs(store: StoreService): Collection<HealJob> {
 export interface HealJobsOptions {
   readonly redundancy: RedundancyService
   readonly documents: Collection<HealJob>
-  readonly objects: Pick<ObjectsService, 'removeLostVersion'>
+  readonly objects: Pick<ObjectsService, 'removeLostVersion' | 'tellLostVersion'>
   readonly storage: Pick<StorageService, 'get'>
   readonly ports: Ports
   readonly log: Logger

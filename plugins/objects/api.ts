@@ -594,6 +594,11 @@ export interface ObjectsService {
     request: { readonly bucket: string; readonly record: Buffer; readonly value: Uint8Array },
     origin?: ChangeOrigin,
   ): Promise<'deleted' | 'kept' | 'changed'>
+  /** Tells the event of such a version where it was kept with reduced redundancy, and the record still is what it was. */
+  tellLostVersion(
+    request: { readonly bucket: string; readonly record: Buffer; readonly value: Uint8Array },
+    origin?: ChangeOrigin,
+  ): Promise<void>
 }
 
 declare module 'svc/kernel' {

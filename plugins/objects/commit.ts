@@ -65,7 +65,7 @@ import {
   withLock,
   withTags,
 } from './record.ts'
-import { type RemoveLostArgs, removeLost } from './remove-lost.ts'
+import { type LostArgs, removeLost, tellLost } from './remove-lost.ts'
 import { type RenameArgs, renameObject } from './rename.ts'
 import { decodeUsage } from './usage.ts'
 import { versionIdOf } from './version-id.ts'
@@ -433,6 +433,7 @@ export function createProcedures(events: ObjectEvents): Readonly<Record<string, 
     'objects.abortUpload': abortUpload,
     'objects.expire': (tx, args: ExpireArgs) => expire(tx, args, events),
     'objects.indexDue': indexDue,
-    'objects.removeLost': (tx, args: RemoveLostArgs) => removeLost(tx, args, events),
+    'objects.removeLost': (tx, args: LostArgs) => removeLost(tx, args, events),
+    'objects.tellLost': (tx, args: LostArgs) => tellLost(tx, args, events),
   }
 }

@@ -7,7 +7,7 @@ import type { StorageService } from 'svc/plugins/storage/api'
 import type { CopyRequest, ObjectsService } from './api.ts'
 import { packOrigin } from './events.ts'
 import { bodyOf, readData } from './read.ts'
-import { encodeVersion, md5Of, type StoredVersion } from './record.ts'
+import { encodeVersion, md5Of, redundancyOf, type StoredVersion } from './record.ts'
 import type { Stamp } from './versions.ts'
 
 export async function copyObject(
@@ -42,6 +42,7 @@ export async function copyObject(
         : undefined),
     },
     inline,
+    { redundancy: redundancyOf(attributes) },
   )
   return { etag: source.etag, versionId, sizeBytes: source.sizeBytes, modifiedMs, checksum, tags: attributes.tags }
 }

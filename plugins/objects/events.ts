@@ -30,6 +30,7 @@ export type ObjectEventName =
   | 'ObjectLegalHold:Put'
   | 'LifecycleExpiration:Delete'
   | 'LifecycleExpiration:DeleteMarkerCreated'
+  | 'ReducedRedundancyLostObject'
 
 export interface ObjectEvent {
   readonly name: ObjectEventName

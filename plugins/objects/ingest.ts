@@ -5,7 +5,7 @@
  */
 import { createHash, hash } from 'node:crypto'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
-import type { BlobRef, BlobWriter, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type { BlobRef, BlobWriter, MaybePromise, Redundancy, StorageService } from 'svc/plugins/storage/api'
 import type { Body } from './api.ts'
 import { objectErrors } from './errors.ts'
 import type { WriteTransform } from './transform.ts'
@@ -31,6 +31,7 @@ export interface IngestOptions {
   readonly algorithm: ChecksumAlgorithm | undefined
   /** Bodies up to this many stored bytes stay in memory; 0 sends everything to a blob. */
   readonly inlineBytesMax: number
+  readonly redundancy: Redundancy
   /** Makes of what comes what is stored. Its size, digests and checksums are of what comes. */
   readonly transform?: WriteTransform
 }
@@ -105,7 +106,9 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
       held.push(Buffer.from(chunk))
       return
     }
-    writer = options.storage.createBlob(body.sizeBytes === undefined ? undefined : storedBytes(body.sizeBytes, options))
+    const { redundancy } = options
+    const sizeHint = body.sizeBytes === undefined ? undefined : storedBytes(body.sizeBytes, options)
+    writer = options.storage.createBlob(sizeHint, { redundancy })
     if (held.length === 0) return writer.write(chunk)
     const first = Buffer.concat([...held, chunk])
     held = []

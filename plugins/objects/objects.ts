@@ -34,8 +34,10 @@ import {
   decodeVersion,
   encodeEncryption,
   encodeVersion,
+  isReduced,
   md5Of,
   packAttributes,
+  redundancyOf,
   type StoredVersion,
   sizeOf,
   unpackAttributes,
@@ -133,7 +135,9 @@ export function createObjects({ storage, checksums, random, transform }: Objects
   ): Promise<PutResult> => {
     const algorithm = checksumAlgorithm ?? 'CRC64NVME'
     const { inlineBytesMax } = storage
-    const ingested = await ingest(body, { storage, checksums, algorithm, inlineBytesMax, transform: transformed })
+    const redundancy = redundancyOf(attributes)
+    const settings = { storage, checksums, algorithm, inlineBytesMax, redundancy, transform: transformed }
+    const ingested = await ingest(body, settings)
     const checksum = checksumValue(algorithm, ingested.checksum)
     const md5 = etagBytes(ingested, transformed)
     const encryption = transformed?.encryption
@@ -142,7 +146,9 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     const blobs = ingested.blobs.map(blob => blob.id)
     try {
       const args = { bucket, key, value, blobs, conditions, event, origin: packOrigin(origin) }
-      const { versionId, modifiedMs } = await storage.execute<Stamp>('objects.putObject', args, ingested.inline)
+      const { versionId, modifiedMs } = await storage.execute<Stamp>('objects.putObject', args, ingested.inline, {
+        redundancy,
+      })
       const etag = md5.toString('hex')
       return { etag, versionId, sizeBytes, modifiedMs, checksum, tags: attributes.tags, encryption }
     } catch (error) {
@@ -160,7 +166,9 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     })
     const transformed = await beginPart(upload, partNumber)
     try {
-      const ingested = await ingest(body, { storage, checksums, algorithm, inlineBytesMax: 0, transform: transformed })
+      const redundancy = redundancyOf(upload.attributes)
+      const settings = { storage, checksums, algorithm, inlineBytesMax: 0, redundancy, transform: transformed }
+      const ingested = await ingest(body, settings)
       return await commitPart(upload, partNumber, ingested, transformed)
     } finally {
       transformed?.close()
@@ -335,11 +343,14 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       const { source, bucket, key, attributes, checksumAlgorithm, conditions, sourceCustomerKey, origin } = request
       if (sourceCustomerKey !== undefined && source.encryption === undefined) throw keyNotApplicable()
       const transformed = await begin({ bucket, key }, attributes.encryptionWish, source.encryption)
-      if (transformed === undefined && source.encryption === undefined) {
+      // Blobs stay as they were written: one of another redundancy has to be written anew.
+      const { blobs } = (source as StoredVersion).data
+      const isShared = blobs.length === 0 || redundancyOf(source) === redundancyOf(attributes)
+      if (transformed === undefined && source.encryption === undefined && isShared) {
         return copyObject({ storage, checksums }, request)
       }
       try {
-        // Bytes go through: their keys are of one object.
+        // Bytes go through: keys, too, are of one object.
         const data = await read(source, 0, source.sizeBytes, sourceCustomerKey)
         try {
           const algorithm = checksumAlgorithm ?? source.checksum?.algorithm ?? 'CRC64NVME'
@@ -475,6 +486,12 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     removeLostVersion: (request, origin) =>
       storage.execute<RemoveLostOutcome>('objects.removeLost', { ...request, origin: packOrigin(origin) }),
+
+    async tellLostVersion(request, origin) {
+      if (isReduced(request.value)) {
+        await storage.execute('objects.tellLost', { ...request, origin: packOrigin(origin) })
+      }
+    },
   }
 }
 

@@ -17,7 +17,7 @@
  */
 import { Packr } from 'msgpackr'
 import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins/checksums/api'
-import type { BlobRef, BodyRef, StoredRecord } from 'svc/plugins/storage/api'
+import type { BlobRef, BodyRef, Redundancy, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type {
   ObjectAttributes,
@@ -56,6 +56,10 @@ const algorithms: readonly (ChecksumAlgorithm | undefined)[] = [
 ]
 const types: readonly ChecksumType[] = ['FULL_OBJECT', 'COMPOSITE']
 export const storageClasses: readonly string[] = ['STANDARD', 'REDUCED_REDUNDANCY']
+
+export function redundancyOf({ storageClass }: Pick<ObjectAttributes, 'storageClass'>): Redundancy {
+  return storageClass === 'REDUCED_REDUNDANCY' ? 'reduced' : 'standard'
+}
 const systemFields: readonly (keyof SystemMetadata)[] = [
   'contentType',
   'contentEncoding',
@@ -304,6 +308,10 @@ export function hasTags(value: Uint8Array, tags: Readonly<Record<string, string>
 /** Ids of the blobs that a version references: they are named again when its record is written again. */
 export function blobIdsOf(value: Uint8Array): readonly string[] {
   return (packr.unpack(tailOf(value)) as Tail)[tailIndex.blobs].map(([id]) => id)
+}
+
+export function isReduced(value: Uint8Array): boolean {
+  return storageClasses[value[34]!] === 'REDUCED_REDUNDANCY'
 }
 
 export function isDeleteMarker(value: Uint8Array): boolean {

@@ -1,13 +1,13 @@
-/** Takes away, under the commit lock, a version whose bytes are lost, as long as nobody has changed it since that was found out. */
-import type { Transaction } from 'svc/plugins/storage/api'
+/** What becomes, under the commit lock, of a version whose bytes are lost, as long as nobody has changed it since that was found out. */
+import type { StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { requireBucket } from './bucket-document.ts'
 import type { ObjectEvents, PackedOrigin } from './events.ts'
 import { objectKey } from './keys.ts'
-import { isDeleteMarker } from './record.ts'
-import { placeOfRecord } from './record-places.ts'
+import { isDeleteMarker, isReduced } from './record.ts'
+import { placeOfRecord, type RecordPlace } from './record-places.ts'
 import { isKept, removeVersion, shownVersionId } from './versions.ts'
 
-export interface RemoveLostArgs {
+export interface LostArgs {
   readonly bucket: string
   readonly record: Uint8Array
   readonly value: Uint8Array
@@ -16,17 +16,40 @@ export interface RemoveLostArgs {
 
 export type RemoveLostOutcome = 'deleted' | 'kept' | 'changed'
 
-export function removeLost(tx: Transaction, args: RemoveLostArgs, events: ObjectEvents): RemoveLostOutcome {
+interface Lost {
+  readonly key: Buffer
+  readonly place: RecordPlace
+  readonly record: StoredRecord
+}
+
+/** Undefined where it is another one by now. */
+function findLost(tx: Transaction, args: LostArgs): Lost | undefined {
   const key = Buffer.from(args.record)
   const place = placeOfRecord(key)
   const record = tx.get(key)
-  if (record === undefined || place.kind !== 'object' || place.bucket !== args.bucket) return 'changed'
+  if (record === undefined || place.kind !== 'object' || place.bucket !== args.bucket) return undefined
   // Sequence and bytes of a version are in its value: what was written anew differs.
-  if (!Buffer.from(record.value).equals(args.value) || isDeleteMarker(record.value)) return 'changed'
+  if (!Buffer.from(record.value).equals(args.value) || isDeleteMarker(record.value)) return undefined
+  return { key, place, record }
+}
+
+export function removeLost(tx: Transaction, args: LostArgs, events: ObjectEvents): RemoveLostOutcome {
+  const lost = findLost(tx, args)
+  if (lost === undefined) return 'changed'
+  const { key, place, record } = lost
   if (isKept(record.value, tx.nowMs)) return 'kept'
   const bucket = requireBucket(tx, args.bucket)
   const versionId = shownVersionId(bucket, record.value)
   removeVersion(tx, bucket, objectKey(place.bucket, place.key), { key, record }, false)
   events.tell(tx, { name: 'ObjectRemoved:Delete', bucket: place.bucket, key: place.key, versionId }, args.origin)
   return 'deleted'
+}
+
+/** Of what was kept with reduced redundancy: all else is not expected to be lost, and has no event. */
+export function tellLost(tx: Transaction, args: LostArgs, events: ObjectEvents): void {
+  const lost = findLost(tx, args)
+  if (lost === undefined || !isReduced(lost.record.value)) return
+  const { place, record } = lost
+  const versionId = shownVersionId(requireBucket(tx, args.bucket), record.value)
+  events.tell(tx, { name: 'ReducedRedundancyLostObject', bucket: place.bucket, key: place.key, versionId }, args.origin)
 }

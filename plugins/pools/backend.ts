@@ -1,6 +1,6 @@
 /** The storage backend `pools`: several sets, of which one has all records. In the thread that commits. */
 import type { DrivesService } from 'svc/plugins/drive/api'
-import type { StorageBackend } from 'svc/plugins/storage/api'
+import type { ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { isInDoubt, storageErrors } from 'svc/plugins/storage/api'
 import { Comparing } from './comparing.ts'
 import { Forgetting } from './forgetting.ts'
@@ -52,14 +52,19 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     return running
   }
 
-  const execute = async <Result>(name: string, args: unknown, body?: Uint8Array): Promise<Result> => {
+  const execute = async <Result>(
+    name: string,
+    args: unknown,
+    body?: Uint8Array,
+    options?: ExecuteOptions,
+  ): Promise<Result> => {
     const { routing, forgetting } = open()
     const ticket = ++lastTicket
     const commit: Commit = { referred: [], ended: [], hasThrown: false }
     commits.set(ticket, commit)
     try {
       const ticketed: TicketArgs = { ticket, args }
-      const result = await routing.records.execute<Result>(name, ticketed, body)
+      const result = await routing.records.execute<Result>(name, ticketed, body, options)
       fresh.onAcknowledged(commit.referred)
       if (commit.ended.length > 0) forgetting.add(commit.ended)
       return result
@@ -78,7 +83,9 @@ function createMainPools(options: PoolsOptions): StorageBackend {
       const order = sets.map(({ number }) => candidates.findIndex(candidate => candidate.number === number))
       return { order, cells: placement.cells.buffer as SharedArrayBuffer }
     })
-    threads.handle<ExecuteMessage, unknown>(message.execute, ({ name, args, body }) => execute(name, args, body))
+    threads.handle<ExecuteMessage, unknown>(message.execute, ({ name, args, body, options }) =>
+      execute(name, args, body, options),
+    )
     threads.handle(message.status, () => drivesOf(open().sets))
   }
 
@@ -119,7 +126,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     scanDerived: (start, end, visit) => open().routing.records.scanDerived(start, end, visit),
     counter: key => open().routing.records.counter(key),
     readBody: ref => open().routing.records.readBody(ref),
-    createBlob: sizeHint => open().routing.createBlob(sizeHint),
+    createBlob: (sizeHint, options) => open().routing.createBlob(sizeHint, options),
     holdBlobs: refs => open().routing.holdBlobs(refs),
     readBlob: (ref, start, length) => open().routing.readBlob(ref, start, length),
     drives: () => (running === undefined ? [] : drivesOf(running.sets)),

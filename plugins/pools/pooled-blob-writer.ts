@@ -1,5 +1,5 @@
 /** Writes a blob into a set that has no records: when it is complete its shadow is committed there, before any record can refer to it. */
-import type { BlobRef, BlobWriter, MaybePromise, StorageBackend } from 'svc/plugins/storage/api'
+import type { BlobOptions, BlobRef, BlobWriter, MaybePromise, StorageBackend } from 'svc/plugins/storage/api'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
 import { procedure, type ReferArgs } from './procedures.ts'
 
@@ -7,6 +7,7 @@ export interface PooledBlobWriterOptions {
   readonly backend: StorageBackend
   readonly setNumber: number
   readonly sizeHint: number | undefined
+  readonly options: BlobOptions | undefined
   /** Told when the set cannot be written. */
   onFailed(): void
 }
@@ -21,7 +22,7 @@ export class PooledBlobWriter implements BlobWriter {
 
   constructor(options: PooledBlobWriterOptions) {
     this.#options = options
-    this.#writer = options.backend.createBlob(options.sizeHint)
+    this.#writer = options.backend.createBlob(options.sizeHint, options.options)
     this.id = blobIdFrom(this.#writer.id, options.setNumber)
   }
 

@@ -1,5 +1,5 @@
 /** Blobs, wherever they lie: the same in each thread. Everything else is in the set of the records. */
-import type { BlobReader, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
+import type { BlobOptions, BlobReader, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { idInSet, isElsewhere, setOfBlob } from './blob-ids.ts'
 import type { Placement } from './placement.ts'
@@ -25,12 +25,12 @@ export class Routing {
     return set
   }
 
-  createBlob(sizeHint?: number): BlobWriter {
+  createBlob(sizeHint?: number, options?: BlobOptions): BlobWriter {
     const placement = this.#placement
     const setNumber = placement.choose(sizeHint)
-    if (setNumber === 0) return this.records.createBlob(sizeHint)
+    if (setNumber === 0) return this.records.createBlob(sizeHint, options)
     const backend = this.#sets[setNumber]!
-    return new PooledBlobWriter({ backend, setNumber, sizeHint, onFailed: () => placement.exclude(setNumber) })
+    return new PooledBlobWriter({ backend, setNumber, sizeHint, options, onFailed: () => placement.exclude(setNumber) })
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {

@@ -1,4 +1,5 @@
 /** What travels between the thread that commits and the workers, apart from what each set has of its own. */
+import type { ExecuteOptions } from 'svc/plugins/storage/api'
 
 export const message = {
   attach: 'pools.attach',
@@ -17,4 +18,5 @@ export interface ExecuteMessage {
   readonly name: string
   readonly args: unknown
   readonly body: Uint8Array | undefined
+  readonly options: ExecuteOptions | undefined
 }

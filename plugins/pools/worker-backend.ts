@@ -1,5 +1,5 @@
 /** Several sets as a worker thread has them: reads and writes blobs itself, and hands changes of records to the thread that commits. */
-import type { DriveStatus, StorageBackend } from 'svc/plugins/storage/api'
+import type { DriveStatus, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { createSets, type PoolsMakings } from './named-sets.ts'
 import { Placement } from './placement.ts'
@@ -31,8 +31,8 @@ export function createWorkerPools(options: PoolsMakings): StorageBackend {
       routing = undefined
       await Promise.all(named.map(({ set }) => set.stop()))
     },
-    execute<Result>(name: string, args: unknown, body?: Uint8Array) {
-      const call: ExecuteMessage = { name, args, body }
+    execute<Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) {
+      const call: ExecuteMessage = { name, args, body, options }
       return threads.call<Result>(main, message.execute, call)
     },
     get: key => open().records.get(key),
@@ -40,7 +40,7 @@ export function createWorkerPools(options: PoolsMakings): StorageBackend {
     scanDerived: (start, end, visit) => open().records.scanDerived(start, end, visit),
     counter: key => open().records.counter(key),
     readBody: ref => open().records.readBody(ref),
-    createBlob: sizeHint => open().createBlob(sizeHint),
+    createBlob: (sizeHint, options) => open().createBlob(sizeHint, options),
     holdBlobs: refs => open().holdBlobs(refs),
     readBlob: (ref, start, length) => open().readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),

@@ -168,6 +168,21 @@ export interface DriveStatus {
   readonly place?: DrivePlace
 }
 
+/**
+ * How well bytes are to be kept, where a backend knows a difference: `reduced` bears the loss of fewer drives and takes less room.
+ * Default: `standard`. What was written stays as it was written.
+ */
+export type Redundancy = 'standard' | 'reduced'
+
+export interface ExecuteOptions {
+  /** Of the body. */
+  readonly redundancy?: Redundancy
+}
+
+export interface BlobOptions {
+  readonly redundancy?: Redundancy
+}
+
 /** The interface behind the extension point `storage.backend`. Every method may be called in every thread. */
 export interface StorageBackend {
   /** Opens, recovers, and in a worker thread attaches to the main thread. After it every method works. */
@@ -177,7 +192,7 @@ export interface StorageBackend {
    * Runs a procedure; resolves with its result when the change is on stable storage, and rejects with what it threw, or with what
    * kept the change from being made or acknowledged: see `isInDoubt`. The body's bytes must not be changed any more by the caller: they may be kept in a cache.
    */
-  execute<Result>(procedure: string, args: unknown, body?: Uint8Array): Promise<Result>
+  execute<Result>(procedure: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions): Promise<Result>
   /** The record, as of the last acknowledged commit of any thread. A promise only where it cannot be known at once. */
   get(key: RecordKey): MaybePromise<StoredRecord | undefined>
   /** Runs a synchronous visitor over start <= key < end of records (not derived entries), as of the last acknowledged commit. */
@@ -191,7 +206,7 @@ export interface StorageBackend {
    */
   readBody(ref: BodyRef): MaybePromise<Buffer>
   /** `sizeHint` is what the caller expects to write, in bytes, if it knows. */
-  createBlob(sizeHint?: number): BlobWriter
+  createBlob(sizeHint?: number, options?: BlobOptions): BlobWriter
   /**
    * Keeps blobs readable, also when the last record that references them goes, until the returned function is called. It must be
    * called. To be asked for within `readWindowMs` of getting the record. Costs a fraction of a microsecond a blob.

@@ -434,6 +434,25 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.equal(ref.size, 1)
   },
 
+  'what is kept with reduced redundancy is what it was': async (t, { backend, restart }) => {
+    const body = pattern(5000, 5)
+    const writer = backend.createBlob(700_000, { redundancy: 'reduced' })
+    await writer.write(pattern(700_000, 6))
+    const reduced = await writer.finish()
+    const standard = await writeBlob(backend, pattern(300_000, 7), 100_000)
+    const list: readonly Step[] = [{ put: 'a', withBody: true }]
+    await backend.execute('contract.steps', list, Buffer.from(body), { redundancy: 'reduced' })
+    await steps(backend, [{ put: 'b', blobs: [reduced.id, standard.id] }])
+    const verify = async (of: StorageBackend) => {
+      t.ok((await of.readBody(await bodyOf(of, 'a'))).equals(body), 'a body')
+      t.ok((await readBlob(of, reduced)).equals(pattern(700_000, 6)), 'a blob')
+      t.ok((await readBlob(of, reduced, 123_456, 234_567)).equals(pattern(700_000, 6).subarray(123_456, 358_023)))
+      t.ok((await readBlob(of, standard)).equals(pattern(300_000, 7)), 'a blob beside it in the same record')
+    }
+    await verify(backend)
+    if (restart !== undefined) await verify(await restart())
+  },
+
   'many blobs are written at the same time': async (t, { backend }) => {
     const sizes = Array.from({ length: 24 }, (_, i) => 1 + i * 40_009)
     const refs = await Promise.all(sizes.map((size, i) => writeBlob(backend, pattern(size, i), 60_000)))

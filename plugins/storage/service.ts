@@ -64,13 +64,13 @@ export function createStorageFront(): StorageFront {
         derives[tableByte] = derive
       },
       peek: key => peek(key),
-      execute: (procedure, args, body) => backend.execute(procedure, args, body),
+      execute: (procedure, args, body, options) => backend.execute(procedure, args, body, options),
       get: key => backend.get(key),
       scan: (start, end, visit) => backend.scan(start, end, visit),
       scanDerived: (start, end, visit) => backend.scanDerived(start, end, visit),
       counter: key => backend.counter(key),
       readBody: ref => backend.readBody(ref),
-      createBlob: sizeHint => backend.createBlob(sizeHint),
+      createBlob: (sizeHint, options) => backend.createBlob(sizeHint, options),
       holdBlobs: refs => backend.holdBlobs(refs),
       readBlob: (ref, start, length) => backend.readBlob(ref, start, length),
       get inlineBytesMax() {

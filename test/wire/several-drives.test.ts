@@ -1,9 +1,17 @@
 /** A server over four drives that fail, come back and are replaced, as its clients and its operators see it. */
-import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
+import {
+  CopyObjectCommand,
+  CreateBucketCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
 import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { bytesOf } from './clients.ts'
@@ -216,6 +224,61 @@ t.test('heal jobs', async t => {
   t.match(found[1], { id: started.id, state: 'failed', error: 'interrupted' })
   t.equal(await metric('svc_heal_jobs'), 0, 'none is running')
   await t.rejects(admin().call('POST', '/heal', { bucket: 'nowhere' }), /404.*bucket_not_found/)
+})
+
+t.test('REDUCED_REDUNDANCY has one parity shard, and takes less room', async t => {
+  const { s3, blobs, drive } = await start(t)
+  const size = 3_000_000
+  const shardBytes = (isNew: (path: string) => boolean) =>
+    [1, 2, 3, 4].flatMap(number =>
+      blobs(number)
+        .filter(isNew)
+        .map(path => statSync(path).size),
+    )
+  const storedBy = async (write: () => Promise<unknown>): Promise<number> => {
+    const before = new Set([1, 2, 3, 4].flatMap(blobs))
+    await write()
+    return shardBytes(path => !before.has(path)).reduce((sum, bytes) => sum + bytes, 0) / size
+  }
+  const [Key, other] = [`reduced/${size}`, `standard/${size}`]
+  const StorageClass = 'REDUCED_REDUNDANCY' as const
+  const near = (factor: number, wanted: number) => Math.abs(factor - wanted) < 0.1
+  const reduced = await storedBy(() =>
+    s3.send(new PutObjectCommand({ Bucket, Key, Body: bytesOf(Key, size), StorageClass })),
+  )
+  t.ok(near(reduced, 4 / 3), `${reduced} of its size`)
+  const standard = await storedBy(() =>
+    s3.send(new PutObjectCommand({ Bucket, Key: other, Body: bytesOf(other, size) })),
+  )
+  t.ok(near(standard, 2), `${standard} of its size`)
+  t.equal((await s3.send(new HeadObjectCommand({ Bucket, Key }))).StorageClass, StorageClass)
+  await verify(t, s3, [Key, other], 'both')
+
+  // Changing the class writes it anew; without a change a copy takes no room.
+  const CopySource = `${Bucket}/${Key}`
+  const copy = `copied/${size}`
+  t.equal(await storedBy(() => s3.send(new CopyObjectCommand({ Bucket, Key: copy, CopySource, StorageClass }))), 0)
+  const raised = await storedBy(() =>
+    s3.send(new CopyObjectCommand({ Bucket, Key, CopySource, StorageClass: 'STANDARD' })),
+  )
+  t.ok(near(raised, 2), `${raised} of its size`)
+  const got = await s3.send(new GetObjectCommand({ Bucket, Key: copy }))
+  t.ok(Buffer.from(await got.Body!.transformToByteArray()).equals(bytesOf(Key, size)))
+
+  const parts = `parts/${size * 2}`
+  const bytes = Buffer.concat([bytesOf('part', size * 2)])
+  const multipart = await storedBy(() =>
+    new Upload({
+      client: s3,
+      params: { Bucket, Key: parts, Body: bytes, StorageClass },
+      partSize: 5 * 1024 * 1024,
+    }).done(),
+  )
+  t.ok(near(multipart / 2, 4 / 3), `an upload in parts: ${multipart / 2} of its size`)
+  renameSync(drive(2), `${drive(2)}.away`)
+  await verify(t, s3, [other, Key], 'without a drive')
+  const whole = await s3.send(new GetObjectCommand({ Bucket, Key: parts }))
+  t.ok(Buffer.from(await whole.Body!.transformToByteArray()).equals(bytes), 'the upload, too')
 })
 
 t.test('a dry run says whether the set could be put together', async t => {

@@ -47,7 +47,7 @@ function newProcess(used: Ports = ports) {
 }
 
 async function writeBlob(drive: Drive, bytes: Buffer, id?: string): Promise<BlobRef> {
-  const writer = drive.createBlob(bytes.length, id)
+  const writer = drive.createBlob(bytes.length, { id })
   await writer.write(bytes)
   return writer.finish()
 }
@@ -239,7 +239,7 @@ t.test('a blob of a given id takes the place of what has that id, while that is 
   }
   await take()
 
-  const given = drive.createBlob(next.length, id)
+  const given = drive.createBlob(next.length, { id })
   await given.write(next.subarray(0, 2_000_000))
   t.ok((await readBlob(drive, oldRef)).equals(old), 'half a blob replaces nothing')
   await given.write(next.subarray(2_000_000))
@@ -251,11 +251,11 @@ t.test('a blob of a given id takes the place of what has that id, while that is 
   t.ok((await readBlob(drive, nextRef)).equals(next))
   await t.rejects(readBlob(drive, oldRef), { code: 'corrupt' }, 'never bytes that the reference does not mean')
 
-  const givenUp = drive.createBlob(undefined, id)
+  const givenUp = drive.createBlob(undefined, { id })
   await givenUp.write(old)
   await givenUp.abort()
   t.ok((await readBlob(drive, any)).equals(next), 'given up before it was finished')
-  const shorterWriter = drive.createBlob(undefined, id)
+  const shorterWriter = drive.createBlob(undefined, { id })
   await shorterWriter.write(shorter)
   const shorterRef = await shorterWriter.finish()
   await t.rejects(readBlob(drive, any), { code: 'corrupt' }, 'of another size')
@@ -264,14 +264,14 @@ t.test('a blob of a given id takes the place of what has that id, while that is 
   t.ok((await readBlob(drive, shorterRef)).equals(shorter), 'a record references it: it stays')
   t.strictSame(await blobFiles(path), [id])
 
-  const lone = drive.createBlob(undefined, service.newBlobId(ports))
+  const lone = drive.createBlob(undefined, { id: service.newBlobId(ports) })
   await lone.write(shorter)
   await lone.finish()
   await lone.abort()
   for (let tries = 0; tries < 300 && (await blobFiles(path)).length > 1; tries++) await sleep(10)
   t.strictSame(await blobFiles(path), [id], 'nothing references it: it goes')
   for (const wrong of ['', '../../../../../../etc/passwd', id.toUpperCase(), `${id}0`]) {
-    t.throws(() => drive.createBlob(undefined, wrong), RangeError)
+    t.throws(() => drive.createBlob(undefined, { id: wrong }), RangeError)
   }
 })
 
@@ -285,7 +285,7 @@ t.test('garbage is what earlier runs have left, not what this one has written or
   const [finished, writing, left, kept, held] = [oldId(), oldId(), oldId(), oldId(), oldId()]
   for (const id of [finished, left, kept, held]) await writeBlob(drive, bytes, id)
   await drive.execute('table.put', { name: 'kept', value: '', blobs: [kept] })
-  const cutShort = drive.createBlob(undefined, left)
+  const cutShort = drive.createBlob(undefined, { id: left })
   await cutShort.write(Buffer.alloc(3_000_000))
   await drive.stop()
   t.equal((await blobFiles(path)).length, 5, 'and what was not finished')
@@ -294,7 +294,7 @@ t.test('garbage is what earlier runs have left, not what this one has written or
   await drive.start()
   const letGo = drive.holdBlobs([{ id: held, size: 0, check: 0 }])
   const ref = await writeBlob(drive, bytes, finished)
-  const writer = drive.createBlob(undefined, writing)
+  const writer = drive.createBlob(undefined, { id: writing })
   await writer.write(Buffer.alloc(3_000_000))
   const during = new Set(await blobFiles(path))
   t.equal(during.size, 6)

@@ -7,12 +7,12 @@ import { shardUnitOf } from '../layout.ts'
 import type { ErasureCode } from './erasure-code.ts'
 
 export class StripeBuffer {
-  readonly #code: ErasureCode
+  #code: ErasureCode
   readonly #unitBytes: number
   readonly #bytes: Buffer
-  readonly #capacity: number
-  /** Views of a full stripe; made once. */
-  readonly #fullShards: readonly Buffer[]
+  #capacity: number
+  /** Views of a full stripe; made once for a code. */
+  #fullShards: readonly Buffer[]
   #filledBytes = 0
 
   private constructor(code: ErasureCode, unitBytes: number, bytes: Buffer) {
@@ -27,6 +27,17 @@ export class StripeBuffer {
   static create(code: ErasureCode, unitBytes: number): StripeBuffer | undefined {
     const bytes = code.memory.allocate(code.shardCount * unitBytes)
     return bytes && new StripeBuffer(code, unitBytes, bytes)
+  }
+
+  /** From now on it has other stripes, of as many shards: to be called while it is empty. */
+  use(code: ErasureCode): void {
+    if (code === this.#code) return
+    if (code.shardCount !== this.#code.shardCount || code.memory !== this.#code.memory || this.#filledBytes > 0) {
+      throw new Error('the memory of a stripe was given to a code that it is not for')
+    }
+    this.#code = code
+    this.#capacity = code.dataCount * this.#unitBytes
+    this.#fullShards = this.#shardsOf(this.#unitBytes)
   }
 
   get filledBytes(): number {

@@ -44,7 +44,8 @@ class Schedule {
   readonly #set: SimulatedSet
   readonly #totals: Totals
   readonly #parityCount: number
-  /** Drives that may lack something: never more than parity. */
+  readonly #harmedMax: number
+  /** Drives that may lack something: never more than the least parity. */
   readonly #weak = new Set<number>()
   /** All drives were full at once: any of them may lack something. */
   #isFragile = false
@@ -54,7 +55,10 @@ class Schedule {
     this.#totals = totals
     const [driveCount, parityCount] = random.pick(shapes)
     this.#parityCount = parityCount
-    this.#set = new SimulatedSet(random, driveCount, parityCount, totals)
+    // Where bodies have less parity, fewer drives may be harmed without loss.
+    const reducedParityCount = random.float() < 0.4 ? random.integer(parityCount + 1) : parityCount
+    this.#harmedMax = reducedParityCount
+    this.#set = new SimulatedSet(random, driveCount, { parityCount, reducedParityCount }, totals)
   }
 
   /** A drive that may be harmed; undefined where none may. */
@@ -62,7 +66,7 @@ class Schedule {
     if (this.#isFragile) return undefined
     const { hardware } = this.#set
     const weak = [...this.#weak]
-    if (weak.length < this.#parityCount && (weak.length === 0 || this.#random.float() < 0.5)) {
+    if (weak.length < this.#harmedMax && (weak.length === 0 || this.#random.float() < 0.5)) {
       const victim = this.#random.integer(hardware.length)
       this.#weak.add(victim)
       return victim

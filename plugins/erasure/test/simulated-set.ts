@@ -29,6 +29,7 @@ const log = pino({ level: process.env.LOG ?? 'silent' })
 interface Value {
   readonly id: number
   readonly size: number
+  readonly isReduced: boolean
   readonly blob?: BlobRef
 }
 
@@ -96,6 +97,8 @@ export class SimulatedSet {
   readonly random: SeededRandom
   readonly hardware: SimulatedHardware[]
   readonly parityCount: number
+  /** Of every other body, where it is less than that of the set. */
+  readonly reducedParityCount: number
   readonly #paths: readonly string[]
   #runs = new Map<number, Run>()
   #nextRun = 1
@@ -114,9 +117,15 @@ export class SimulatedSet {
   #drives: SimulatedDrives | undefined
   readonly counts: Counts
 
-  constructor(random: SeededRandom, driveCount: number, parityCount: number, counts: Counts) {
+  constructor(
+    random: SeededRandom,
+    driveCount: number,
+    parity: { readonly parityCount: number; readonly reducedParityCount: number },
+    counts: Counts,
+  ) {
     this.random = random
-    this.parityCount = parityCount
+    this.parityCount = parity.parityCount
+    this.reducedParityCount = parity.reducedParityCount
     this.counts = counts
     this.#paths = Array.from({ length: driveCount }, (_, i) => `/d${i}`)
     this.hardware = this.#paths.map(path => new SimulatedHardware(path, random, 2 ** 40))
@@ -182,6 +191,7 @@ export class SimulatedSet {
       derive: () => undefined,
       endpoints: this.#paths,
       parityCount: this.parityCount,
+      reducedParityCount: this.reducedParityCount,
       threads: createSingleThread(log),
       ports: { clock: this.#clock, random: this.random, disk: connectAll(this.hardware, () => life === this.#life) },
       log,
@@ -288,6 +298,10 @@ export class SimulatedSet {
     return run
   }
 
+  #isReduced(): boolean {
+    return this.reducedParityCount < this.parityCount && this.random.float() < 0.5
+  }
+
   #randomChange(client: number): { change: Change; body: Buffer | undefined } {
     const { random } = this
     const letter = () => String.fromCharCode(97 + random.integer(keyCount))
@@ -298,7 +312,7 @@ export class SimulatedSet {
     if (luck < 0.37) return { change: { kind: 'copy', name, to: letter() }, body: undefined }
     if (luck < 0.45) return { change: { kind: 'touch', name }, body: undefined }
     const size = random.float() < 0.02 ? 131_072 : random.pick([0, 1, 100, 511, 512, 513, 1000, 4097, 9000])
-    const value = { id: client, size }
+    const value = { id: client, size, isReduced: this.#isReduced() }
     return { change: { kind: 'put', name, value, ifAbsent: random.float() < 0.2 }, body: contentOf(client, size) }
   }
 
@@ -313,7 +327,9 @@ export class SimulatedSet {
         change = { ...change, value: await this.#writeBlob(backend, client) }
         body = undefined
       }
-      const run = (await backend.execute('change', { client, change }, body)) as number
+      const isReduced = change.kind === 'put' && change.value.isReduced
+      const options = isReduced ? ({ redundancy: 'reduced' } as const) : undefined
+      const run = (await backend.execute('change', { client, change }, body, options)) as number
       if (life !== this.#life) return
       assert.equal(this.#runs.get(run)!.client, client)
       this.#acknowledged.push(run)
@@ -330,16 +346,17 @@ export class SimulatedSet {
   }
 
   async #writeBlob(backend: StorageBackend, client: number): Promise<Value> {
-    const { dataCount } = this.open.set
-    const stripe = dataCount * 65_536
+    const isReduced = this.#isReduced()
+    const parityCount = isReduced ? this.reducedParityCount : this.parityCount
+    const stripe = (this.hardware.length - parityCount) * 65_536
     const size = this.random.pick([0, 1, 5000, 131_073, stripe - 1, stripe, stripe + 1])
-    const writer = backend.createBlob(size)
+    const writer = backend.createBlob(size, isReduced ? { redundancy: 'reduced' } : {})
     try {
       const content = contentOf(client, size)
       const step = this.random.pick([1000, 65_536, 300_000])
       for (let at = 0; at < size; at += step) await writer.write(content.subarray(at, at + step))
       const blob = await writer.finish()
-      return { id: client, size, blob }
+      return { id: client, size, isReduced, blob }
     } catch (error) {
       await writer.abort()
       throw error
@@ -587,13 +604,14 @@ export class SimulatedSet {
 
   readonly leftStaged = new Set<number>()
 
-  #shardOf({ id, size }: Value, slot: number, rotation: number): Buffer {
-    const { dataCount, slotCount, code } = this.open.set
-    const unit = shardUnitOf(size, dataCount)
+  #shardOf({ id, size, isReduced }: Value, slot: number, rotation: number): Buffer {
+    const { slotCount } = this.open.set
+    const parityCount = isReduced ? this.reducedParityCount : this.parityCount
+    const unit = shardUnitOf(size, slotCount - parityCount)
     const padding = Buffer.alloc(unit * slotCount)
     contentOf(id, size).copy(padding)
     const shards = Array.from({ length: slotCount }, (_, i) => padding.subarray(i * unit, (i + 1) * unit))
-    code.encode(shards)
+    this.open.set.codeOf(parityCount).encode(shards)
     return shards[(slot - rotation + slotCount) % slotCount]!
   }
 
