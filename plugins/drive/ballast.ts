@@ -89,9 +89,12 @@ export class Ballast {
       }
       if (grown <= this.heldBytes || freeBytes - (grown - this.heldBytes) < this.targetBytes) return
       try {
+        const folder = path.slice(0, path.lastIndexOf('/'))
+        // What lies there may be the file system below, since ours was unmounted: that is not ours to fill.
+        if (!(await disk.exists(`${folder}/format.json`))) return
         const isNew = this.heldBytes === 0 && !(await disk.exists(path))
         await this.#change('create', file => this.#write(file, this.heldBytes, grown))
-        if (isNew) await disk.syncDirectory(path.slice(0, path.lastIndexOf('/')))
+        if (isNew) await disk.syncDirectory(folder)
       } catch (error) {
         log.debug({ err: error }, 'the ballast could not be taken')
         this.#refillsSkipped = refillsSkippedMax

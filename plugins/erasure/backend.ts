@@ -10,6 +10,7 @@ import { Keeper } from './keeper.ts'
 import { Lateness } from './lateness.ts'
 import { defaultUnitBytes } from './layout.ts'
 import { Ledger } from './ledger.ts'
+import { type IsMount, isMount as isMountPoint } from './mounts.ts'
 import { openSet } from './opening.ts'
 import { Presence } from './presence.ts'
 import { deriveInSet } from './set-derive.ts'
@@ -41,6 +42,8 @@ export interface OpenSet {
 
 export interface BackendOptions extends SetMakings {
   readonly parityCount: number
+  /** Default: asks the file system. */
+  readonly isMount?: IsMount
   /** How often is looked for drives that do not answer, in milliseconds. Default: see `AnswerWatch`. */
   readonly tickMs?: number
   /** In the thread that commits: hears of the open set, and of its end. */
@@ -69,6 +72,7 @@ interface Running extends OpenSet {
 
 function createMainSet(options: BackendOptions): SetBackend {
   const { threads, ports, log, drives, endpoints, parityCount, procedures, derive } = options
+  const { isMount = isMountPoint } = options
   const slotCount = endpoints.length
   const freshBlobs = new FreshBlobs()
   const newId = () => drives.newBlobId(ports)
@@ -107,6 +111,7 @@ function createMainSet(options: BackendOptions): SetBackend {
         unitBytes: defaultUnitBytes,
         deploymentId: ofDeployment,
         watch,
+        isMount,
         create,
       })
       const { document } = opened
@@ -132,7 +137,7 @@ function createMainSet(options: BackendOptions): SetBackend {
           look: (path: string) => drives.look(ports, path),
           isThere: (path: string) => ports.disk.exists(path),
         }
-        const keeper = new Keeper({ set, healing, ledger, clock: ports.clock, watch, log, ...folders })
+        const keeper = new Keeper({ set, healing, ledger, clock: ports.clock, watch, log, isMount, ...folders })
         keeper.expect(opened.late)
         const back = keeper.bringBack(stopping.signal)
         // What takes longer goes on while requests are answered, where enough drives have all records.
@@ -209,7 +214,10 @@ async function dropStaged(set: ErasureSet): Promise<void> {
 }
 
 function publish(set: ErasureSet, shared: SharedMembers): void {
-  for (const { slot, takesWrites, openings } of set.members) shared.setOpening(slot, takesWrites ? openings : 0)
+  for (const { slot, takesWrites, openings, generation } of set.members) {
+    shared.setGeneration(slot, generation)
+    shared.setOpening(slot, takesWrites ? openings : 0)
+  }
   let leader = -1
   if (set.currentCount > 0) leader = set.leader().slot
   shared.leader = leader
@@ -228,7 +236,6 @@ function serveWorkers({ threads, shared, freshBlobs, open }: WorkerServing): voi
     const { set } = open()
     return {
       indexes: set.members.map(({ index }) => index),
-      generations: set.members.map(({ generation }) => generation),
       parityCount: set.parityCount,
       unitBytes: set.unitBytes,
       members: shared.cells.buffer as SharedArrayBuffer,

@@ -25,6 +25,8 @@ export interface SetBlobWriterOptions {
 interface ShardWriter {
   readonly slot: number
   readonly shard: number
+  /** Of the drive that it writes to: by its end another one may have the slot. */
+  readonly generation: number
   readonly writer: BlobWriter
 }
 
@@ -139,7 +141,7 @@ export class SetBlobWriter implements BlobWriter {
       [...this.#writers].map(async target => {
         try {
           await target.writer.finish()
-          generations[target.slot] = view.generationAt(target.slot)
+          generations[target.slot] = target.generation
         } catch (error) {
           this.#drop(target, error)
         }
@@ -178,7 +180,9 @@ function openWriters({ view, id, sizeHint, parityCount }: SetBlobWriterOptions):
   for (let shard = 0; shard < view.slotCount; shard++) {
     const slot = slotOfShard(view, shard, rotation)
     const drive: Drive | undefined = view.driveAt(slot)
-    if (drive !== undefined) writers.push({ slot, shard, writer: drive.createBlob(hint, { id: idInSlot(id, slot) }) })
+    if (drive === undefined) continue
+    const generation = view.generationAt(slot)
+    writers.push({ slot, shard, generation, writer: drive.createBlob(hint, { id: idInSlot(id, slot) }) })
   }
   return writers
 }

@@ -2,12 +2,11 @@
  * What `server --dry-run` sees of a set: whether it could be put together. Reads only. A drive that was not stopped cleanly keeps what
  * it knows of its set in its journal, which only a start reads: then the other drives are asked.
  */
-import { stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import { isMount, missingMounts, notMounted } from './mounts.ts'
 import { compareProgress, decodeProgress, decodeSetDocument, noProgress, type SetDocument } from './set-document.ts'
 import { progressKey, setKey } from './set-keys.ts'
 import { userValueOf } from './set-record.ts'
@@ -46,7 +45,10 @@ export async function checkSet(options: DryLookOptions): Promise<string[]> {
   if (document !== undefined && document.slots.length !== paths.length) {
     return [`The set has ${document.slots.length} drives, but ${paths.length} are named. Name all of them.`]
   }
-  const missing = await missingMounts(looks)
+  // One that is not there is neither: the start goes on without it, and creates nothing.
+  const isThere = await Promise.all(looks.map(({ path }) => ports.disk.exists(path)))
+  const there = looks.filter((_, index) => isThere[index])
+  const missing = (await missingMounts(there, isMount)).map(notMounted)
   if (openable.length >= needed) return missing
   const away = looks.filter(look => !openable.includes(look)).map(({ path }) => path)
   const count = `${openable.length} of ${paths.length} drives can be opened; ${needed} are needed to read.`
@@ -65,26 +67,6 @@ async function peekDocument({ drives, ports }: DryLookOptions, { path }: DriveLo
     // Only a start can tell: others are asked, and where none can tell this is not looked at.
     return undefined
   }
-}
-
-/** Empty folders on the file system of their parent, where the drives of the set are file systems of their own. */
-async function missingMounts(looks: readonly DriveLook[]): Promise<string[]> {
-  const isMount = async (path: string) => (await stat(path)).dev !== (await stat(dirname(path))).dev
-  const empty: string[] = []
-  let mounts = 0
-  for (const { state, path } of looks) {
-    try {
-      if (state === 'formatted' && (await isMount(path))) mounts++
-      if (state === 'empty' && !(await isMount(path))) empty.push(path)
-    } catch {
-      // It is not there: the start goes on without it, and creates nothing.
-    }
-  }
-  if (mounts === 0) return []
-  return empty.map(
-    path =>
-      `${path} is empty and no mount, as the other drives are: the start would take it for a new drive and fill it.`,
-  )
 }
 
 /** A record of the drive that has come furthest. Rejects where none can be looked at. */

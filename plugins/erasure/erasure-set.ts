@@ -41,6 +41,7 @@ import {
   decodeEpoch,
   decodeProgress,
   encodeSetDocument,
+  nextGeneration,
   type SetDocument,
 } from './set-document.ts'
 import { progressKey, promiseKey } from './set-keys.ts'
@@ -110,7 +111,7 @@ export class ErasureSet implements SetView {
   readonly writeQuorum: number
   readonly #codes: Codes
   readonly members: readonly Member[]
-  readonly document: SetDocument
+  #document: SetDocument
   readonly #options: ErasureSetOptions
   #leader: Member
   /** 0 as long as it has none. */
@@ -130,7 +131,7 @@ export class ErasureSet implements SetView {
   constructor(options: ErasureSetOptions) {
     const { opened, codes } = options
     this.#options = options
-    this.document = opened.document
+    this.#document = opened.document
     this.members = opened.members
     this.#codes = codes
     this.parityCount = opened.document.parityCount
@@ -190,6 +191,29 @@ export class ErasureSet implements SetView {
     } catch (error) {
       this.onDriveError(slot, error)
       return undefined
+    }
+  }
+
+  get document(): SetDocument {
+    return this.#document
+  }
+
+  /** An empty drive that has just been formatted takes the slot of one that is away. Nothing is changed where that cannot be written down. */
+  async replace(member: Member, driveId: string): Promise<void> {
+    const { slot, generation } = member
+    const before = this.#document
+    const next = nextGeneration(generation)
+    const slots = before.slots.map((each, number) => (number === slot ? { driveId, generation: next } : each))
+    this.#requireQuorum()
+    if (this.#epoch === 0) await this.claim()
+    this.#document = { ...before, slots }
+    member.generation = next
+    try {
+      await this.describe()
+    } catch (error) {
+      this.#document = before
+      member.generation = generation
+      throw error
     }
   }
 
@@ -279,9 +303,10 @@ export class ErasureSet implements SetView {
       shards.map(async (shard, number) => {
         const member = this.members[slotOfShard(this, number, rotation)]!
         if (!member.takesWrites) return
+        const { generation } = member
         try {
           await member.drive.execute(procedure.stage, { id }, shard)
-          generations[member.slot] = member.generation
+          generations[member.slot] = generation
         } catch (error) {
           this.onDriveError(member.slot, error)
         }

@@ -27,6 +27,13 @@ export function isLacking(state: ShardState | undefined): boolean {
   return state === 'missing' || state === 'corrupt'
 }
 
+/** A drive as it was when its shards were found lacking: by the time that it has them another one may have its slot. */
+type Target = Pick<Member, 'slot' | 'drive' | 'generation'>
+
+function targetOf({ slot, drive, generation }: Member): Target {
+  return { slot, drive, generation }
+}
+
 export class Healing {
   readonly #set: ErasureSet
   readonly #newId: () => string
@@ -59,7 +66,7 @@ export class Healing {
     if (!hasShards(head)) return undefined
     const before = this.#statesOf(head)
     if (deep) await this.#verify(key, head, before, dryRun)
-    const targets = this.#set.members.filter(({ slot }) => isLacking(before[slot]))
+    const targets = this.#set.members.filter(({ slot }) => isLacking(before[slot])).map(targetOf)
     const { dataBytes } = head
     const dataCount = this.#set.dataCount + head.lessParity
     if (targets.length === 0 || dryRun) return { before, after: before, error: undefined, dataBytes, dataCount }
@@ -120,7 +127,7 @@ export class Healing {
     }
   }
 
-  async #healBody(key: Buffer, head: RecordHead, targets: readonly Member[]): Promise<void> {
+  async #healBody(key: Buffer, head: RecordHead, targets: readonly Target[]): Promise<void> {
     const set = this.#set
     const { shards, present } = await readShards(set, key, head)
     const length = shards.find(shard => shard !== undefined)!.length
@@ -131,7 +138,7 @@ export class Healing {
     }
     set.codeOf(head.parityCount).reconstruct(shards, present, wanted)
     const id = this.#newId()
-    const staged: Member[] = []
+    const staged: Target[] = []
     await Promise.all(
       targets.map(async member => {
         try {
@@ -151,7 +158,7 @@ export class Healing {
     return (slot - rotation + slotCount) % slotCount
   }
 
-  async #mark(key: Buffer, head: RecordHead, targets: readonly Member[], staged?: Mark['staged']): Promise<void> {
+  async #mark(key: Buffer, head: RecordHead, targets: readonly Target[], staged?: Mark['staged']): Promise<void> {
     const changes = new Map(targets.map(({ slot, generation }) => [slot, generation]))
     this.#forgetDamages(key, head, targets)
     const count = await this.#set.mark([{ key, identity: head.identity, changes, staged }])
@@ -161,7 +168,7 @@ export class Healing {
   }
 
   /** What somebody found missing before it was there must not be written down afterwards. */
-  #forgetDamages(key: Buffer, head: RecordHead, targets: readonly Member[]): void {
+  #forgetDamages(key: Buffer, head: RecordHead, targets: readonly Target[]): void {
     const blobIds = head.blobs.map(({ id }) => id)
     const mark = this.#marking.get(nameOf(key, head.identity))
     for (const { slot } of targets) {
@@ -171,11 +178,11 @@ export class Healing {
   }
 
   /** A drive has a record's blobs when it has all of them. */
-  async #healBlobs(key: Buffer, head: RecordHead, targets: readonly Member[]): Promise<void> {
+  async #healBlobs(key: Buffer, head: RecordHead, targets: readonly Target[]): Promise<void> {
     const done = new Set(targets)
     let error: unknown
     for (const blob of head.blobs) {
-      const lacking: Member[] = []
+      const lacking: Target[] = []
       for (const member of done) {
         try {
           await readWhole(member, blob, shardBytesOfBlob(this.#set, blob))
@@ -200,7 +207,7 @@ export class Healing {
   }
 
   /** Resolves with those that failed. */
-  async #writeShards(blob: BlobEntry, targets: readonly Member[]): Promise<Map<Member, unknown>> {
+  async #writeShards(blob: BlobEntry, targets: readonly Target[]): Promise<Map<Target, unknown>> {
     const set = this.#set
     const rotation = rotationOfBlob(blob.id, set.slotCount)
     const shardBytes = shardBytesOfBlob(this.#set, blob)
@@ -250,7 +257,7 @@ export class Healing {
     } finally {
       reader.close()
     }
-    const failed = new Map<Member, unknown>()
+    const failed = new Map<Target, unknown>()
     for (const { member, writer, error } of writers) {
       if (error === undefined) continue
       await writer.abort().catch(() => undefined)
@@ -316,7 +323,7 @@ function addMark(marks: Map<string, DamageMark>, key: Buffer, identity: number, 
   marks.set(name, mark)
 }
 
-async function readWhole({ drive, slot }: Member, { id }: BlobEntry, shardBytes: number): Promise<void> {
+async function readWhole({ drive, slot }: Target, { id }: BlobEntry, shardBytes: number): Promise<void> {
   const ref = { id: idInSlot(id, slot), size: shardBytes, check: anyBlobCheck }
   const reader = drive.readBlob(ref, 0, shardBytes)
   try {

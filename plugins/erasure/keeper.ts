@@ -12,6 +12,7 @@ import { erasureErrors } from './errors.ts'
 import { type Healing, isLacking } from './healing.ts'
 import type { Ledger } from './ledger.ts'
 import type { Member } from './member.ts'
+import type { IsMount } from './mounts.ts'
 import type { LateOpening } from './opening.ts'
 import { incompleteEnd, incompleteStart, keyOfIncomplete, tableByte } from './set-keys.ts'
 import { generationsOf } from './set-record.ts'
@@ -44,6 +45,7 @@ export interface KeeperOptions {
   look(path: string): Promise<DriveLook>
   /** Whether there is a folder. */
   isThere(path: string): Promise<boolean>
+  readonly isMount: IsMount
 }
 
 export interface HealCounts {
@@ -184,15 +186,14 @@ export class Keeper {
       if (set.isStopping) return
       set.onReturned(member, false)
     } else {
-      if (member.isOpen) {
-        await member.drive.stop()
-        member.isOpen = false
-      }
-      // Nothing is created or formatted while the set runs: a folder that is empty now may only not be mounted.
+      if (member.isOpen) await this.#close(member)
       const { driveId, problem, state } = await look(member.path)
+      if (driveId !== undefined && driveId === member.newDriveId) return this.#takeIn(member)
       if (state === 'empty' && (await this.#options.isThere(member.path))) {
+        // A file system that was put there. A folder of another one may only not be mounted: it is taken at a start alone.
+        if (await this.#options.isMount(member.path)) return this.#takeIn(member)
         throw erasureErrors.drive_missing(
-          `${member.path} is empty. If a new drive was put there, restart the server to take it into the set; if its file system is not mounted, mount it.`,
+          `${member.path} is empty. If its file system is not mounted, mount it; if a new drive is to be this folder, restart the server.`,
         )
       }
       if (driveId === undefined) throw erasureErrors.drive_missing(problem ?? `There is no drive at ${member.path}.`)
@@ -201,6 +202,37 @@ export class Keeper {
       await this.#take(member)
     }
     log.info({ path: member.path, slot: member.slot }, 'a drive is back')
+  }
+
+  /** What its hardware does not do any more is not waited for: it is read from the journal at the next opening. */
+  async #close(member: Member): Promise<void> {
+    try {
+      await member.drive.stop()
+    } catch (error) {
+      this.#options.log.warn({ err: error, path: member.path }, 'a drive that has failed could not be closed cleanly')
+    }
+    member.isOpen = false
+  }
+
+  /** An empty file system becomes the drive of the slot: it has nothing, and is given everything. */
+  async #takeIn(member: Member): Promise<void> {
+    const { set, log } = this.#options
+    if (set.currentCount < set.writeQuorum) {
+      throw erasureErrors.drive_missing(
+        `${member.path} is empty. It is taken into the set when enough of the other drives are there to write.`,
+      )
+    }
+    await member.drive.start()
+    member.newDriveId = member.drive.driveId
+    try {
+      if (!set.isStopping) await set.replace(member, member.newDriveId)
+    } catch (error) {
+      await member.drive.stop()
+      throw error
+    }
+    member.newDriveId = undefined
+    await this.#take(member)
+    log.warn({ path: member.path, slot: member.slot }, 'a drive was replaced: its shards are made anew')
   }
 
   async #reelect(): Promise<void> {

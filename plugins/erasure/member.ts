@@ -21,6 +21,8 @@ export class Member {
   /** Of the drive that has the slot. */
   generation = 1
   error: unknown
+  /** Of an empty drive that was formatted for this slot while the set runs, and has not taken it yet. */
+  newDriveId: string | undefined
   /** Started: `stop` has to be called. */
   isOpen = false
   /** Goes up each time that the drive was opened: whoever has attached to an earlier opening attaches again. */

@@ -7,12 +7,14 @@ import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import { type AnswerWatch, inTime } from './answer-watch.ts'
 import { erasureErrors } from './errors.ts'
 import { Member } from './member.ts'
+import { type IsMount, missingMounts, notMounted } from './mounts.ts'
 import { writeQuorumOf } from './parity.ts'
 import {
   compareCandidates,
   compareProgress,
   decodeProgress,
   decodeSetDocument,
+  nextGeneration,
   noProgress,
   type Progress,
   type SetDocument,
@@ -28,6 +30,7 @@ export interface OpeningOptions {
   readonly parityCount: number
   readonly unitBytes: number
   readonly watch: AnswerWatch
+  readonly isMount: IsMount
   /** Of drives without a format, where none has one. Default: a new one. */
   readonly deploymentId?: string
   /** In the order of the paths. `deploymentId`: of those that have no format yet. */
@@ -88,7 +91,8 @@ export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
   if (isNew) requireAllEmpty(looks)
   const id = deploymentId ?? options.deploymentId ?? uuid(ports)
   const found = looks.map((look, index) => unopened(options, look, index, id))
-  const opening = found.map(each => openIfUsable(options, each, isNew))
+  const unmounted = isNew ? [] : await missingMounts(looks, options.isMount)
+  const opening = found.map(each => openIfUsable(options, each, isNew, unmounted))
   const opened = await inTime(opening, watch, () => {
     const count = isNew ? 0 : found.filter(({ isOpen }) => isOpen).length
     if (count >= writeQuorumOf(dataCount, parityCount)) return openTicks.toWrite
@@ -113,13 +117,19 @@ function unopened({ create }: OpeningOptions, look: DriveLook, index: number, de
   return { index, drive, look, ...unknown, isOpen: false, error: undefined, opening: undefined }
 }
 
-async function openIfUsable({ ports }: OpeningOptions, found: Found, isNew: boolean): Promise<Found> {
+async function openIfUsable(
+  { ports }: OpeningOptions,
+  found: Found,
+  isNew: boolean,
+  unmounted: readonly string[],
+): Promise<Found> {
   const { look } = found
   // An empty folder of a set that exists: a drive that was replaced. One that is not there at all is not created.
   const isUsable =
     isNew || look.state === 'formatted' || (look.state === 'empty' && (await ports.disk.exists(look.path)))
-  if (isUsable) return openOne(found)
-  found.error = notThere(look)
+  if (isUsable && unmounted.includes(look.path)) found.error = erasureErrors.drive_missing(notMounted(look.path))
+  else if (isUsable) return openOne(found)
+  else found.error = notThere(look)
   return found
 }
 
@@ -244,11 +254,6 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
   }
   const late = bySlot.flatMap(({ opening }, slot) => (opening ? [{ member: members[slot]!, opening }] : []))
   return { document: { ...document, slots }, isDescriptionNew, members, leader, progress: leading.progress, late }
-}
-
-/** 255 replacements of one slot are enough to begin again: nothing of the first drive is left by then. */
-function nextGeneration(generation: number): number {
-  return generation === 255 ? 1 : generation + 1
 }
 
 /** Drives that have a slot keep it; the others get those that are left, the one of their place first. */

@@ -28,6 +28,11 @@ export const SetDocument = Type.Object(
 
 export type SetDocument = Static<typeof SetDocument>
 
+/** 255 replacements of one slot are enough to begin again: nothing of the first drive is left by then. */
+export function nextGeneration(generation: number): number {
+  return generation === 255 ? 1 : generation + 1
+}
+
 export function encodeSetDocument(document: SetDocument): Buffer {
   return Buffer.from(JSON.stringify(document))
 }

@@ -13,7 +13,7 @@ export const message = {
   status: 'erasure.status',
 } as const
 
-/** Shared memory: who leads (-1: nobody), then for each slot how often its drive was opened (0: it cannot be used now). */
+/** Shared memory: who leads (-1: nobody), then for each slot how often its drive was opened (0: it cannot be used now) and its generation. */
 export class SharedMembers {
   readonly cells: Int32Array
 
@@ -22,7 +22,7 @@ export class SharedMembers {
   }
 
   static create(slotCount: number): SharedMembers {
-    return new SharedMembers(new SharedArrayBuffer((slotCount + 1) * 4))
+    return new SharedMembers(new SharedArrayBuffer((2 * slotCount + 1) * 4))
   }
 
   get leader(): number {
@@ -34,18 +34,25 @@ export class SharedMembers {
   }
 
   openingOf(slot: number): number {
-    return Atomics.load(this.cells, slot + 1)
+    return Atomics.load(this.cells, 2 * slot + 1)
   }
 
   setOpening(slot: number, opening: number): void {
-    Atomics.store(this.cells, slot + 1, opening)
+    Atomics.store(this.cells, 2 * slot + 1, opening)
+  }
+
+  generationOf(slot: number): number {
+    return Atomics.load(this.cells, 2 * slot + 2)
+  }
+
+  setGeneration(slot: number, generation: number): void {
+    Atomics.store(this.cells, 2 * slot + 2, generation)
   }
 }
 
 export interface SetAttachment {
   /** By slot: the place of its drive in what the operator named. */
   readonly indexes: readonly number[]
-  readonly generations: readonly number[]
   readonly parityCount: number
   readonly unitBytes: number
   readonly members: SharedArrayBuffer

@@ -83,7 +83,6 @@ class WorkerSet implements SetView {
   readonly #codes: Codes
   readonly #options: SetMakings
   readonly #shared: SharedMembers
-  readonly #generations: readonly number[]
   /** By slot. */
   readonly #drives: readonly WatchedDrive[]
   /** By slot: the opening that this thread has attached to; 0 for none. */
@@ -92,7 +91,7 @@ class WorkerSet implements SetView {
   readonly #watch: AnswerWatch
 
   constructor(options: SetMakings, attachment: SetAttachment, drives: readonly WatchedDrive[], watch: AnswerWatch) {
-    const { indexes, generations, parityCount, unitBytes, members } = attachment
+    const { indexes, parityCount, unitBytes, members } = attachment
     this.#options = options
     this.slotCount = indexes.length
     this.parityCount = parityCount
@@ -100,7 +99,6 @@ class WorkerSet implements SetView {
     this.unitBytes = unitBytes
     this.#codes = new Codes(createStripeMemory(options), this.slotCount)
     this.#shared = new SharedMembers(members)
-    this.#generations = generations
     this.#drives = indexes.map(index => drives[index]!)
     this.#openings = indexes.map(() => 0)
     this.#watch = watch
@@ -191,7 +189,7 @@ class WorkerSet implements SetView {
   }
 
   generationAt(slot: number): number {
-    return this.#generations[slot]!
+    return this.#shared.generationOf(slot)
   }
 
   onDamaged(damage: Damage): void {

@@ -11,6 +11,10 @@ export interface Totals extends Counts {
   absent: number
   returned: number
   replaced: number
+  /** While the set runs. */
+  swapped: number
+  /** Of these, taken into the set before its end. */
+  takenIn: number
   rotten: number
   emptied: number
   broken: number
@@ -49,6 +53,8 @@ class Schedule {
   readonly #weak = new Set<number>()
   /** All drives were full at once: any of them may lack something. */
   #isFragile = false
+  /** In this life: what was open may still be. */
+  #hasPulled = false
 
   constructor(random: SeededRandom, totals: Totals) {
     this.#random = random
@@ -151,6 +157,7 @@ class Schedule {
   async #live(): Promise<void> {
     const set = this.#set
     const { keeper } = set.open
+    const generations = set.open.set.members.map(({ generation }) => generation)
     const { signal } = new AbortController()
     const clients = new Set<Promise<unknown>>()
     const isBusy = new Set<string>()
@@ -188,10 +195,14 @@ class Schedule {
       else if (luck < 0.8) set.housekeep()
       else if (luck < 0.85) set.recount()
       else if (luck < 0.88) this.#fail()
-      else if (luck < 0.9 && set.hardware.some(({ isHanging }) => isHanging)) await this.#wait()
+      else if (luck < 0.89) await this.#swap(() => inTurn('bring', () => keeper.bringBack(signal)))
+      else if (luck < 0.91 && set.hardware.some(({ isHanging }) => isHanging)) await this.#wait()
       await set.tick()
     }
     this.#countLate()
+    for (const { slot, generation } of set.open.set.members) {
+      if (generation !== generations[slot]) this.#totals.takenIn++
+    }
     if (this.#random.float() < 0.3) {
       for (const { disk } of set.hardware) disk.errorRate = 0
       for (let ticks = 0; clients.size > 0 && ticks < 60_000; ticks++) await set.tick()
@@ -258,11 +269,39 @@ class Schedule {
     }
   }
 
+  /** A drive is pulled and, once the set has let go of it, an empty file system put in its place. */
+  async #swap(bringBack: () => void): Promise<void> {
+    const set = this.#set
+    const victim = this.#victim()
+    if (victim === undefined) return
+    const hardware = set.hardware[victim]!
+    if (hardware.isBroken || hardware.isHanging) return
+    set.trace(`${victim} is pulled`)
+    hardware.isAbsent = true
+    this.#hasPulled = true
+    for (let ticks = this.#random.integer(400); ticks > 0; ticks--) {
+      if (ticks % 50 === 0) bringBack()
+      if (ticks % 20 === 0) void set.change()
+      await set.tick()
+    }
+    if (set.isOpen(hardware.path)) return
+    set.trace(`${victim} is replaced while the set runs`)
+    hardware.replace()
+    hardware.isAbsent = false
+    this.#totals.swapped++
+    for (let ticks = this.#random.integer(600); ticks > 0; ticks--) {
+      if (ticks % 50 === 0) bringBack()
+      if (ticks % 20 === 0) void set.change()
+      await set.tick()
+    }
+  }
+
   async #end(): Promise<void> {
     const set = this.#set
     const luck = this.#random.float()
     set.trace(`ends with luck ${luck}`)
-    const isAllWell = set.hardware.every(({ isBroken, disk }) => !isBroken && disk.errorRate === 0)
+    const isAllWell = !this.#hasPulled && set.hardware.every(({ isBroken, disk }) => !isBroken && disk.errorRate === 0)
+    this.#hasPulled = false
     if (luck < 0.15 && isAllWell) {
       await set.stop()
       if (this.#random.float() < 0.5) set.crash(['power'])
@@ -316,6 +355,8 @@ async function simulate(firstSeed: number, rounds: number): Promise<Outcome> {
     absent: 0,
     returned: 0,
     replaced: 0,
+    swapped: 0,
+    takenIn: 0,
     rotten: 0,
     emptied: 0,
     broken: 0,

@@ -192,6 +192,7 @@ export class SimulatedSet {
       endpoints: this.#paths,
       parityCount: this.parityCount,
       reducedParityCount: this.reducedParityCount,
+      isMount: async () => true,
       threads: createSingleThread(log),
       ports: { clock: this.#clock, random: this.random, disk: connectAll(this.hardware, () => life === this.#life) },
       log,

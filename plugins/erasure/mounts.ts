@@ -1,0 +1,26 @@
+/** Whether folders are file systems of their own: what tells a drive that is new from one that is only not mounted. */
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { DriveLook } from 'svc/plugins/drive/api'
+
+export type IsMount = (path: string) => Promise<boolean>
+
+/** False where it is not there. */
+export async function isMount(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).dev !== (await stat(dirname(path))).dev
+  } catch {
+    return false
+  }
+}
+
+/** Empty folders that are no file systems of their own, where drives beside them are. */
+export async function missingMounts(looks: readonly DriveLook[], isMount: IsMount): Promise<string[]> {
+  const mounted = await Promise.all(looks.map(async ({ path, state }) => state !== 'unusable' && (await isMount(path))))
+  if (!looks.some(({ state }, index) => state === 'formatted' && mounted[index])) return []
+  return looks.filter(({ state }, index) => state === 'empty' && !mounted[index]).map(({ path }) => path)
+}
+
+export function notMounted(path: string): string {
+  return `${path} is empty and no file system of its own, as other drives of the set are: mount it. Only an empty file system is taken for a new drive there.`
+}
