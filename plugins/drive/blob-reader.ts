@@ -13,6 +13,8 @@ import { blobBlockBytes, decodeFooter, footerBytes, footerOffset } from './blob-
 
 const chunkBytesMax = 2 * blobBlockBytes
 const readAheadMax = 2
+/** Sizes of buffers. Shards of a megabyte on many drives are short: in long buffers there would be room for few of them. */
+const bufferSizes = [blobBlockBytes / 2, chunkBytesMax] as const
 const tableCacheBytes = 4 * 1024 * 1024
 
 /** What readers of one thread share. */
@@ -20,29 +22,39 @@ export class BlobReading {
   readonly disk: Disk
   readonly files: BlobFiles
   readonly tables: LRUCache<string, Buffer>
-  readonly #free: Buffer[] = []
-  readonly #countMax: number
-  #lent = 0
+  /** By size. */
+  readonly #free: ReadonlyMap<number, Buffer[]> = new Map(bufferSizes.map(size => [size, []]))
+  readonly #bytesMax: number
+  #lentBytes = 0
+  #freeBytes = 0
 
   constructor(disk: Disk, files: BlobFiles, bytesMax: number) {
     this.disk = disk
     this.files = files
-    this.#countMax = Math.max(1, Math.floor(bytesMax / chunkBytesMax))
+    this.#bytesMax = Math.max(chunkBytesMax, bytesMax)
     this.tables = new LRUCache({ maxSize: tableCacheBytes, sizeCalculation: table => table.length + 200 })
   }
 
   get hasSpare(): boolean {
-    return this.#lent < this.#countMax
+    return this.#lentBytes + chunkBytesMax <= this.#bytesMax
   }
 
-  lend(): Buffer {
-    this.#lent++
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytesMax)
+  /** At least so long; at most `chunkBytesMax`. */
+  lend(length: number): Buffer {
+    const size = length <= bufferSizes[0] ? bufferSizes[0] : bufferSizes[1]
+    this.#lentBytes += size
+    const free = this.#free.get(size)!.pop()
+    if (free === undefined) return Buffer.allocUnsafeSlow(size)
+    this.#freeBytes -= size
+    return free
   }
 
   takeBack(buffer: Buffer): void {
-    this.#lent--
-    if (this.#free.length + this.#lent < this.#countMax) this.#free.push(buffer)
+    const size = buffer.length
+    this.#lentBytes -= size
+    if (this.#freeBytes + this.#lentBytes + size > this.#bytesMax) return
+    this.#free.get(size)!.push(buffer)
+    this.#freeBytes += size
   }
 }
 
@@ -103,7 +115,7 @@ export class DriveBlobReader implements BlobReader {
     const readEnd = Math.min(size, (lastBlock + 1) * blobBlockBytes)
     const length = readEnd - blockStart
     this.#underWay++
-    const buffer = this.#shared.lend()
+    const buffer = this.#shared.lend(length)
     try {
       this.#file ??= this.#shared.disk.open(this.#shared.files.pathOf(this.#ref.id), { mode: 'read' })
       const file = await this.#file

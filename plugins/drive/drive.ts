@@ -35,6 +35,7 @@ import type { IndexFolder } from './index-folder.ts'
 import type { IndexMarker } from './index-marker.ts'
 import { encodePosition, positionKey } from './index-position.ts'
 import type { Journal } from './journal.ts'
+import type { JournalWitness } from './journal-witness.ts'
 import { type DriveParts, openDrive } from './open-drive.ts'
 import type { Space } from './space.ts'
 import type { DriveState, OverlayObserver } from './state.ts'
@@ -93,6 +94,7 @@ export class Drive {
   onSegmentRemoved: ((segment: number) => void) | undefined
   readonly compaction: Compaction
   readonly #marker: IndexMarker
+  readonly #witness: JournalWitness
   readonly #unlock: () => void
   /** The index was not checked as a whole at the start. */
   #isIndexUnchecked: boolean
@@ -118,6 +120,7 @@ export class Drive {
     this.ballast = parts.ballast
     this.#unlock = parts.unlock
     this.#marker = parts.marker
+    this.#witness = parts.witness
     this.#isIndexUnchecked = parts.isIndexUnchecked
     this.#indexCheckedMs = Number(options.ports.clock.monotonicNs() / 1_000_000n)
     this.#holds = parts.holds
@@ -318,6 +321,7 @@ export class Drive {
       await this.state.index.close()
       if (!this.#hasFailed && this.checkpoints.isIndexComplete) await this.#marker.onCleanStop()
       await this.#marker.close()
+      await this.#witness.close()
       this.#unlock()
     }
   }

@@ -15,6 +15,8 @@ export interface IndexMarker {
   /** The first checkpoint of this life is done. */
   onCheckpoint(): Promise<void>
   onCleanStop(): Promise<void>
+  /** The start was refused, and says why: no life that has ended without a word. */
+  onRefused(): Promise<void>
   /** Idempotent. */
   close(): Promise<void>
 }
@@ -52,6 +54,8 @@ export async function openIndexMarker(disk: Disk, log: Logger, drivePath: string
     isSuspect: fruitlessLives >= fruitlessLivesMax,
     onCheckpoint: () => write('0'),
     onCleanStop: () => write('c'),
+    // Of what was clean the index may have been written to since.
+    onRefused: () => write(String(fruitlessLives)),
     async close() {
       const closing = file
       file = undefined

@@ -20,6 +20,7 @@ import { type IndexMarker, openIndexMarker } from './index-marker.ts'
 import { firstPosition, type IndexPosition, readPosition } from './index-position.ts'
 import type { IndexStore } from './index-store.ts'
 import { Journal } from './journal.ts'
+import { type JournalWitness, openJournalWitness } from './journal-witness.ts'
 import { recover } from './recovery.ts'
 import { isOutOfSpace, reserveBytesOf, type Space, spaceCellCount, watchSpace } from './space.ts'
 import { DriveState, readSegmentUses } from './state.ts'
@@ -42,6 +43,7 @@ export interface DriveParts {
   readonly space: Space
   readonly ballast: Ballast
   readonly marker: IndexMarker
+  readonly witness: JournalWitness
   readonly isIndexUnchecked: boolean
   readonly unlock: () => void
 }
@@ -93,6 +95,9 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     undo.push(() => journal.close())
     const marker = await openIndexMarker(disk, log, path)
     undo.push(() => marker.close())
+    undo.push(() => marker.onRefused())
+    const witness = await openJournalWitness(disk, log, path)
+    undo.push(() => witness.close())
     const opened = await openIndex(options, marker)
     const { index, found } = opened
     undo.push(() => index.close())
@@ -103,7 +108,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     let drive: Drive | undefined
     journal.resume(from)
     let sequence = found?.sequence ?? 0
-    const checkpoints = new Checkpoints(
+    const checkpoints: Checkpoints = new Checkpoints(
       {
         state,
         clock,
@@ -118,7 +123,10 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
           return ballast.release('index')
         },
         observer: options.observer,
-        onDone: () => engine?.wake(),
+        onDone: () => {
+          witness.note(checkpoints.indexed)
+          engine?.wake()
+        },
       },
       from,
     )
@@ -142,6 +150,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       from,
       sequence,
     )
+    if (recovered.tail.segment > 0) witness.requireEnd(recovered.tail)
     journal.resume(recovered.tail)
     const marks = options.blobMarks ?? new BlobMarks(new ArrayBuffer(blobMarksBytes))
     const blobFiles: BlobFiles = new BlobFiles({
@@ -160,9 +169,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     await blobFiles.createFolders()
     if (recovered.tail.segment === 0) {
       // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
-      if ((await blobFiles.hasAny()) || (await options.index.hasAside(`${path}/index`))) {
-        throw lostJournal(path)
-      }
+      const isUsed = witness.reached !== undefined || (await blobFiles.hasAny())
+      if (isUsed || (await options.index.hasAside(`${path}/index`))) throw lostJournal(path)
       await journal.create()
     }
     if (checkpoints.isIndexComplete) {
@@ -222,6 +230,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       space,
       ballast,
       marker,
+      witness,
       isIndexUnchecked: !opened.isWhole,
       unlock,
     })

@@ -31,6 +31,8 @@ const damagesPerChange = 256
 const scrubMsMax = 250
 /** After that long, what could not be healed is tried again. */
 const retryMs = 60_000
+/** After that long, what was lacking a shard again as soon as it was healed. */
+const recheckMs = 2000
 /** Records that are remembered as not to be healed for now. */
 const skippedMax = 100_000
 
@@ -328,6 +330,11 @@ export class Keeper {
     if (!after.some(isLacking)) {
       // What is left is on drives that are away: nothing to be done before they are back.
       if (after.some(state => state === 'offline')) this.#skip(key, clock.now())
+      return
+    }
+    if (error === undefined) {
+      // Nothing has failed: it was found to lack another shard meanwhile.
+      this.#skip(key, clock.now() - retryMs + recheckMs)
       return
     }
     this.counts.failed++

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
@@ -306,6 +306,43 @@ t.test('damage in the journal stops a start that would lose what follows (invari
   await t.rejects(openDrive(path), { code: 'journal_damaged', message: /header of segment 3/ })
 })
 
+t.test('a journal that has lost its end is refused each time, with an index and without one (invariant 4)', async t => {
+  const path = await filledDrive(t)
+  const last = join(path, 'journal', (await readdir(join(path, 'journal'))).sort().at(-1)!)
+  const whole = await readFile(last)
+  const lost = { code: 'journal_damaged', message: /the index|had reached/ }
+  const isRefused = async (what: string) => {
+    // The server may be started again and again by whatever watches over it.
+    for (let start = 1; start <= 6; start++) await t.rejects(openDrive(path), lost, `${what}, start ${start}`)
+  }
+  await writeFile(last, whole.subarray(0, 4096))
+  await isRefused('its last batches')
+  await rm(last)
+  await isRefused('its last segment')
+  await rm(join(path, 'index'), { recursive: true })
+  await isRefused('and no index')
+  await writeFile(last, whole.subarray(0, 4096))
+  await isRefused('its last batches and no index')
+  await rm(join(path, 'journal'), { recursive: true })
+  await mkdir(join(path, 'journal'))
+  await t.rejects(openDrive(path), { code: 'journal_damaged' }, 'nothing of it is left')
+  await rm(join(path, 'journal'), { recursive: true })
+})
+
+t.test('once the journal has its end again the drive opens', async t => {
+  const path = await filledDrive(t)
+  const last = join(path, 'journal', (await readdir(join(path, 'journal'))).sort().at(-1)!)
+  await rename(last, join(path, '..', `${basename(path)}-away`))
+  for (let start = 1; start <= 5; start++) await t.rejects(openDrive(path), { code: 'journal_damaged' })
+  await rename(join(path, '..', `${basename(path)}-away`), last)
+  // What says how far it had come may be lost, too: then the index does.
+  await writeFile(join(path, 'journal.reached'), 'something else that is long enough')
+  const drive = await openDrive(path)
+  t.equal(drive.counter(countKey)[0], 200)
+  t.equal(String(Buffer.from(drive.get(recordKey('3-7'))!.value)), '27')
+  await drive.close()
+})
+
 t.test('a torn tail is cut off, damage before the tail is not taken for one (invariants 2 and 4)', async t => {
   const path = await newFolder(t)
   const drive = await openDrive(path)
@@ -319,6 +356,8 @@ t.test('a torn tail is cut off, damage before the tail is not taken for one (inv
   const whole = await readFile(segment)
   const reopen = async (bytes: Buffer) => {
     await rm(join(path, 'index'), { recursive: true })
+    // What is torn was on its way when the power went: the index had not reached it.
+    await rm(join(path, 'journal.reached'))
     await writeFile(segment, bytes)
     return openDrive(path)
   }
