@@ -27,3 +27,9 @@ for (const program of ['kernel/main', 'plugins/cli/main']) {
   if (!readFileSync(main, 'utf8').startsWith('#!')) throw new Error(`${program}.ts must begin with #!/usr/bin/env node`)
   chmodSync(main, 0o755)
 }
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const moduleCount = globSync('**/*.js', { cwd: target }).length
+console.log(
+  `Made dist/: svc ${version}, ${moduleCount} modules. node dist/kernel/main.js is svc, node dist/plugins/cli/main.js is svcctl.`,
+)

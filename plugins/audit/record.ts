@@ -71,6 +71,13 @@ function decode(text: string): string {
   }
 }
 
+/** Who a refused request said that it was. `identity` is for what is known. */
+export function tagsOf({ claimedAccessKey }: RequestRecord): AuditRecord['tags'] {
+  return claimedAccessKey === undefined ? noTags : { claimedAccessKey }
+}
+
+const noTags = {}
+
 /** The record as an object, for sinks and searches. */
 export function auditRecordOf(record: RequestRecord, node: string, timeMs: number): AuditRecord {
   const { bucket, key, errorCode } = 'bucket' in record ? record : noResource
@@ -95,7 +102,7 @@ export function auditRecordOf(record: RequestRecord, node: string, timeMs: numbe
     latencyMs: roundedMs(record.durationMs),
     bytesReceived: record.receivedBytes,
     bytesSent: record.sentBytes,
-    tags: {},
+    tags: tagsOf(record),
   }
 }
 

@@ -77,6 +77,7 @@ export interface AuthSigv4Service {
   presign(request: PresignRequest, credentials: Credentials): string
 }
 
+export { claimedAccessKeyOf } from './errors.ts'
 export {
   type ChunkedBody,
   encodeChunks,

@@ -1,4 +1,4 @@
-import { defineErrors } from 'svc/kernel'
+import { defineErrors, isCatalogError } from 'svc/kernel'
 
 /** What can be wrong with a signature or a signed body. Codes and statuses as in the AWS S3 error list. */
 export const authErrors = defineErrors({
@@ -41,3 +41,13 @@ export const authErrors = defineErrors({
     title: "The provided 'x-amz-content-sha256' header does not match what was computed.",
   },
 })
+
+/** As many as keys that are made here have, and half of a secret: who mixes the two up leaves no whole secret in a log. */
+const claimedCharsMax = 20
+
+/** The access key that a request was refused with: its beginning. Undefined where the error is about something else. */
+export function claimedAccessKeyOf(thrown: unknown): string | undefined {
+  const claimed = isCatalogError(thrown) ? thrown.extra?.AWSAccessKeyId : undefined
+  if (claimed === undefined || claimed.length <= claimedCharsMax) return claimed
+  return `${claimed.slice(0, claimedCharsMax)}…`
+}

@@ -165,7 +165,9 @@ export class Mirroring {
   copiedCount = 0
   removedCount = 0
   /** Removed at the end, when it is certain that the source was seen whole. */
-  readonly #surplus: Entry[] = []
+  #surplus: Entry[] = []
+  /** In NFC, keys of the source that are written otherwise: servers that normalize keep them under these, so they are no surplus. */
+  readonly #normalized = new Set<string>()
 
   constructor(context: Context, from: Side, to: Side, options: MirrorOptions, failures: Failures, watched?: Watched) {
     this.#watched = watched
@@ -209,7 +211,9 @@ export class Mirroring {
       }
     })
     this.#context.output.progress.stop()
-    if (!this.#options.remove || this.#surplus.length === 0) return
+    if (!this.#options.remove) return
+    this.#keepNormalized()
+    if (this.#surplus.length === 0) return
     if (this.#failures.count > 0) {
       this.#context.output.note(
         `${this.#surplus.length} that are only in the target stay, because not everything succeeded.`,
@@ -237,6 +241,10 @@ export class Mirroring {
         this.#onDiffers(key, source, target)
         return
       }
+    }
+    if (right === undefined && this.#to.remote !== undefined) {
+      const normalized = key.normalize('NFC')
+      if (normalized !== key) this.#normalized.add(normalized)
     }
     if (this.#options.dryRun) {
       this.copiedCount++
@@ -306,6 +314,18 @@ export class Mirroring {
     })
     if (isSame && !this.#options.dryRun) await setModified(right.path!, left.modifiedMs)
     return isSame
+  }
+
+  /** What the target calls by another form of its name would be copied first and then removed. */
+  #keepNormalized(): void {
+    const surplus = this.#surplus.filter(({ key }) => !this.#normalized.has(key))
+    const keptCount = this.#surplus.length - surplus.length
+    this.#surplus = surplus
+    if (keptCount === 0) return
+    this.#context.output.note(
+      `${keptCount} in the target stay: the source has them under names whose accents are written in another way. A server of svc ` +
+        'keeps both ways apart with SVC_KEY_NORMALIZATION=none.',
+    )
   }
 
   #requireSource(): void {

@@ -1,4 +1,5 @@
 import { defineErrors } from 'svc/kernel'
+import { notConfiguredTitle } from 'svc/plugins/kms/api'
 
 /** Codes and statuses as AWS has them; texts close to its own. */
 export const encryptionErrors = defineErrors({
@@ -10,10 +11,7 @@ export const encryptionErrors = defineErrors({
   },
   InvalidRequest: { status: 400, title: 'Invalid request.' },
   'KMS.NotFoundException': { status: 400, title: 'The KMS key does not exist.' },
-  NotImplemented: {
-    status: 501,
-    title: 'Server side encryption was asked for, but no key management is configured.',
-  },
+  NotImplemented: { status: 501, title: notConfiguredTitle },
   ServerSideEncryptionConfigurationNotFoundError: {
     status: 404,
     title: 'The server side encryption configuration was not found.',

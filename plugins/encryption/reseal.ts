@@ -5,7 +5,7 @@
  */
 import { type CatalogError, isCatalogError } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
-import type { KmsService } from 'svc/plugins/kms/api'
+import { type KmsService, notConfiguredTitle } from 'svc/plugins/kms/api'
 import {
   type EncryptedEntry,
   type ObjectEncryption,
@@ -106,7 +106,7 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
 
   return {
     async run(bucket) {
-      if (!kms.isConfigured) throw adminErrors.not_implemented('No key management is configured.')
+      if (!kms.isConfigured) throw adminErrors.not_implemented(notConfiguredTitle)
       if (bucket !== undefined) await objects.getBucket(bucket)
       if (isRunning) throw adminErrors.conflict('Data keys are being sealed anew already.')
       isRunning = true

@@ -58,6 +58,8 @@ export interface RequestFacts {
   readonly bucket?: string
   readonly key?: string
   readonly errorCode?: string
+  /** Of a request that was refused for its credentials: whose they were said to be, in part. */
+  readonly claimedAccessKey?: string
   /** Where the Content-Length of request and answer do not tell. */
   readonly receivedBytes?: number
   readonly sentBytes?: number
@@ -73,6 +75,7 @@ export interface HttpRequestRecord {
   readonly key: string
   /** Of the problem document that was the answer. */
   readonly errorCode: string | undefined
+  readonly claimedAccessKey?: string
   readonly requestId: string
   readonly method: string
   /** Raw path, and raw query without its question mark. */

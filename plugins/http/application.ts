@@ -103,6 +103,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Ap
       bucket: facts?.bucket ?? '',
       key: facts?.key ?? '',
       errorCode: facts?.errorCode,
+      claimedAccessKey: facts?.claimedAccessKey,
       requestId: exchange.requestId,
       method: request.method,
       path: mark < 0 ? url : url.slice(0, mark),

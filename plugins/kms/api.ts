@@ -8,7 +8,7 @@
 import type { MaybePromise } from 'svc/plugins/storage/api'
 
 export { masterKeyKey, previousMasterKeysKey } from './config.ts'
-export { kmsErrors } from './errors.ts'
+export { kmsErrors, notConfiguredTitle } from './errors.ts'
 export { checkKeyId } from './key-id.ts'
 export {
   deriveKey,

@@ -244,12 +244,13 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
         .equals(current.version),
 
     async createKey(id) {
-      if (id === current.name) throw kmsErrors.already_exists()
+      if (id === current.name) throw kmsErrors.already_exists(`There is a key "${id}" already.`)
       const createdMs = clock.now()
       try {
         await created.put(id, { createdMs }, { ifNoneMatch: '*' })
       } catch (error) {
-        if ((error as { code?: unknown }).code === 'precondition_failed') throw kmsErrors.already_exists()
+        if ((error as { code?: unknown }).code === 'precondition_failed')
+          throw kmsErrors.already_exists(`There is a key "${id}" already.`)
         throw error
       }
       return { id, createdMs }

@@ -11,7 +11,8 @@ export const kmsErrors = defineErrors({
   kms_key_not_found: { status: 404, title: 'The key does not exist.' },
   kms_not_configured: {
     status: 501,
-    title: 'No key management is configured: set SVC_KMS_SECRET_KEY or a key server.',
+    title:
+      'No key management is configured. Set SVC_KMS_SECRET_KEY, as `svc init` writes it, or a key server, and restart the server.',
   },
   kms_open_failed: {
     status: 500,
@@ -19,3 +20,6 @@ export const kmsErrors = defineErrors({
   },
   kms_unavailable: { status: 503, title: 'The key that this needs is not available at present.' },
 })
+
+/** What operators have to do about it: for other catalogues too. */
+export const notConfiguredTitle = kmsErrors.entries.kms_not_configured.title

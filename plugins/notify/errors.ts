@@ -9,3 +9,6 @@ export const notifyErrors = defineErrors({
   notify_queue_not_found: { status: 404, title: 'There is no such queue.' },
   notify_target_not_found: { status: 404, title: 'The target does not exist.' },
 })
+
+/** Says which name it was. */
+export const noTarget = (id: string): Error => notifyErrors.notify_target_not_found(`There is no target "${id}".`)

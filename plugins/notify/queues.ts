@@ -4,7 +4,7 @@ import type { DeadLetter, QueueFamily } from 'svc/plugins/queue/api'
 import type { SettingsService } from 'svc/plugins/settings/api'
 import type { NotifyDeadLetter, NotifyQueueState, NotifyService } from './api.ts'
 import { parseTargetId, targetId } from './arn.ts'
-import { notifyErrors } from './errors.ts'
+import { noTarget, notifyErrors } from './errors.ts'
 import { decodeEvent } from './kept-event.ts'
 import { configuredTargets, type KindSettings } from './subsystems.ts'
 
@@ -44,7 +44,8 @@ export function createQueues({ family, settings, kinds, log }: QueuesOptions): N
 
   const requireQueue = async (id: string): Promise<NotifyQueueState> => {
     const known = await configured()
-    if (!known.has(id) && !(await family.lanes()).includes(id)) throw notifyErrors.notify_queue_not_found()
+    if (!known.has(id) && !(await family.lanes()).includes(id))
+      throw notifyErrors.notify_queue_not_found(`There is no queue "${id}".`)
     return stateOf(id, known)
   }
 
@@ -70,7 +71,7 @@ export function createQueues({ family, settings, kinds, log }: QueuesOptions): N
     },
     async retryDeadLetters(id, ids) {
       const { target } = await requireQueue(id)
-      if (target !== 'configured') throw notifyErrors.notify_target_not_found()
+      if (target !== 'configured') throw noTarget(id)
       const queued = await family.revive(id, ids)
       log.info({ target: id, queued }, 'dead letters were queued again')
       return queued

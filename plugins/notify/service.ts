@@ -1,7 +1,7 @@
 /** The service: targets and the outbox live in the main thread, the others ask it. */
 import type { Clock, Logger, Random, Threads } from 'svc/kernel'
 import type { NotifyService, NotifyTargetState, ReplayRequest } from './api.ts'
-import { notifyErrors } from './errors.ts'
+import { noTarget, notifyErrors } from './errors.ts'
 import type { Outbox } from './outbox.ts'
 import type { NotifyQueues } from './queues.ts'
 import { type ReplayOptions, replay } from './replay.ts'
@@ -46,7 +46,7 @@ export function createService(options: ServiceOptions): CreatedService {
   const runReplay = async (request: ReplayRequest): Promise<number> => {
     const { target } = request
     if (outbox === undefined) throw notifyErrors.notify_outbox_disabled()
-    if (!(await targets.states()).some(({ id }) => id === target)) throw notifyErrors.notify_target_not_found()
+    if (!(await targets.states()).some(({ id }) => id === target)) throw noTarget(target)
     if (replaying.has(target)) throw notifyErrors.conflict()
     replaying.add(target)
     try {

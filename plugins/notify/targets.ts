@@ -4,7 +4,7 @@ import type { QueueFamily } from 'svc/plugins/queue/api'
 import { queueLimitDefault } from 'svc/plugins/settings/api'
 import type { NotifyTargetState } from './api.ts'
 import { arnOf, parseTargetId, type TargetName, targetId } from './arn.ts'
-import { notifyErrors } from './errors.ts'
+import { noTarget } from './errors.ts'
 import { createLane, type TargetLane } from './lane.ts'
 import type { MessagePlace } from './message.ts'
 import { configuredTargets, type KindSettings } from './subsystems.ts'
@@ -140,7 +140,7 @@ export function createTargets(options: TargetsOptions): Targets {
     },
     async test(id, body, mustBeEnabled) {
       const found = await find(id)
-      if (found === undefined) throw notifyErrors.notify_target_not_found()
+      if (found === undefined) throw noTarget(id)
       const { name, kindSettings, values } = found
       const startedNs = clock.monotonicNs()
       const end = (error: string | undefined): TestOutcome => ({

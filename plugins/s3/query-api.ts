@@ -1,7 +1,7 @@
 /** Requests to another service of AWS that shares the listener: see `S3QueryApi`. Their errors have a form and codes of their own. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CatalogError, isCatalogError } from 'svc/kernel'
-import type { Authentication } from 'svc/plugins/auth-sigv4/api'
+import { type Authentication, claimedAccessKeyOf } from 'svc/plugins/auth-sigv4/api'
 import { sendDocument } from './answer.ts'
 import type { S3QueryApi } from './api.ts'
 import { ClientGoneError, RequestBody } from './body.ts'
@@ -51,6 +51,7 @@ export async function serveQueryApi(context: S3RequestContext, target: Target, a
     if (thrown instanceof ClientGoneError) throw thrown
     const { code, status, message } = queryError(context, thrown)
     context.errorCode = code
+    context.claimedAccessKey = claimedAccessKeyOf(thrown)
     const Type = status < 500 ? 'Sender' : 'Receiver'
     send(context, status, api, 'ErrorResponse', {
       Error: { Type, Code: code, Message: message },

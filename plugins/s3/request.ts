@@ -85,6 +85,7 @@ export class S3RequestContext implements S3Request {
   /** Name of the operation once it is known. */
   operation = 'Unknown'
   errorCode: string | undefined = undefined
+  claimedAccessKey: string | undefined = undefined
   sentBytes = 0
   /** Names and values in turn, beside those of the answer itself; undefined where nobody asked from another origin. */
   answerHeaders: readonly string[] | undefined = undefined
@@ -323,6 +324,7 @@ export class S3RequestContext implements S3Request {
       userAgent: exchange.request.headers['user-agent'] ?? '',
       status,
       errorCode: this.errorCode,
+      claimedAccessKey: this.claimedAccessKey,
       timeMs: environment.clock.now() - durationMs,
       durationMs,
       receivedBytes: this.#body?.receivedBytes ?? 0,

@@ -14,7 +14,7 @@ import {
   subsystemsMax,
   textsOf,
 } from './documents.ts'
-import { settingsErrors } from './errors.ts'
+import { noSubsystem, settingsErrors } from './errors.ts'
 import { shownText } from './masking.ts'
 import { reservedNames, type Subsystem } from './subsystem.ts'
 import { unloadedWarning } from './unloaded.ts'
@@ -59,7 +59,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
   const requirePlace = (text: string, stored: Stored): Place => {
     if (reservedNames.has(text)) throw settingsErrors.invalid_argument(`No subsystem can be called ${text}.`)
     const place = placeOf(text, stored)
-    if (place === undefined) throw settingsErrors.subsystem_not_found()
+    if (place === undefined) throw noSubsystem(text)
     return place
   }
 
@@ -74,7 +74,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
     const { documentId, subsystem } = requirePlace(name, stored)
     const document = stored.get(documentId)
     if (document === undefined && (subsystem === undefined || subsystem.isMultiple)) {
-      throw settingsErrors.subsystem_not_found()
+      throw noSubsystem(name)
     }
     return shown(documentId, subsystem, document?.value)
   }
@@ -132,7 +132,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
     }
     const document = await readable(() =>
       documents.update(documentId, current => {
-        if (current === undefined && subsystem === undefined) throw settingsErrors.subsystem_not_found()
+        if (current === undefined && subsystem === undefined) throw noSubsystem(name)
         const problems: SettingProblem[] = []
         const before = current?.value
         const next = changedSettings({ name, id, subsystem, stored: before, settings, mode: 'merge' }, problems)
@@ -150,14 +150,14 @@ export function createAdministration({ subsystems, documents, store }: Administr
     if (keys === undefined) {
       await requireRemovable(documentId)
       const wasThere = await documents.delete(documentId, { overwriteUnreadable: true })
-      if (!wasThere && subsystem?.isMultiple !== false) throw settingsErrors.subsystem_not_found()
+      if (!wasThere && subsystem?.isMultiple !== false) throw noSubsystem(name)
       return
     }
     const settings = Object.fromEntries(keys.map(key => [key, null]))
     await readable(() =>
       documents.update(documentId, current => {
         const before = current?.value
-        if (before === undefined && subsystem?.isMultiple !== false) throw settingsErrors.subsystem_not_found()
+        if (before === undefined && subsystem?.isMultiple !== false) throw noSubsystem(name)
         const problems: SettingProblem[] = []
         const next = changedSettings({ name, id, subsystem, stored: before, settings, mode: 'merge' }, problems)
         refuse(problems)

@@ -6,3 +6,7 @@ export const settingsErrors = defineErrors({
   invalid_argument: { status: 400, title: 'A setting is wrong; nothing was stored.' },
   subsystem_not_found: { status: 404, title: 'There is no such subsystem.' },
 })
+
+/** Says which name it was. */
+export const noSubsystem = (name: string): Error =>
+  settingsErrors.subsystem_not_found(`There is no subsystem "${name}".`)

@@ -8,7 +8,8 @@ export type RequestRecord = S3RequestRecord | HttpRequestRecord
 
 export function lineOf(record: RequestRecord, node: string): TraceLine {
   const query = record.query === undefined || record.query === '' ? '' : `?${redactQuery(record.query)}`
-  const error = 'errorCode' in record ? record.errorCode : undefined
+  const { errorCode, claimedAccessKey } = record
+  const error = claimedAccessKey === undefined ? errorCode : `${errorCode} (access key ${claimedAccessKey})`
   return {
     time: new Date(record.timeMs).toISOString(),
     node,

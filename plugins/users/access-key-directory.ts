@@ -17,7 +17,7 @@ import type { StoredDocument } from 'svc/plugins/store/api'
 import type { AccessKeyChange, Caller, NewAccessKey, UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import { type AccessKeyDocument, allOf } from './documents.ts'
-import { usersErrors } from './errors.ts'
+import { noAccessKey, usersErrors } from './errors.ts'
 import { DirectoryIdentity } from './identity.ts'
 import {
   descriptionCharsMax,
@@ -68,8 +68,7 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
     requireAccess(caller, key, accessKey, what)
     // A share link is what it was made as, until it is revoked.
     const isFixed = key?.value.kind === 'share' && what === 'update'
-    if (key === undefined || isFixed)
-      throw usersErrors.access_key_not_found(undefined, { extra: { AccessKey: accessKey } })
+    if (key === undefined || isFixed) throw noAccessKey(accessKey)
     return key
   }
 
@@ -99,7 +98,7 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
       return tx => tx.put(accessKeys, accessKey, next)
     })
     const stored = await accessKeys.get(accessKey)
-    if (stored === undefined) throw usersErrors.access_key_not_found(undefined, { extra: { AccessKey: accessKey } })
+    if (stored === undefined) throw noAccessKey(accessKey)
     return stored
   }
 

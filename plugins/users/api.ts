@@ -7,7 +7,7 @@ import type { Identity } from 'svc/plugins/iam/api'
 import type { PolicyDocument } from 'svc/plugins/policy/api'
 import type { MaybePromise } from 'svc/plugins/storage/api'
 
-export { usersErrors } from './errors.ts'
+export { noUser, usersErrors } from './errors.ts'
 
 export type Status = 'enabled' | 'disabled'
 

@@ -19,3 +19,19 @@ export const usersErrors = defineErrors({
   precondition_failed: { status: 412, title: 'It was changed by somebody else.' },
   busy: { status: 503, title: 'Too many changes at once. Try again.' },
 })
+
+/** Those below say which name it was: a request may hold several. */
+export const noUser = (name: string): Error =>
+  usersErrors.user_not_found(`There is no user "${name}".`, { extra: { User: name } })
+
+export const noGroup = (name: string): Error =>
+  usersErrors.group_not_found(`There is no group "${name}".`, { extra: { Group: name } })
+
+export const noPolicy = (name: string): Error =>
+  usersErrors.policy_not_found(`There is no policy "${name}".`, { extra: { Policy: name } })
+
+export const noShare = (id: string): Error =>
+  usersErrors.share_not_found(`There is no share link "${id}".`, { extra: { Share: id } })
+
+export const noAccessKey = (accessKey: string): Error =>
+  usersErrors.access_key_not_found(`There is no access key "${accessKey}".`, { extra: { AccessKey: accessKey } })

@@ -58,7 +58,7 @@ export function createGroupDirectory(context: Context): GroupMethods {
       const wanted = nameSet(members)
       await changes.commit(async () => {
         if ((await groups.get(name)) !== undefined) {
-          throw usersErrors.already_exists(undefined, { extra: { Group: name } })
+          throw usersErrors.already_exists(`There is a group "${name}" already.`, { extra: { Group: name } })
         }
         const joining = await addMembers(name, wanted)
         const group: GroupDocument = { status: 'enabled', description, policyNames: [], createdMs: clock.now() }

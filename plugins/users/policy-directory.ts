@@ -5,7 +5,7 @@ import { canonicalJson } from 'svc/plugins/store/api'
 import type { AttachedTo, NamedPolicy, UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import { allOf } from './documents.ts'
-import { usersErrors } from './errors.ts'
+import { noPolicy, usersErrors } from './errors.ts'
 import { nameSet, requirePolicyName } from './names.ts'
 import { readLimit, selectPage } from './pages.ts'
 import { requireGroup, requireUser } from './views.ts'
@@ -33,7 +33,7 @@ export function createPolicyDirectory(context: Context): PolicyMethods {
 
   const requirePolicy = async (name: string): Promise<NamedPolicy> => {
     const found = await findPolicy(name)
-    if (found === undefined) throw usersErrors.policy_not_found(undefined, { extra: { Policy: name } })
+    if (found === undefined) throw noPolicy(name)
     return found
   }
 
@@ -147,7 +147,7 @@ function requireEtag(current: NamedPolicy | undefined, ifMatch: string | undefin
 export async function requirePolicies({ documents, policy }: Context, names: readonly string[]): Promise<void> {
   for (const name of names) {
     if (policy.builtIn().has(name) || (await documents.policies.get(name)) !== undefined) continue
-    throw usersErrors.policy_not_found(undefined, { extra: { Policy: name } })
+    throw noPolicy(name)
   }
 }
 

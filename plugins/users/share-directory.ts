@@ -7,7 +7,7 @@ import { isOwnedByRoot, isOwnKey, limited } from './access-key-directory.ts'
 import type { Caller, Share, ShareState, UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import { type AccessKeyDocument, allOf } from './documents.ts'
-import { usersErrors } from './errors.ts'
+import { noShare, usersErrors } from './errors.ts'
 import { sharePrefix, sharePrefixOf } from './names.ts'
 import { selectPage } from './pages.ts'
 import { endOf, removeShares, sharesPerCommitMax } from './share-room.ts'
@@ -61,7 +61,7 @@ export function createShareDirectory(context: Context): ShareMethods {
       await changes.commit(async () => {
         const value = (await accessKeys.get(id))?.value
         if (value === undefined || value.kind !== 'share') {
-          throw usersErrors.share_not_found(undefined, { extra: { Share: id } })
+          throw noShare(id)
         }
         requireRevocable(caller, value)
         if (value.revokedMs !== undefined) return undefined

@@ -5,7 +5,7 @@ import type { Identity } from 'svc/plugins/iam/api'
 import type { NewUser, UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import { allOf, type UserDocument } from './documents.ts'
-import { usersErrors } from './errors.ts'
+import { noGroup, usersErrors } from './errors.ts'
 import {
   descriptionCharsMax,
   nameSet,
@@ -189,13 +189,14 @@ export async function requireFreeName({ documents, owner }: Context, accessKey: 
     accessKey === owner.accessKey ||
     (await users.get(accessKey)) !== undefined ||
     (await accessKeys.get(accessKey)) !== undefined
-  if (isTaken) throw usersErrors.already_exists(undefined, { extra: { AccessKey: accessKey } })
+  if (isTaken)
+    throw usersErrors.already_exists(`The name "${accessKey}" is taken.`, { extra: { AccessKey: accessKey } })
 }
 
 async function requireGroups({ documents }: Context, names: readonly string[]): Promise<void> {
   for (const name of names) {
     if ((await documents.groups.get(name)) === undefined) {
-      throw usersErrors.group_not_found(undefined, { extra: { Group: name } })
+      throw noGroup(name)
     }
   }
 }

@@ -3,18 +3,18 @@ import type { StoredDocument } from 'svc/plugins/store/api'
 import type { AccessKey, Group, User } from './api.ts'
 import type { Context } from './context.ts'
 import { type AccessKeyDocument, allOf, type Documents, type GroupDocument, type UserDocument } from './documents.ts'
-import { usersErrors } from './errors.ts'
+import { noGroup, noUser } from './errors.ts'
 import { nameSet } from './names.ts'
 
 export async function requireUser({ users }: Documents, name: string): Promise<StoredDocument<UserDocument>> {
   const user = await users.get(name)
-  if (user === undefined) throw usersErrors.user_not_found(undefined, { extra: { User: name } })
+  if (user === undefined) throw noUser(name)
   return user
 }
 
 export async function requireGroup({ groups }: Documents, name: string): Promise<StoredDocument<GroupDocument>> {
   const group = await groups.get(name)
-  if (group === undefined) throw usersErrors.group_not_found(undefined, { extra: { Group: name } })
+  if (group === undefined) throw noGroup(name)
   return group
 }
 

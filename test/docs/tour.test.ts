@@ -14,7 +14,7 @@ writeFileSync(
   `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(root, 'plugins/cli/main.ts')}' "$@"\n`,
   { mode: 0o755 },
 )
-const missing = ['aws', 'rclone', 's3cmd', 'curl'].map(requireProgram).find(({ skip }) => skip)?.skip ?? false
+const missing = ['aws', 'rclone', 's3cmd', 'curl', 'restic'].map(requireProgram).find(({ skip }) => skip)?.skip ?? false
 
 /** The process group of a child that was started detached. */
 function killGroup(child: ChildProcess): void {
@@ -100,6 +100,18 @@ t.test('the tours', { skip: missing, timeout: 300_000 }, async t => {
     [
       'docs/operate/events.md',
       ['"Key":"watched/picture.jpg"', '"pendingEvents":1', '"s3:ObjectRemoved:Delete"', 'told again'],
+    ],
+    [
+      'docs/operate/backup-tools.md',
+      [
+        'no errors were found',
+        'restic gave everything back',
+        '0 differences found',
+        'rclone gave everything back',
+        'Nothing to copy',
+        'svcctl gave everything back',
+        'the machine may not, as it should be',
+      ],
     ],
   ] as const) {
     const blocks = blocksOf(document, 'tour')

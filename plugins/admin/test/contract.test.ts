@@ -121,6 +121,7 @@ t.test('what is not built says so, and who will build it', async t => {
   t.same(beyond.map(({ id }) => id).toSorted(), [
     'discardNotifyDeadLetters',
     'discardNotifyQueue',
+    'getRedundancy',
     'listNotifyDeadLetters',
     'listNotifyQueues',
     'replayNotifyTarget',

@@ -3,6 +3,7 @@
 import { pino } from 'pino'
 import type { Logger } from 'svc/kernel'
 import { startAdmin } from 'svc/plugins/admin/testing'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import type { HttpRequestRecord } from 'svc/plugins/http/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
 import { createFakeClock, createSeededRandom } from 'svc/testing'
@@ -77,6 +78,7 @@ t.test('each line is the record, whatever is in it', async t => {
       userAgent: text(),
       status: random.pick([200, 404, 503]),
       errorCode: random.pick([undefined, 'NoSuchKey', text()]),
+      claimedAccessKey: random.pick([undefined, 'NOBODY', text()]),
       timeMs: s3Record.timeMs + random.float() * 10_000,
       durationMs: random.float() * 1000,
     }
@@ -160,6 +162,12 @@ t.test('a record tells who, what, from where and how it went, and no secret', as
     bytesSent: 20,
     tags: {},
   } satisfies AuditRecord)
+  const { identity: nobody, tags } = auditRecordOf(
+    { ...s3Record, identity: undefined, claimedAccessKey: 'NOBODY' },
+    'n1',
+    0,
+  )
+  t.same([nobody.type, nobody.accessKey, tags], ['anonymous', '', { claimedAccessKey: 'NOBODY' }])
   const http = (path: string, status: number, presentsCredentials: boolean): boolean =>
     isAudited({ path, status, presentsCredentials } as HttpRequestRecord)
   t.equal(http('/svc/health/ready', 200, false), false, 'an anonymous probe')
@@ -185,7 +193,28 @@ t.test('in a server: requests of both listeners, exceptions', async t => {
   const authenticated = await ask(`${s3}/svc/health/live`, { authorization: 'Bearer x' })
   const refused = await ask(`${s3}/svc/metrics/v1/node`)
   const admin = await ask(`${console}/api/v1/info?token=abc`)
-  const recent = await kernel.services.audit.recent(10)
+  const forged: string[] = []
+  for (const [accessKey, url] of [
+    ['NOBODY', `${s3}/photos`],
+    ['admin', `${s3}/photos`],
+    ['x'.repeat(40), `${console}/api/v1/info`],
+  ]) {
+    const { host, pathname: path } = new URL(url!)
+    const signer = { accessKey: accessKey!, secret: 'not-the-secret', region: 'us-east-1' }
+    const { headers } = signRequest(signer, { method: 'GET', host, path, nowMs: Date.now() })
+    forged.unshift(await ask(url!, headers))
+  }
+  const newest = await kernel.services.audit.recent(10)
+  t.same(
+    newest.slice(0, 3).map(({ requestId, tags }) => [requestId, tags]),
+    [
+      [forged[0], { claimedAccessKey: `${'x'.repeat(20)}…` }],
+      [forged[1], { claimedAccessKey: 'admin' }],
+      [forged[2], { claimedAccessKey: 'NOBODY' }],
+    ],
+    'who was refused says who that wanted to be, and no whole secret that stands in its place',
+  )
+  const recent = newest.slice(3)
   t.same(
     recent.map(record => record.requestId),
     [admin, refused, authenticated, object],
@@ -203,12 +232,12 @@ t.test('in a server: requests of both listeners, exceptions', async t => {
   const logged = kernel.logs.filter(line => line.msg === 'audit')
   t.same(
     logged.map(line => line.requestId),
-    [object, authenticated, refused, admin],
+    [object, authenticated, refused, admin, ...forged.toReversed()],
   )
   t.equal(logged[0]?.component, 'audit')
   t.same(
     (await kernel.services.audit.recent(1)).map(record => record.requestId),
-    [admin],
+    [forged[0]],
   )
 })
 

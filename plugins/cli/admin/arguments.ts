@@ -2,7 +2,8 @@
  * What a command of an operation takes, and where it goes in the request. The target first (`ALIAS`, `ALIAS/bucket` or
  * `ALIAS/bucket/key`), then parameters of the path, then what the body must have; everything else is an option.
  */
-import { type Field, fieldOf, fieldsOf } from './fields.ts'
+import type { TypedWords } from '../typed-words.ts'
+import { type Field, fieldOf, fieldsOf, kebab, optionName, placeholder } from './fields.ts'
 import type { Operation, Schema } from './operations.ts'
 import { overrides } from './overrides.ts'
 
@@ -71,6 +72,18 @@ export function planOf(operation: Operation): Plan {
     secrets: others.filter(({ field }) => field.kind === 'secret').map(({ field }) => field),
     isPaged,
   }
+}
+
+/** How somebody gave each field of the request. What is in a file is not among them. */
+export function typedWords({ bucket, key, positional, rest, options, secrets }: Plan): TypedWords {
+  const words = new Map<string, string>()
+  if (bucket !== undefined) words.set(`${bucket.place}/${bucket.name}`, 'the bucket')
+  if (key !== undefined) words.set(`${key.place}/${key.name}`, `the ${key.name}`)
+  for (const { field, place } of positional) words.set(`${place}/${field.name}`, kebab(field.name).toUpperCase())
+  for (const { field, place } of options) words.set(`${place}/${field.name}`, `--${optionName(field)}`)
+  for (const { name } of secrets) words.set(`body/${name}`, `the ${kebab(name).replaceAll('-', ' ')}`)
+  if (rest !== undefined && rest.kind !== 'document') words.set(`body/${rest.name}`, placeholder(rest).toUpperCase())
+  return words
 }
 
 /** An object that has no members, whatever is said. */

@@ -5,7 +5,7 @@ import type { Alias } from '../aliases.ts'
 import { AdminError, type AdminProblem, CliError, failure } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
 import { createConnection } from '../s3/connection.ts'
-import { connectionFailure, isConnectionError, isHopeless } from '../s3/connection-failure.ts'
+import { connectionFailure, expectsTls, isConnectionError, isHopeless, tlsExpected } from '../s3/connection-failure.ts'
 import type { BodySink, HttpAnswer } from '../s3/messages.ts'
 
 export interface AdminRequest {
@@ -126,6 +126,9 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
         } catch (cause) {
           if (cause instanceof CliError || request.signal?.aborted || !isConnectionError(cause)) throw cause
           const { operation } = request
+          if (attemptNumber === 1 && (await expectsTls(endpoint, cause as NodeJS.ErrnoException))) {
+            throw tlsExpected(operation, endpoint)
+          }
           const failed = connectionFailure(operation, endpoint, cause as NodeJS.ErrnoException)
           debug?.(`${operation}: ${(cause as Error).message}`)
           error = failed.code === 'ECONNREFUSED' ? withHint(failed.message) : failed

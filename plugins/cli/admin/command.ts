@@ -3,8 +3,9 @@ import type { ArgumentDeclaration, CommandDeclaration, OptionDeclaration } from 
 import { parsePositive } from '../command.ts'
 import type { Context } from '../context.ts'
 import { AdminError, failure, usageError } from '../errors.ts'
+import { inTypedWords } from '../typed-words.ts'
 import { documentLines, linesOf } from './answer-view.ts'
-import { type Plan, planOf } from './arguments.ts'
+import { type Plan, planOf, typedWords } from './arguments.ts'
 import { saveBytes } from './bytes.ts'
 import type { AdminClient, AdminRequest } from './client.ts'
 import { withPlaces } from './document-places.ts'
@@ -44,10 +45,14 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
       const client = await context.connectAdmin(target.alias)
       const limit = options.limit as number | undefined
       const { columns } = overrides[operation.id] ?? {}
-      if (isStream) await followEvents(context, client, request, { columns, limit })
-      else if (isBytes(operation)) await saveBytes(context, client, request, options.output as string)
-      else if (plan.isPaged) await showPages(context, client, request, limit, columns)
-      else await showAnswer(context, client, request, isDocument, { name, label, check })
+      try {
+        if (isStream) await followEvents(context, client, request, { columns, limit })
+        else if (isBytes(operation)) await saveBytes(context, client, request, options.output as string)
+        else if (plan.isPaged) await showPages(context, client, request, limit, columns)
+        else await showAnswer(context, client, request, isDocument, { name, label, check })
+      } catch (error) {
+        throw inTypedWords(error, typedWords(plan))
+      }
     },
   }
 }

@@ -29,6 +29,7 @@ export const overrides: Readonly<Record<string, Override>> = {
     name: 'heal status',
     failureOf: ({ isFull, summary }) => (isFull === true ? undefined : String(summary)),
   },
+  getKmsStatus: { notesOf: async answer => [kmsNote(answer)] },
   getUsage: { name: 'usage' },
   getPermissions: { name: 'permissions' },
   changeOwnSecretKey: { elsewhere: 'passwd' },
@@ -84,4 +85,13 @@ export const overrides: Readonly<Record<string, Override>> = {
   revokeShare: { elsewhere: 'share revoke' },
   presignUrl: { elsewhere: 'presign' },
   createPostPolicy: { elsewhere: 'share upload' },
+}
+
+/** What the fields of a status mean, and what to do where something is not as it should be. */
+function kmsNote({ configured, online, error }: Readonly<Record<string, unknown>>): string {
+  if (error !== '') return 'Something is missing: see the error.'
+  if (configured !== true) {
+    return 'Objects cannot be encrypted: set SVC_KMS_SECRET_KEY, as `svc init` writes it, or a key server, and restart the server.'
+  }
+  return online === true ? 'Keys can be had, and none is missing.' : 'The key server cannot be reached at present.'
 }

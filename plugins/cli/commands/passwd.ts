@@ -2,6 +2,7 @@ import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../errors.ts'
 import { randomSecret } from '../prompt.ts'
+import { inTypedWords } from '../typed-words.ts'
 
 interface Options {
   readonly newSecretKeyStdin?: boolean
@@ -31,12 +32,16 @@ export default defineCommand<Options>({
       ? randomSecret()
       : await givenSecret(context, newSecretKeyStdin === true, newSecretKeyFile)
     const client = await context.connectAdmin(name!)
-    await client.send({
-      operation: 'changeOwnSecretKey',
-      method: 'PUT',
-      path: '/me/secret-key',
-      body: { currentSecretKey: alias.secretKey, newSecretKey: secretKey },
-    })
+    try {
+      await client.send({
+        operation: 'changeOwnSecretKey',
+        method: 'PUT',
+        path: '/me/secret-key',
+        body: { currentSecretKey: alias.secretKey, newSecretKey: secretKey },
+      })
+    } catch (error) {
+      throw inTypedWords(error, words)
+    }
     const { accessKey } = alias
     const { output } = context
     // Before it is kept: were that to fail, nobody would know it.
@@ -48,6 +53,11 @@ export default defineCommand<Options>({
     if (!generate) output.done({ status: 'changed', alias: name, accessKey }, `Changed the secret key of ${accessKey}.`)
   },
 })
+
+const words = new Map([
+  ['body/newSecretKey', 'the new secret key'],
+  ['body/currentSecretKey', 'the secret key of the alias'],
+])
 
 /** Loaded when it is needed: with it come the declarations of the Admin API, which take longer to read than most commands take. */
 async function givenSecret(context: Context, isStdin: boolean, file: string | undefined): Promise<string> {

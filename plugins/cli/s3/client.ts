@@ -4,7 +4,14 @@ import { presignUrl, type Signer, signPolicy, signRequest } from 'svc/plugins/au
 import type { Alias } from '../aliases.ts'
 import { CliError, S3Error, usageError } from '../errors.ts'
 import { createConnection } from './connection.ts'
-import { connectionFailure, isConnectionError, isHopeless, isRefused } from './connection-failure.ts'
+import {
+  connectionFailure,
+  expectsTls,
+  isConnectionError,
+  isHopeless,
+  isRefused,
+  tlsExpected,
+} from './connection-failure.ts'
 import { carriesCustomerKey } from './customer-key.ts'
 import type { AnswerHeaders, BodySink, HttpAnswer, RoomSink } from './messages.ts'
 import { readXml, textOf, textsOf } from './xml.ts'
@@ -168,6 +175,9 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
         // A full drive is no trouble of the connection, though its code looks the same.
         if (cause === sinkError || !isConnectionError(cause)) throw cause
         debug?.(`${request.operation}: ${(cause as Error).message}`)
+        if (!hasAnswered && attemptNumber === 1 && (await expectsTls(endpoint, cause as NodeJS.ErrnoException))) {
+          throw tlsExpected(nameOf(request), endpoint)
+        }
         error = connectionFailure(nameOf(request), endpoint, cause as NodeJS.ErrnoException)
         // A server that has answered before is being restarted; one that never has is not there.
         mayRetry = !isHopeless(cause as NodeJS.ErrnoException) && (hasAnswered || !isRefused(cause))

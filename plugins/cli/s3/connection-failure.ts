@@ -14,14 +14,51 @@ export const isRefused = (error: unknown): boolean => (error as NodeJS.ErrnoExce
 /** Nothing that time heals. */
 export function isHopeless(error: NodeJS.ErrnoException): boolean {
   const { code = '' } = error
-  return /^(ENOTFOUND|HPE_|HTTP_|ERR_TLS|ERR_SSL|CERT_|DEPTH_|UNABLE_|SELF_|UND_ERR_INVALID|UND_ERR_NOT_SUPPORTED)/.test(
-    code,
+  return (
+    isAnsweredWithoutTls(error) ||
+    /^(ENOTFOUND|HPE_|HTTP_|ERR_TLS|ERR_SSL|CERT_|DEPTH_|UNABLE_|SELF_|UND_ERR_INVALID|UND_ERR_NOT_SUPPORTED)/.test(
+      code,
+    )
   )
+}
+
+/** What OpenSSL says of bytes that are no TLS, which is what a port of plain HTTP answers. */
+function isAnsweredWithoutTls({ message }: NodeJS.ErrnoException): boolean {
+  return /wrong version number|packet length too long|http request/i.test(message)
+}
+
+const probeMsMax = 3000
+
+/** Whether the connection was closed because the port takes TLS alone: Node.js says nothing to those who come without. */
+export async function expectsTls(endpoint: string, { code }: NodeJS.ErrnoException): Promise<boolean> {
+  const { protocol, hostname, port } = new URL(endpoint)
+  if (protocol !== 'http:' || (code !== 'ECONNRESET' && code !== 'UND_ERR_SOCKET')) return false
+  const { connect } = await import('node:tls')
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return new Promise(resolve => {
+    // Nothing is sent: whose certificate it is does not matter.
+    const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false }, () => end(true))
+    const end = (isTls: boolean) => {
+      socket.destroy()
+      resolve(isTls)
+    }
+    socket.setTimeout(probeMsMax, () => end(false)).on('error', () => end(false))
+  })
+}
+
+export function tlsExpected(what: string, endpoint: string): ConnectionError {
+  const secure = endpoint.replace(/^http:/, 'https:')
+  return new ConnectionError('tls_expected', `${what}: ${endpoint} speaks TLS: its address is ${secure}.`)
 }
 
 /** `what` was to be done. */
 export function connectionFailure(what: string, endpoint: string, error: NodeJS.ErrnoException): ConnectionError {
   const { code = 'failure', message } = error
+  if (isAnsweredWithoutTls(error)) {
+    const plain = endpoint.replace(/^https:/, 'http:')
+    const hint = `${endpoint} speaks HTTP without TLS: its address is ${plain}.`
+    return new ConnectionError('no_tls', `${what}: ${hint}`, { cause: error })
+  }
   const hint =
     code === 'ECONNREFUSED'
       ? ' Nothing listens there: is the server running?'

@@ -152,8 +152,17 @@ t.test('users, groups, keys and their secrets', async t => {
   }
   const refused = await fails(t, 2, /read the command line/, 'user create home fox --secret-key secret-of-fox')
   t.notMatch(refused.stderr + refused.stdout, /secret-of-fox/, 'it is not even repeated')
-  const short = await fails(t, 1, /secretKey/, 'user create home fox --secret-key-stdin', { input: 'short!!' })
+  const short = await fails(t, 1, /The secret key must not have/, 'user create home fox --secret-key-stdin', {
+    input: 'short!!',
+  })
   t.notMatch(short.stderr, /short!!/)
+  await fails(t, 1, /: ACCESS-KEY must not have/, 'user create home ab')
+  await fails(t, 1, /: --user or --group is given/, 'policy attach home readonly --user ada --group all')
+  await fails(t, 1, /: --prefix needs a bucket/, 'permissions home --prefix a')
+  await fails(t, 3, /There is no user "nobody"/, 'user get home nobody')
+  await fails(t, 3, /There is no policy "none"/, 'policy attach home readonly none --user ada')
+  await fails(t, 3, /There is no group "none"/, 'group get home none')
+  await fails(t, 3, /There is no subsystem "none"/, 'config get home none')
   const debugged = await admin(t, 'user secret-key set home dan --secret-key-stdin --debug', {
     input: 'other-secret\n',
   })
@@ -332,7 +341,7 @@ t.test('settings are shown, set, reset, and go to a file and back', async t => {
   t.match(shown, { name: 'api', settings: { requests_max: '100', requests_deadline: '5s', root_access: 'on' } })
   t.match((await admin(t, 'config set home region comment=here')).stderr, /without effect until a restart.*: comment\./)
   await fails(t, 1, /api\.requests_max must be an integer/, 'config set home api requests_max=many')
-  await fails(t, 3, /no such subsystem/, 'config get home nothing')
+  await fails(t, 3, /no subsystem "nothing"/, 'config get home nothing')
   await admin(t, 'config export home --format text -o settings.txt')
   const text = readFileSync(join(folder, 'settings.txt'), 'utf8')
   t.equal(text, 'api requests_deadline=5s\napi requests_max=100\nregion comment=here\n')
@@ -448,7 +457,7 @@ t.test('targets of events: a test that fails, rules that cannot be, dead letters
   await fails(t, 5, /configured/, 'notify queue discard home webhook:_ --yes')
   await admin(t, `bucket events put home/watched ${file('none.json', { subscriptions: [] })}`)
   await admin(t, 'config reset home notify_webhook --yes')
-  await fails(t, 3, /no such queue/, 'notify queue discard home webhook:_ --yes')
+  await fails(t, 3, /There is no queue/, 'notify queue discard home webhook:_ --yes')
 })
 
 t.test('passwd changes the secret of the user and of the alias', async t => {
@@ -517,6 +526,7 @@ t.test('encryption is shown, and keys of clients are known to be missing', async
   t.match(await json(t, 'kms reseal home'), [{ resealed: 0, failed: 0 }], 'takes no file')
   await fails(t, 2, /too many arguments/, 'kms reseal home document.json')
   t.match(await json(t, 'kms status get home'), [{ configured: true, online: true }])
+  t.match((await admin(t, 'kms status get home')).stderr, /Keys can be had, and none is missing/)
   await put('sse-s3', { 'x-amz-server-side-encryption': 'AES256' })
   await put('sse-kms', {
     'x-amz-server-side-encryption': 'aws:kms',

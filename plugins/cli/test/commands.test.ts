@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -8,6 +9,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startServer } from 'svc/plugins/s3/testing'
 import t, { type Test } from 'tap'
@@ -71,6 +74,35 @@ t.test('aliases are tried before they are saved, for their owner alone', async t
 
   await Promise.all(['a', 'b', 'c', 'd'].map(name => succeeds(t, set(name, server.endpoint), { env: secret })))
   t.equal((await run(['alias', 'list', '--quiet'])).stdout.split('\n').length, 6, 'at the same time, none is lost')
+})
+
+t.test('an address with the wrong one of http and https is told the right one', async t => {
+  const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')]
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  execFileSync('openssl', ['req', '-x509', ...key, '-days', '2', '-subj', '/CN=localhost', ...files], {
+    stdio: 'ignore',
+  })
+  const [pem, cert] = ['key.pem', 'cert.pem'].map(name => readFileSync(join(folder, name)))
+  const secure = createTlsServer({ key: pem, cert }, (_, answer) => answer.end())
+  await new Promise<void>(done => secure.listen(0, '127.0.0.1', done))
+  t.teardown(() => secure.close())
+  const address = `127.0.0.1:${(secure.address() as AddressInfo).port}`
+  const set = (endpoint: string) => ['alias', 'set', 'bad', endpoint, 'admin']
+  await fails(t, 1, new RegExp(`speaks TLS: its address is https://${address}\\.`), set(`http://${address}`), {
+    env: secret,
+  })
+  const wrong = server.endpoint.replace('http:', 'https:')
+  const { stderr } = await fails(t, 1, /without TLS: its address is http:/, set(wrong), { env: secret })
+  t.notMatch(stderr, /SSL routines/)
+  await fails(t, 1, /getServerInfo: .*without TLS/, ['admin', 'server', 'info', 'home', '--admin-url', wrong])
+  await fails(t, 1, /getServerInfo: .*speaks TLS/, [
+    'admin',
+    'server',
+    'info',
+    'home',
+    '--admin-url',
+    `http://${address}`,
+  ])
 })
 
 t.test('a configuration that others can read is refused', async t => {
@@ -372,6 +404,26 @@ t.test('mirrors', async t => {
   await fails(t, 3, /ENOENT/, ['mirror', '--remove', '--yes', 'not-there', 'home/mirror/n'])
   await succeeds(t, ['mirror', '--remove', '--yes', 'nothing-in-it', 'home/mirror/n'])
   t.same(await keysIn(t, 'home/mirror/n'), [])
+})
+
+t.test('a mirror does not remove what the target keeps under the normal form of its name', async t => {
+  const plain = await startServer({ config: { s3: { keyNormalization: 'none' } } })
+  t.teardown(() => plain.stop())
+  await succeeds(t, ['alias', 'set', 'plain', plain.endpoint, 'admin'], { env: secret })
+  const [decomposed, composed] = ['cafe\u0301.txt', 'caf\u00e9.txt']
+  for (const target of ['plain/forms', 'home/forms']) await succeeds(t, ['mb', target])
+  await succeeds(t, ['cp', '-', `plain/forms/${decomposed}`], { input: 'coffee' })
+  await succeeds(t, ['cp', '-', 'home/forms/surplus'], { input: 'old' })
+  const mirror = ['mirror', '--overwrite', '--remove', 'plain/forms', 'home/forms']
+  const first = await succeeds(t, mirror)
+  t.match(first.stdout, /removed home\/forms\/surplus/)
+  const again = await succeeds(t, mirror)
+  t.match(again.stderr, /1 in the target stay: .*SVC_KEY_NORMALIZATION/)
+  t.same(await keysIn(t, 'home/forms'), [composed])
+  await succeeds(t, ['rm', `plain/forms/${decomposed}`])
+  await succeeds(t, ['cp', '-', 'plain/forms/other'], { input: 'other' })
+  await succeeds(t, mirror)
+  t.same(await keysIn(t, 'home/forms'), ['other'], 'what the source has under no name goes')
 })
 
 t.test('links without credentials', async t => {

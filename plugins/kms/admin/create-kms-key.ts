@@ -1,5 +1,6 @@
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import { notConfiguredTitle } from '../errors.ts'
 import { describeKey, KmsKey, KmsKeyId } from './kms-schema.ts'
 
 export default defineAdminOperation({
@@ -15,7 +16,7 @@ export default defineAdminOperation({
   errors: ['already_exists', 'kms_unavailable', 'not_implemented'],
   uses: ['kms'],
   async handle({ body: { id } }, { kms }) {
-    if (!kms.isConfigured) throw adminErrors.not_implemented('No key management is configured.')
+    if (!kms.isConfigured) throw adminErrors.not_implemented(notConfiguredTitle)
     return describeKey(await kms.createKey(id))
   },
 })

@@ -7,6 +7,7 @@ import {
   pageParameters,
 } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
+import { notConfiguredTitle } from '../errors.ts'
 import { describeKey, KmsKey } from './kms-schema.ts'
 
 export default defineAdminOperation({
@@ -21,7 +22,7 @@ export default defineAdminOperation({
   errors: ['kms_unavailable', 'not_implemented'],
   uses: ['kms'],
   async handle({ query: { cursor, limit } }, { kms }) {
-    if (!kms.isConfigured) throw adminErrors.not_implemented('No key management is configured.')
+    if (!kms.isConfigured) throw adminErrors.not_implemented(notConfiguredTitle)
     const { keys, next } = await kms.listKeys({ startAfter: decodeCursor(cursor) ?? '', limit })
     return { items: keys.map(describeKey), nextCursor: encodeCursor(next) }
   },

@@ -1,7 +1,7 @@
 import type { Clock } from 'svc/kernel'
 import { adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { type EvaluatedStatement, requestConditions } from 'svc/plugins/policy/api'
-import { usersErrors } from 'svc/plugins/users/api'
+import { noUser } from 'svc/plugins/users/api'
 import { type Static, Type } from 'typebox'
 
 const SimulationRequest = Type.Object(
@@ -96,7 +96,7 @@ export function createSimulatePolicy(clock: Clock) {
       if (isOther || (body.user !== undefined && identity!.isRestricted === true))
         requireAllowed('admin:SimulatePolicy')
       const simulated = body.user === undefined ? identity! : await users.describeIdentity(body.user)
-      if (simulated === undefined) throw usersErrors.user_not_found()
+      if (simulated === undefined) throw noUser(body.user!)
       if (bucket !== '') await policy.prepare(bucket)
       const conditions = conditionsOf(body, exchange, clock)
       const result = policy.simulate({ identity: simulated, action, bucket, key: object, conditions })

@@ -155,7 +155,10 @@ t.test(
     await administration.reset('lamp')
     t.same(lamp.get(), defaults)
     await administration.reset('lamp')
-    t.equal(await problemOf(administration.reset('bulb:cellar')), 'subsystem_not_found: There is no such subsystem.')
+    t.equal(
+      await problemOf(administration.reset('bulb:cellar')),
+      'subsystem_not_found: There is no subsystem "bulb:cellar".',
+    )
   },
 )
 

@@ -1,5 +1,5 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
-import { usersErrors } from '../errors.ts'
+import { noAccessKey } from '../errors.ts'
 import { AccessKey, AccessKeyParameters, describeAccessKey } from './access-key-schema.ts'
 import { callerOf } from './caller.ts'
 
@@ -17,7 +17,7 @@ export default defineAdminOperation({
   async handle(request, { users }) {
     const key = await users.getAccessKey(callerOf(request), request.params.accessKey)
     // Share links have operations of their own.
-    if (key.kind === 'share') throw usersErrors.access_key_not_found()
+    if (key.kind === 'share') throw noAccessKey(request.params.accessKey)
     return describeAccessKey(key)
   },
 })

@@ -2,7 +2,7 @@ import type { Clock } from 'svc/kernel'
 import { defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { requestConditions } from 'svc/plugins/policy/api'
 import { Type } from 'typebox'
-import { usersErrors } from '../errors.ts'
+import { noUser } from '../errors.ts'
 import { userNameOf } from '../user-directory.ts'
 import { ownUserOf } from './caller.ts'
 
@@ -45,7 +45,7 @@ export function createGetPermissions(clock: Clock) {
       // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
       if (!isOwn) request.requireAllowed('admin:GetUser')
       const identity = isOwn ? caller! : await users.describeIdentity(user)
-      if (identity === undefined) throw usersErrors.user_not_found()
+      if (identity === undefined) throw noUser(user!)
       if (bucket !== '') await policy.prepare(bucket)
       const facts = requestConditions({
         sourceAddress: exchange.clientAddress,
