@@ -1,4 +1,8 @@
 /** Several sets keep what every storage backend keeps, wherever blobs lie. */
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { contractDerive, contractProcedures, storageBackendContract } from 'svc/plugins/storage/contract'
 import t from 'tap'
 import { newFolder, openTestPools, pathsIn } from './fixtures/open-pools.ts'
@@ -29,3 +33,18 @@ t.test('a pool of 2 and one of 3 drives, all blobs in the second', t =>
     }
   }),
 )
+
+const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
+const fixture = new URL('./fixtures/contract-in-workers.ts', import.meta.url).pathname
+
+// Servers start slowly on a machine that is busy with other tests.
+t.test('two workers over a pool of 2 and one of 3 drives', { timeout: 200_000 }, async t => {
+  const folder = await newFolder(t)
+  const config = join(folder, 'config.json')
+  await writeFile(config, JSON.stringify({ plugins: [fixture] }))
+  const ranges = ['d{1...2}', 'e{1...3}'].map(range => join(folder, range))
+  const command = ['--conditions=svc-src', main, 'server', '--config', config, '--workers', '2', ...ranges]
+  const { stdout } = await promisify(execFile)(process.execPath, command, { timeout: 150_000 })
+  const said = JSON.parse(stdout.trim())
+  t.strictSame(said, { results: ['kept', 'kept'], pools: [0, 0, 1, 1, 1] })
+})
