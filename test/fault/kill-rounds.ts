@@ -12,6 +12,12 @@ const writerCount = 8
 const keysPerWriter = 8
 /** Around the limit below which a body lies in the journal (128 KiB), and around a block. */
 const sizes = [0, 1, 100, 4096, 4097, 70_000, 131_072, 131_073, 400_000, 1_500_000]
+/** How long crashes go on at most, in milliseconds: `CRASH_SECONDS`, or `otherwise`; without end where their number was asked for. */
+export function loadMsMaxOf({ ROUNDS, CRASH_SECONDS }: NodeJS.ProcessEnv, otherwise: number): number {
+  if (ROUNDS !== undefined) return Number.POSITIVE_INFINITY
+  return CRASH_SECONDS === undefined ? otherwise : Number(CRASH_SECONDS) * 1000
+}
+
 /** A client that was refused waits so long before it goes on. */
 const refusedMs = 20
 

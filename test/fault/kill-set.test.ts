@@ -17,12 +17,12 @@ import { createAdminClient } from '../wire/admin.ts'
 import { startServer } from '../wire/server.ts'
 import { createSignedClient } from '../wire/signed-client.ts'
 import { createHarmedDrives, type Harm } from './harmed-drives.ts'
-import { createKillRounds, createRandom } from './kill-rounds.ts'
+import { createKillRounds, createRandom, loadMsMaxOf } from './kill-rounds.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const roundCount = Number(process.env.ROUNDS ?? (process.env.CI ? 60 : 6))
 /** A slow machine makes fewer rounds, unless their number was asked for. */
-const loadMsMax = process.env.ROUNDS === undefined ? (process.env.CI ? 240_000 : 60_000) : Number.POSITIVE_INFINITY
+const loadMsMax = loadMsMaxOf(process.env, process.env.CI ? 240_000 : 60_000)
 /** For drives to come back and to be given all that they lack: what could not be healed is tried again after a minute. */
 const repairMsMax = 120_000
 /** Writes may be refused for as long as a drive is harmed: then the crash is not waited for until many were acknowledged. */

@@ -10,12 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startServer } from '../wire/server.ts'
 import { createSignedClient } from '../wire/signed-client.ts'
-import { createKillRounds, createRandom } from './kill-rounds.ts'
+import { createKillRounds, createRandom, loadMsMaxOf } from './kill-rounds.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const roundCount = Number(process.env.ROUNDS ?? (process.env.CI ? 200 : 20))
 /** A slow machine makes fewer rounds, unless their number was asked for. */
-const loadMsMax = process.env.ROUNDS === undefined ? 900_000 : Number.POSITIVE_INFINITY
+const loadMsMax = loadMsMaxOf(process.env, 900_000)
 const roundCountMin = Math.min(roundCount, 10)
 /** Every so many rounds all keys are read again, not only those that were written since. */
 const fullRoundInterval = 10
