@@ -104,11 +104,15 @@ export async function watchSpace(options: SpaceOptions): Promise<Space> {
     hasPublished = true
     tell(wasFull)
   }
+  let isToldBlind = false
   const poll = async () => {
     try {
       latest = await disk.space(path)
+      isToldBlind = false
     } catch (error) {
-      log.warn({ err: error }, 'could not ask for the free space')
+      // Once: who took the drive away knows it.
+      if (!isToldBlind) log.warn({ path, reason: (error as Error).message }, 'could not ask for the free space')
+      isToldBlind = true
     }
     if (isStopped) return
     publish()

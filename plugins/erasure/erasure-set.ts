@@ -31,6 +31,8 @@ import { storageErrors } from 'svc/plugins/storage/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
 import type { Codes } from './codec/codes.ts'
 import type { ErasureCode } from './codec/erasure-code.ts'
+import { Damages } from './damages.ts'
+import type { FreshBlobs } from './fresh-blobs.ts'
 import { shardUnitOf } from './layout.ts'
 import type { Member } from './member.ts'
 import type { OpenedSet } from './opening.ts'
@@ -58,7 +60,7 @@ import {
   type ShowResult,
 } from './set-procedures.ts'
 import { plainHead, type RecordHead } from './set-record.ts'
-import type { KnownBlob, StagedBody } from './set-transaction.ts'
+import type { StagedBody } from './set-transaction.ts'
 import { type Damage, type SetView, slotOfShard } from './set-view.ts'
 import type { WatchedDrive } from './watched-drive.ts'
 
@@ -68,12 +70,8 @@ export const wholeBytesMax = 512
 export const inlineBytesMax = 128 * 1024
 /** Drives that may lead one after the other between two claims. */
 const epochsPerStart = 2 ** 20
-/** What may be known to be missing and not written down yet. */
-const damagesMax = 10_000
 /** How long the closing of a drive may take, in ticks of the watch: half a minute. */
 const stopTicks = 120
-/** Blobs that are remembered between their writing and their record. */
-const freshBlobsMax = 100_000
 
 export interface ErasureSetOptions {
   readonly opened: OpenedSet
@@ -87,20 +85,6 @@ export interface ErasureSetOptions {
   newId(): string
   /** Told when which drives can be used has changed. */
   onMembersChanged(): void
-}
-
-/** The blobs that were finished last: who puts the first record of one has not read it from another. */
-export class FreshBlobs {
-  readonly #known = new Map<string, KnownBlob>()
-
-  add(id: string, blob: KnownBlob): void {
-    if (this.#known.size >= freshBlobsMax) this.#known.delete(this.#known.keys().next().value!)
-    this.#known.set(id, blob)
-  }
-
-  get(id: string): KnownBlob | undefined {
-    return this.#known.get(id)
-  }
 }
 
 export class ErasureSet implements SetView {
@@ -123,10 +107,8 @@ export class ErasureSet implements SetView {
   #leadership = 0
   #rotation = 0
   #isStopping = false
-  /** Records that say of a slot that it has a shard, which it lacks; by slot and key. */
-  readonly #damages = new Map<string, Damage>()
-  /** Told of new damage: there is something to mark. */
-  onDamage: (() => void) | undefined
+  /** Records that say of a slot that it has a shard, which it lacks. */
+  readonly damages = new Damages()
 
   constructor(options: ErasureSetOptions) {
     const { opened, codes } = options
@@ -404,27 +386,7 @@ export class ErasureSet implements SetView {
   }
 
   onDamaged(damage: Damage): void {
-    const { slot, key, blobId } = damage
-    // What is forgotten here is found again.
-    if (this.#damages.size >= damagesMax) return
-    this.#damages.set(`${slot} ${blobId ?? key!.latin1Slice()}`, damage)
-    this.onDamage?.()
-  }
-
-  get damageCount(): number {
-    return this.#damages.size
-  }
-
-  /** The first of what has been noted; it is not noted any more then. */
-  takeDamages(countMax = damagesMax): readonly Damage[] {
-    const taken = [...this.#damages].slice(0, countMax)
-    for (const [name] of taken) this.#damages.delete(name)
-    return taken.map(([, damage]) => damage)
-  }
-
-  /** What was noted of the shards of a record and its blobs, before they were made anew. */
-  forgetDamages(slot: number, key: Buffer, blobIds: readonly string[]): void {
-    for (const name of [key.latin1Slice(), ...blobIds]) this.#damages.delete(`${slot} ${name}`)
+    this.damages.add(damage)
   }
 
   /** What records are at this point of the order of changes; `then` is called before any later change is given to the drives. */

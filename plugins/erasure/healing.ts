@@ -172,7 +172,7 @@ export class Healing {
     const blobIds = head.blobs.map(({ id }) => id)
     const mark = this.#marking.get(nameOf(key, head.identity))
     for (const { slot } of targets) {
-      this.#set.forgetDamages(slot, key, blobIds)
+      this.#set.damages.forget(slot, key, blobIds)
       mark?.changes.delete(slot)
     }
   }

@@ -252,7 +252,7 @@ export class Keeper {
 
   /** Shards that were found missing or damaged, of which no record says so yet. */
   get damageCount(): number {
-    return this.#options.set.damageCount + this.#beingMarked
+    return this.#options.set.damages.count + this.#beingMarked
   }
 
   /** Writes down what readers found missing, as soon as anything can be written. */
@@ -262,8 +262,8 @@ export class Keeper {
     let count = 0
     try {
       // What comes meanwhile is written down the next time.
-      for (let left = set.damageCount; left > 0; left -= damagesPerChange) {
-        const damages = set.takeDamages(damagesPerChange)
+      for (let left = set.damages.count; left > 0; left -= damagesPerChange) {
+        const damages = set.damages.take(damagesPerChange)
         this.#beingMarked = damages.length
         try {
           count += await healing.markDamages(damages)

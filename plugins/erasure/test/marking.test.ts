@@ -66,11 +66,11 @@ t.test('of a drive that was replaced no record needs a correction, and all are h
   const { signal } = new AbortController()
   t.ok(set.isWhole, 'the empty drive has all records')
   t.equal((await ledger.read()).below.records, 21, 'the ledger has all records')
-  t.strictSame(set.takeDamages(), [], 'without any of them being written again')
+  t.strictSame(set.damages.take(), [], 'without any of them being written again')
   // A client has met the hole before it is filled.
   set.onDamaged({ slot: 1, blobId: id })
   while (await keeper.healSome(signal));
-  t.strictSame(set.takeDamages(), [], 'what was missing is known: nobody looks for it, and it is no damage any more')
+  t.strictSame(set.damages.take(), [], 'what was missing is known: nobody looks for it, and it is no damage any more')
   t.equal((await ledger.read()).below.records, 0, 'all are healed')
   t.match(keeper.counts, { healed: 21, failed: 0 })
 })
