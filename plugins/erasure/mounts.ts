@@ -21,6 +21,16 @@ export async function missingMounts(looks: readonly DriveLook[], isMount: IsMoun
   return looks.filter(({ state }, index) => state === 'empty' && !mounted[index]).map(({ path }) => path)
 }
 
+/** Folders that share a file system with another one of them. Empty where it is not known. */
+export async function sharedFileSystems(paths: readonly string[]): Promise<readonly string[]> {
+  try {
+    const devices = await Promise.all(paths.map(async path => (await stat(path)).dev))
+    return paths.filter((_, index) => devices.indexOf(devices[index]!) !== devices.lastIndexOf(devices[index]!))
+  } catch {
+    return []
+  }
+}
+
 export function notMounted(path: string): string {
   return `${path} is empty and no file system of its own, as other drives of the set are: mount it. Only an empty file system is taken for a new drive there.`
 }

@@ -7,7 +7,7 @@ import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import { type AnswerWatch, inTime } from './answer-watch.ts'
 import { erasureErrors } from './errors.ts'
 import { Member } from './member.ts'
-import { type IsMount, missingMounts, notMounted } from './mounts.ts'
+import { type IsMount, missingMounts, notMounted, sharedFileSystems } from './mounts.ts'
 import { writeQuorumOf } from './parity.ts'
 import {
   compareCandidates,
@@ -190,6 +190,13 @@ async function createSet(options: OpeningOptions, found: readonly Found[]): Prom
   const { ports, parityCount, unitBytes } = options
   const failed = found.find(({ isOpen }) => !isOpen)
   if (failed !== undefined) throw failed.error
+  const shared = await sharedFileSystems(options.paths)
+  if (shared.length > 0) {
+    options.log.warn(
+      { paths: shared },
+      'drives of the new set share a file system: what takes it away takes all of them',
+    )
+  }
   const document: SetDocument = {
     version: 1,
     setId: ports.random.bytes(16).toString('hex'),
