@@ -3,8 +3,7 @@
  * promise, or by hand: `node --conditions=svc-src plugins/drive/test/simulate.ts SEED ROUNDS`.
  */
 import assert from 'node:assert/strict'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
-import { createSeededRandom } from 'svc/testing'
+import { runSchedules, type SeededRandom } from 'svc/testing'
 import { SimulatedDrive } from './simulated-drive.ts'
 
 export interface Totals {
@@ -19,14 +18,7 @@ export interface Totals {
   squeezed: number
 }
 
-export interface Outcome {
-  readonly totals: Totals
-  readonly failedSeed: number | undefined
-  readonly error: string | undefined
-}
-
-async function runSchedule(seed: number, totals: Totals): Promise<void> {
-  const random = createSeededRandom(seed)
+async function runSchedule(random: SeededRandom, totals: Totals): Promise<void> {
   const drive = new SimulatedDrive(random, random.float() < 0.2 ? 600_000 + random.integer(2_000_000) : undefined)
   const lives = 2 + random.integer(3)
   await drive.start()
@@ -97,40 +89,16 @@ async function checkReplay(drive: SimulatedDrive): Promise<void> {
   await drive.verify()
 }
 
-async function simulate(firstSeed: number, rounds: number): Promise<Outcome> {
-  const totals: Totals = {
-    acknowledged: 0,
-    rejected: 0,
-    compacted: 0,
-    recovered: 0,
-    rebuilt: 0,
-    rotten: 0,
-    operations: 0,
-    refusals: 0,
-    squeezed: 0,
-  }
-  for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
-    let stray: unknown
-    // A client's failed assertion is a rejection that nobody awaits.
-    const onStray = (error: unknown) => {
-      stray ??= error
-    }
-    process.once('unhandledRejection', onStray)
-    try {
-      await runSchedule(seed, totals)
-      if (stray !== undefined) throw stray
-    } catch (error) {
-      return { totals, failedSeed: seed, error: String((error as Error).stack) }
-    } finally {
-      process.off('unhandledRejection', onStray)
-    }
-  }
-  return { totals, failedSeed: undefined, error: undefined }
+const totals: Totals = {
+  acknowledged: 0,
+  rejected: 0,
+  compacted: 0,
+  recovered: 0,
+  rebuilt: 0,
+  rotten: 0,
+  operations: 0,
+  refusals: 0,
+  squeezed: 0,
 }
 
-const [firstSeed, rounds] = isMainThread ? process.argv.slice(2).map(Number) : (workerData as [number, number])
-const outcome = await simulate(firstSeed!, rounds!)
-if (isMainThread) {
-  console.log(outcome)
-  if (outcome.error !== undefined) process.exitCode = 1
-} else parentPort!.postMessage(outcome)
+await runSchedules(totals, random => runSchedule(random, totals))

@@ -6,10 +6,9 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
-import type { Clock } from 'svc/kernel'
 import type { BlobRef, Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import type { SeededRandom } from 'svc/testing'
-import { SimulatedDisk } from 'svc/testing'
+import { contentOf, SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBlobId } from '../blob-files.ts'
 import { Drive } from '../drive.ts'
 import { checkIndex } from '../index-check.ts'
@@ -39,17 +38,6 @@ interface Logged {
   readonly sequence: number
   readonly change: Change
   readonly result: unknown
-}
-
-/** The bytes that belong to a value: they differ everywhere, so that a misplaced one shows. */
-export function contentOf(id: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size)
-  const first = Math.min(size, 251)
-  for (let i = 0; i < first; i++) bytes[i] = (id * 31 + i * 7) & 255
-  // A period that is prime, so that no block begins like another.
-  for (let at = first; at < size; at += first) bytes.copy(bytes, at, 0, Math.min(first, size - at))
-  if (size >= 4) bytes.writeUInt32LE(id, size - 4)
-  return bytes
 }
 
 /** What a change does to a plain map: the specification of the procedure below. */
@@ -90,8 +78,7 @@ export class SimulatedDrive {
   /** Transactions that were refused for want of space: they must not be found again. */
   #refused = new Set<number>()
   #nextId = 1
-  #nowMs = 1_700_000_000_000
-  #timers: { atMs: number; callback: () => void }[] = []
+  readonly #time: SimulatedTime
   #blobs = new Map<string, Value>()
   drive: Drive | undefined
   #expected = new Map<string, Value>()
@@ -105,31 +92,16 @@ export class SimulatedDrive {
 
   constructor(random: SeededRandom, capacityBytes?: number) {
     this.random = random
+    this.#time = new SimulatedTime(random, 8)
     this.disk = new SimulatedDisk({ random, capacityBytes })
     this.#capacityBytes = this.disk.capacityBytes
     this.disk.tellsSpace = random.float() < 0.5
     this.index = new SimulatedIndex(random)
   }
 
-  readonly #clock: Clock = {
-    now: () => this.#nowMs,
-    monotonicNs: () => BigInt(this.#nowMs) * 1_000_000n,
-    after: (delayMs, callback) => {
-      const timer = { atMs: this.#nowMs + delayMs, callback }
-      this.#timers.push(timer)
-      return () => {
-        this.#timers = this.#timers.filter(other => other !== timer)
-      }
-    },
-  }
-
   /** Lets time pass and the event loop turn. */
-  async tick(): Promise<void> {
-    this.#nowMs += this.random.integer(8)
-    const due = this.#timers.filter(timer => timer.atMs <= this.#nowMs)
-    this.#timers = this.#timers.filter(timer => timer.atMs > this.#nowMs)
-    for (const timer of due) timer.callback()
-    await turn()
+  tick(): Promise<void> {
+    return this.#time.tick()
   }
 
   async start(): Promise<void> {
@@ -142,7 +114,7 @@ export class SimulatedDrive {
       derive: (key, before, after, emit) => {
         if (key[0] === tableByte) deriveCount(key, before, after, emit)
       },
-      ports: { clock: this.#clock, random: this.random, disk: this.disk.connect() },
+      ports: { clock: this.#time.clock, random: this.random, disk: this.disk.connect() },
       log: this.#drivesLog,
       index: {
         open: async () => this.index.open(),
@@ -294,7 +266,7 @@ export class SimulatedDrive {
   async #writeBlob(drive: Drive, id: number): Promise<Value | undefined> {
     const size = this.random.pick([0, 1, 5000, 300_000])
     const isNamed = this.random.float() < 0.5
-    const writer = drive.createBlob(isNamed ? createBlobId(this.#nowMs, this.random) : undefined)
+    const writer = drive.createBlob(isNamed ? createBlobId(this.#time.nowMs, this.random) : undefined)
     try {
       if (this.random.float() < 0.3) await this.#rewriteBlob(drive)
       const content = contentOf(id, size)
@@ -334,7 +306,7 @@ export class SimulatedDrive {
 
   crash(kind: 'power' | 'process'): void {
     this.#life++
-    this.#timers = []
+    this.#time.forget()
     this.drive = undefined
     if (kind === 'power') {
       this.disk.losePower()
@@ -353,7 +325,7 @@ export class SimulatedDrive {
     })
     while (!isClosed) await this.tick()
     this.drive = undefined
-    this.#timers = []
+    this.#time.forget()
   }
 
   /** Checks a drive that has come back against everything that was promised. */
@@ -437,14 +409,8 @@ export class SimulatedDrive {
     assert.ok(Buffer.concat(chunks).equals(expected), 'invariant 4: a blob is what was written')
   }
 
-  async #ticking<T>(promise: Promise<T>): Promise<T> {
-    let settled = false
-    const done = () => {
-      settled = true
-    }
-    promise.then(done, done)
-    while (!settled) await this.tick()
-    return promise
+  #ticking<T>(promise: Promise<T>): Promise<T> {
+    return this.#time.until(promise, 'what the drive does')
   }
 
   /** What runs in the background about once a second. */
@@ -460,12 +426,12 @@ export class SimulatedDrive {
   }
 
   async flush(): Promise<void> {
-    for (const untilMs = this.#nowMs + 60_000; ; await this.tick()) {
+    for (const untilMs = this.#time.nowMs + 60_000; ; await this.tick()) {
       try {
         return await this.#ticking(this.drive!.checkpoints.flush())
       } catch (error) {
         // It may have been impossible until a moment ago, and is tried again each second.
-        if (this.#nowMs > untilMs) throw error
+        if (this.#time.nowMs > untilMs) throw error
       }
     }
   }
@@ -476,7 +442,7 @@ export class SimulatedDrive {
     try {
       const { compaction } = this.drive!
       await compaction.work(AbortSignal.timeout(60_000))
-      for (const until = this.#nowMs + 25; life === this.#life && this.#nowMs < until; ) await turn()
+      for (const until = this.#time.nowMs + 25; life === this.#life && this.#time.nowMs < until; ) await turn()
       if (life !== this.#life) return
       await compaction.work(AbortSignal.timeout(60_000))
     } catch (error) {

@@ -5,8 +5,9 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import type { Outcome } from 'svc/testing'
 import t from 'tap'
-import type { Outcome } from './simulate.ts'
+import type { Totals } from './simulate.ts'
 
 // Thousands where there is time for them, hundreds on a laptop.
 const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 2000 : 700))
@@ -17,7 +18,7 @@ t.setTimeout(1_100_000)
 
 t.test(`invariants 1 to 7 hold in ${rounds} schedules from seed ${firstSeed}`, { timeout: 1_100_000 }, async t => {
   const worker = new Worker(new URL('./simulate.ts', import.meta.url), { workerData: [firstSeed, rounds] })
-  const [outcome] = (await once(worker, 'message')) as [Outcome]
+  const [outcome] = (await once(worker, 'message')) as [Outcome<Totals>]
   if (outcome.error !== undefined) {
     t.fail(`SEED=${outcome.failedSeed} ROUNDS=1 repeats this: ${outcome.error}`)
     return

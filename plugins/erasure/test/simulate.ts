@@ -3,8 +3,7 @@
  * promise, or by hand: `node --conditions=svc-src plugins/erasure/test/simulate.ts SEED ROUNDS`.
  */
 import assert from 'node:assert/strict'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
-import { createSeededRandom, type SeededRandom } from 'svc/testing'
+import { runSchedules, type SeededRandom } from 'svc/testing'
 import { type Counts, SimulatedSet } from './simulated-set.ts'
 
 export interface Totals extends Counts {
@@ -24,12 +23,6 @@ export interface Totals extends Counts {
   late: number
   cutShort: number
   tooFew: number
-}
-
-export interface Outcome {
-  readonly totals: Totals
-  readonly failedSeed: number | undefined
-  readonly error: string | undefined
 }
 
 /** Drives, and how many of them are parity. */
@@ -343,52 +336,28 @@ class Schedule {
   }
 }
 
-async function simulate(firstSeed: number, rounds: number): Promise<Outcome> {
-  const totals: Totals = {
-    acknowledged: 0,
-    rejected: 0,
-    verified: 0,
-    healed: 0,
-    recounts: 0,
-    reads: 0,
-    operations: 0,
-    absent: 0,
-    returned: 0,
-    replaced: 0,
-    swapped: 0,
-    takenIn: 0,
-    rotten: 0,
-    emptied: 0,
-    broken: 0,
-    erring: 0,
-    squeezed: 0,
-    hung: 0,
-    late: 0,
-    cutShort: 0,
-    tooFew: 0,
-  }
-  for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
-    let stray: unknown
-    // A client's failed assertion is a rejection that nobody awaits.
-    const onStray = (error: unknown) => {
-      stray ??= error
-    }
-    process.on('unhandledRejection', onStray)
-    try {
-      await new Schedule(createSeededRandom(seed), totals).run()
-      if (stray !== undefined) throw stray
-    } catch (error) {
-      return { totals, failedSeed: seed, error: String(((stray ?? error) as Error).stack) }
-    } finally {
-      process.off('unhandledRejection', onStray)
-    }
-  }
-  return { totals, failedSeed: undefined, error: undefined }
+const totals: Totals = {
+  acknowledged: 0,
+  rejected: 0,
+  verified: 0,
+  healed: 0,
+  recounts: 0,
+  reads: 0,
+  operations: 0,
+  absent: 0,
+  returned: 0,
+  replaced: 0,
+  swapped: 0,
+  takenIn: 0,
+  rotten: 0,
+  emptied: 0,
+  broken: 0,
+  erring: 0,
+  squeezed: 0,
+  hung: 0,
+  late: 0,
+  cutShort: 0,
+  tooFew: 0,
 }
 
-const [firstSeed, rounds] = isMainThread ? process.argv.slice(2).map(Number) : (workerData as [number, number])
-const outcome = await simulate(firstSeed!, rounds!)
-if (isMainThread) {
-  console.log(outcome)
-  if (outcome.error !== undefined) process.exitCode = 1
-} else parentPort!.postMessage(outcome)
+await runSchedules(totals, random => new Schedule(random, totals).run())

@@ -4,13 +4,11 @@
  * consists of, whoever led: the chain from its last run back to the one that was verified last.
  */
 import assert from 'node:assert/strict'
-import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
-import type { Clock } from 'svc/kernel'
 import type { Drive } from 'svc/plugins/drive/api'
 import { createSimulatedDrives, type SimulatedDrives, simulatedDriveConfig } from 'svc/plugins/drive/testing'
 import type { BlobRef, MaybePromise, Procedure, StorageBackend, Transaction } from 'svc/plugins/storage/api'
-import { createSingleThread, type SeededRandom } from 'svc/testing'
+import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenSet } from '../backend.ts'
 import { shardUnitOf } from '../layout.ts'
 import type { Member } from '../member.ts'
@@ -58,17 +56,6 @@ export interface Counts {
   operations: number
 }
 
-/** The bytes that belong to a value: they differ everywhere, so that a misplaced one shows. */
-function contentOf(id: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size)
-  const first = Math.min(size, 251)
-  for (let i = 0; i < first; i++) bytes[i] = (id * 31 + i * 7) & 255
-  // A period that is prime, so that no shard begins like another.
-  for (let at = first; at < size; at += first) bytes.copy(bytes, at, 0, Math.min(first, size - at))
-  if (size >= 4) bytes.writeUInt32LE(id, size - 4)
-  return bytes
-}
-
 /** What a change does to a plain map: the specification of the procedure below. */
 function applyToModel(model: Map<string, Value>, change: Change): unknown {
   const present = model.get(change.name)
@@ -109,8 +96,7 @@ export class SimulatedSet {
   /** The last run that was verified, and what the set consisted of then. */
   #base = 0
   #expected = new Map<string, Value>()
-  #nowMs = 1_700_000_000_000
-  #timers: { atMs: number; callback: () => void }[] = []
+  readonly #time: SimulatedTime
   #life = 0
   #backend: StorageBackend | undefined
   #open: OpenSet | undefined
@@ -124,6 +110,7 @@ export class SimulatedSet {
     counts: Counts,
   ) {
     this.random = random
+    this.#time = new SimulatedTime(random, 4)
     this.parityCount = parity.parityCount
     this.reducedParityCount = parity.reducedParityCount
     this.counts = counts
@@ -142,38 +129,13 @@ export class SimulatedSet {
     return this.#life
   }
 
-  readonly #clock: Clock = {
-    now: () => this.#nowMs,
-    monotonicNs: () => BigInt(this.#nowMs) * 1_000_000n,
-    after: (delayMs, callback) => {
-      const timer = { atMs: this.#nowMs + delayMs, callback }
-      this.#timers.push(timer)
-      return () => {
-        this.#timers = this.#timers.filter(other => other !== timer)
-      }
-    },
-  }
-
   /** Lets time pass and the event loop turn. */
-  async tick(): Promise<void> {
-    this.#nowMs += this.random.integer(4)
-    const due = this.#timers.filter(timer => timer.atMs <= this.#nowMs)
-    this.#timers = this.#timers.filter(timer => timer.atMs > this.#nowMs)
-    for (const timer of due) timer.callback()
-    await turn()
+  tick(): Promise<void> {
+    return this.#time.tick()
   }
 
-  async ticking<T>(promise: Promise<T>, what: string): Promise<T> {
-    let settled = false
-    const done = () => {
-      settled = true
-    }
-    promise.then(done, done)
-    for (let ticks = 0; !settled; ticks++) {
-      assert.ok(ticks < 200_000, `${what} takes for ever`)
-      await this.tick()
-    }
-    return promise
+  ticking<T>(promise: Promise<T> | T, what: string): Promise<T> {
+    return this.#time.until(promise, what)
   }
 
   /** Resolves with the error where the set refuses to start, or with false where it was interrupted after so many ticks. */
@@ -194,7 +156,11 @@ export class SimulatedSet {
       reducedParityCount: this.reducedParityCount,
       isMount: async () => true,
       threads: createSingleThread(log),
-      ports: { clock: this.#clock, random: this.random, disk: connectAll(this.hardware, () => life === this.#life) },
+      ports: {
+        clock: this.#time.clock,
+        random: this.random,
+        disk: connectAll(this.hardware, () => life === this.#life),
+      },
       log,
       drives: this.#drives.service,
       // Long enough that none is late only because the others were luckier.
@@ -225,13 +191,13 @@ export class SimulatedSet {
   }
 
   trace(what: string): void {
-    if (process.env.TRACE) console.error(`${this.#life} ${this.#nowMs}: ${what}`)
+    if (process.env.TRACE) console.error(`${this.#life} ${this.#time.nowMs}: ${what}`)
   }
 
   /** Ends the process. */
   crash(kinds: readonly ('power' | 'process')[]): void {
     this.#life++
-    this.#timers = []
+    this.#time.forget()
     this.#backend = undefined
     this.#open = undefined
     for (const [i, hardware] of this.hardware.entries()) hardware.crash(kinds[i % kinds.length]!)
@@ -539,7 +505,7 @@ export class SimulatedSet {
       }
       assert.ok(attempt < 5, `healing leaves ${JSON.stringify(lacking)}; ${set.currentCount} of ${wanted} are current`)
       // What could not be healed is tried again after a while.
-      this.#nowMs += 61_000
+      this.#time.pass(61_000)
       await this.tick()
     }
     this.counts.healed++

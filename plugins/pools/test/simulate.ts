@@ -3,20 +3,13 @@
  * by hand: `node --conditions=svc-src plugins/pools/test/simulate.ts SEED ROUNDS`.
  */
 import assert from 'node:assert/strict'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
-import { createSeededRandom, type SeededRandom } from 'svc/testing'
+import { runSchedules, type SeededRandom } from 'svc/testing'
 import { type Counts, SimulatedPools } from './simulated-pools.ts'
 
 export interface Totals extends Counts {
   cutShort: number
   absent: number
   added: number
-}
-
-export interface Outcome {
-  readonly totals: Totals
-  readonly failedSeed: number | undefined
-  readonly error: string | undefined
 }
 
 class Schedule {
@@ -106,40 +99,16 @@ class Schedule {
   }
 }
 
-async function simulate(firstSeed: number, rounds: number): Promise<Outcome> {
-  const totals: Totals = {
-    acknowledged: 0,
-    rejected: 0,
-    verified: 0,
-    collected: 0,
-    exact: 0,
-    elsewhere: 0,
-    cutShort: 0,
-    absent: 0,
-    added: 0,
-  }
-  for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
-    let stray: unknown
-    // A client's failed assertion is a rejection that nobody awaits.
-    const onStray = (error: unknown) => {
-      stray ??= error
-    }
-    process.on('unhandledRejection', onStray)
-    try {
-      await new Schedule(createSeededRandom(seed), totals).run()
-      if (stray !== undefined) throw stray
-    } catch (error) {
-      return { totals, failedSeed: seed, error: String(((stray ?? error) as Error).stack) }
-    } finally {
-      process.off('unhandledRejection', onStray)
-    }
-  }
-  return { totals, failedSeed: undefined, error: undefined }
+const totals: Totals = {
+  acknowledged: 0,
+  rejected: 0,
+  verified: 0,
+  collected: 0,
+  exact: 0,
+  elsewhere: 0,
+  cutShort: 0,
+  absent: 0,
+  added: 0,
 }
 
-const [firstSeed, rounds] = isMainThread ? process.argv.slice(2).map(Number) : (workerData as [number, number])
-const outcome = await simulate(firstSeed!, rounds!)
-if (isMainThread) {
-  console.log(outcome)
-  if (outcome.error !== undefined) process.exitCode = 1
-} else parentPort!.postMessage(outcome)
+await runSchedules(totals, random => new Schedule(random, totals).run())

@@ -4,13 +4,12 @@
  * runs it consists of: the chain from its last run back to the one that was verified last.
  */
 import assert from 'node:assert/strict'
-import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
-import type { Clock, Disk } from 'svc/kernel'
+import type { Disk } from 'svc/kernel'
 import { createSimulatedDrives, SimulatedIndex, simulatedDriveConfig } from 'svc/plugins/drive/testing'
 import { createSimulatedSets, type OpenSet } from 'svc/plugins/erasure/testing'
 import type { BlobRef, StorageBackend, Transaction } from 'svc/plugins/storage/api'
-import { createSingleThread, type SeededRandom, SimulatedDisk } from 'svc/testing'
+import { contentOf, createSingleThread, type SeededRandom, SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenPools } from '../backend.ts'
 import { idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
 import { idOfShadow, shadowEnd, shadowStart } from '../shadows.ts'
@@ -52,12 +51,6 @@ export interface Counts {
   /** Comparisons after which shadows were exactly what records refer to. */
   exact: number
   elsewhere: number
-}
-
-function contentOf(id: number, size: number): Buffer {
-  const bytes = Buffer.alloc(size)
-  for (let i = 0; i < size; i++) bytes[i] = (id * 31 + i * 7 + (i >> 8) * 13) & 255
-  return bytes
 }
 
 function applyToModel(model: Map<string, Value>, change: Change): unknown {
@@ -142,8 +135,7 @@ export class SimulatedPools {
   #nextClient = 1
   #base = 0
   #expected = new Map<string, Value>()
-  #nowMs = 1_700_000_000_000
-  #timers: { atMs: number; callback: () => void }[] = []
+  readonly #time: SimulatedTime
   life = 0
   #backend: StorageBackend | undefined
   #open: OpenPools | undefined
@@ -151,6 +143,7 @@ export class SimulatedPools {
 
   constructor(random: SeededRandom, counts: Counts) {
     this.random = random
+    this.#time = new SimulatedTime(random, 4)
     this.counts = counts
     this.addPool(3)
     this.addPool(2)
@@ -165,38 +158,13 @@ export class SimulatedPools {
     return this.#open!
   }
 
-  readonly #clock: Clock = {
-    now: () => this.#nowMs,
-    monotonicNs: () => BigInt(this.#nowMs) * 1_000_000n,
-    after: (delayMs, callback) => {
-      const timer = { atMs: this.#nowMs + delayMs, callback }
-      this.#timers.push(timer)
-      return () => {
-        this.#timers = this.#timers.filter(other => other !== timer)
-      }
-    },
-  }
-
   /** Lets time pass and the event loop turn. */
-  async tick(): Promise<void> {
-    this.#nowMs += this.random.integer(4)
-    const due = this.#timers.filter(timer => timer.atMs <= this.#nowMs)
-    this.#timers = this.#timers.filter(timer => timer.atMs > this.#nowMs)
-    for (const timer of due) timer.callback()
-    await turn()
+  tick(): Promise<void> {
+    return this.#time.tick()
   }
 
-  async ticking<T>(promise: Promise<T> | T, what: string): Promise<T> {
-    let isSettled = false
-    const done = () => {
-      isSettled = true
-    }
-    Promise.resolve(promise).then(done, done)
-    for (let ticks = 0; !isSettled; ticks++) {
-      assert.ok(ticks < 200_000, `${what} takes for ever`)
-      await this.tick()
-    }
-    return promise
+  ticking<T>(promise: Promise<T> | T, what: string): Promise<T> {
+    return this.#time.until(promise, what)
   }
 
   /** Resolves with the error where the start is refused, or with false where it was interrupted after so many ticks. */
@@ -226,7 +194,7 @@ export class SimulatedPools {
       endpoints: named.flat(),
       pools: named,
       threads: createSingleThread(log),
-      ports: { clock: this.#clock, random: this.random, disk: connectAll(all, isAlive) },
+      ports: { clock: this.#time.clock, random: this.random, disk: connectAll(all, isAlive) },
       log,
       drives: drives.service,
       sets: sets.service,
@@ -260,7 +228,7 @@ export class SimulatedPools {
   /** Ends the process. */
   crash(kinds: readonly ('power' | 'process')[]): void {
     this.life++
-    this.#timers = []
+    this.#time.forget()
     this.#backend = undefined
     this.#open = undefined
     for (const [i, drive] of this.pools.flat().entries()) drive.crash(kinds[i % kinds.length]!)

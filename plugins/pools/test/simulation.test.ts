@@ -5,8 +5,9 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import type { Outcome } from 'svc/testing'
 import t from 'tap'
-import type { Outcome } from './simulate.ts'
+import type { Totals } from './simulate.ts'
 
 // More where there is time for them.
 const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 100 : 20))
@@ -17,7 +18,7 @@ t.setTimeout(1_100_000)
 
 t.test(`nothing is lost and nothing leaks in ${rounds} schedules from seed ${firstSeed}`, async t => {
   const worker = new Worker(new URL('./simulate.ts', import.meta.url), { workerData: [firstSeed, rounds] })
-  const [outcome] = (await once(worker, 'message')) as [Outcome]
+  const [outcome] = (await once(worker, 'message')) as [Outcome<Totals>]
   if (outcome.error !== undefined) {
     t.fail(`SEED=${outcome.failedSeed} ROUNDS=1 repeats this: ${outcome.error}`)
     return
