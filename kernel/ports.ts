@@ -65,6 +65,8 @@ export interface Disk {
   /** Makes created, renamed and removed names in this directory durable. */
   syncDirectory(path: string): Promise<void>
   space(path: string): Promise<DiskSpace>
+  /** A number of the file system that the path is on, as long as it stays mounted. Absent where there is only one. */
+  deviceOf?(path: string): Promise<number>
 }
 
 export interface Ports {

@@ -36,6 +36,7 @@ export function createSystemDisk(): Disk {
     remove: path => call<void>(done => unlink(path, done)),
     syncDirectory,
     space,
+    deviceOf: async path => (await call<Stats>(done => stat(path, done))).dev,
   }
 }
 

@@ -138,6 +138,7 @@ class AttachedDrive {
       random: ports.random,
       log,
       startMs,
+      device: attachment.device,
       marks: new BlobMarks(attachment.marks),
       spare: id => threads.call<void>(main, message.spareBlob, id),
       discard: id => threads.call<void>(main, message.discardBlob, id),

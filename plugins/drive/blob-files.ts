@@ -1,6 +1,6 @@
 /** Where blobs lie: names, folders, deletion, and the collection of what no record references. */
 import type { Clock, Disk, Logger, Random } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import { type MaybePromise, storageErrors } from 'svc/plugins/storage/api'
 import type { BlobMarks } from './blob-marks.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -21,6 +21,8 @@ export interface BlobFilesOptions {
   readonly log: Logger
   /** When the drive was opened. */
   readonly startMs: number
+  /** Of its file system, where that was found out elsewhere. */
+  readonly device?: number
   /** The same in all threads. */
   readonly marks: BlobMarks
   /** Resolves when a blob that has lost its last reference will not be deleted for that any more. */
@@ -46,6 +48,8 @@ export class BlobFiles {
   readonly #underWay = new Map<string, Promise<void>>()
   #deleting = 0
   #lastIdMs: number
+  /** Of the file system. */
+  #device: number | undefined
   deleted = 0
 
   constructor(options: BlobFilesOptions) {
@@ -59,6 +63,7 @@ export class BlobFiles {
     this.#discard = options.discard
     this.startMs = options.startMs
     this.#lastIdMs = options.startMs
+    this.#device = options.device
   }
 
   /** Its time is never before this start. */
@@ -82,7 +87,18 @@ export class BlobFiles {
     return `${this.folderOf(id)}/${id}`
   }
 
+  get device(): number | undefined {
+    return this.#device
+  }
+
+  /** Throws `faulty` where another file system is mounted at the path by now: names that were made just now may be in that one. */
+  async requirePlace(): Promise<void> {
+    if (this.#device === undefined || (await this.#disk.deviceOf?.(this.#path)) === this.#device) return
+    throw storageErrors.faulty(`Another file system is at ${this.#path} than the one that was opened.`)
+  }
+
   async createFolders(): Promise<void> {
+    this.#device = await this.#disk.deviceOf?.(this.#path)
     if ((await this.#disk.list(this.#path)).length >= folderCount) return
     for (let i = 0; i < folderCount; i++) {
       await this.#disk.makeDirectory(`${this.#path}/${i.toString(16).padStart(2, '0')}`)

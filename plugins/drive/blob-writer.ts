@@ -234,6 +234,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       await file.close()
       await this.#takePlace()
       await this.#options.files.syncFolderOf(this.id)
+      await this.#options.files.requirePlace()
       this.#requireOpen()
       this.#state = 'finished'
       return { id: this.id, size: this.#sizeBytes, check }

@@ -26,6 +26,8 @@ export interface Attachment {
   readonly holds: SharedArrayBuffer
   readonly marks: SharedArrayBuffer
   readonly startMs: number
+  /** See `BlobFiles`. */
+  readonly device: number | undefined
 }
 
 /** Asks for what the index does not have of start <= key < end. */

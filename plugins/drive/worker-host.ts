@@ -52,7 +52,16 @@ export function createWorkerHost(threads: Threads): WorkerHost {
     arenas.set(worker, arena)
     const held = new SharedArrayBuffer(blobHoldsBytes)
     holds.set(worker, new BlobHolds(held))
-    return { path, driveId, state: memory, arena, holds: held, marks: marksMemory, startMs: blobFiles.startMs }
+    return {
+      path,
+      driveId,
+      state: memory,
+      arena,
+      holds: held,
+      marks: marksMemory,
+      startMs: blobFiles.startMs,
+      device: blobFiles.device,
+    }
   })
   threads.handle<readonly ExecuteMessage[], AnswerMessage[]>(message.execute, (items, worker) => {
     const { engine } = open()

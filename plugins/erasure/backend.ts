@@ -151,7 +151,7 @@ function createMainSet(options: BackendOptions): SetBackend {
           healing,
           keeper,
           ledger,
-          presence: new Presence({ set, watch, ...folders }),
+          presence: new Presence({ set, watch, ...folders, deviceOf: ports.disk.deviceOf }),
           lateness,
           reading: new SetReading(set),
           stripes: new StripePool(document.unitBytes),

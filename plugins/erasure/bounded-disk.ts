@@ -57,6 +57,7 @@ export function boundedDisk(disk: Disk, threads: Pick<Threads, 'workerCount'>): 
     remove: path => turns.run(() => disk.remove(path)),
     syncDirectory: path => turns.run(() => disk.syncDirectory(path)),
     space: path => turns.run(() => disk.space(path)),
+    ...(disk.deviceOf === undefined ? undefined : { deviceOf: path => turns.run(() => disk.deviceOf!(path)) }),
   }
 }
 

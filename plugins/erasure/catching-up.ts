@@ -76,7 +76,8 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
     [...giving.lacking.values()].map(({ key }) => key),
   )
   await adopt(giving, last, true)
-  for (const { key, identity } of giving.lacking.values()) set.onDamaged({ slot: member.slot, key, identity })
+  // What it lacks it has noted.
+  member.mayHaveNotes = true
   const left = await stagedIds(member)
   const isLeft = new Set(leftStaged)
   // Those of commits that are under way are not ours.

@@ -6,7 +6,7 @@ import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { isMount, missingMounts, notMounted } from './mounts.ts'
+import { copiesProblem, isMount, missingMounts, notMounted } from './mounts.ts'
 import { compareProgress, decodeProgress, decodeSetDocument, noProgress, type SetDocument } from './set-document.ts'
 import { progressKey, setKey } from './set-keys.ts'
 import { userValueOf } from './set-record.ts'
@@ -24,6 +24,8 @@ export async function checkSet(options: DryLookOptions): Promise<string[]> {
   const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
   const formatted = looks.filter(({ state }) => state === 'formatted')
   if (formatted.length === 0) return (await Promise.all(paths.map(path => drives.check(ports, path)))).flat()
+  const copies = copiesProblem(formatted)
+  if (copies !== undefined) return [copies]
   const deployments = new Set(formatted.map(({ deploymentId }) => deploymentId))
   if (deployments.size > 1) {
     return [`The drives ${formatted.map(({ path }) => path).join(', ')} belong to ${deployments.size} deployments.`]

@@ -96,6 +96,7 @@ export class ErasureSet implements SetView {
   readonly #codes: Codes
   readonly members: readonly Member[]
   #document: SetDocument
+  #isDescribed = true
   readonly #options: ErasureSetOptions
   #leader: Member
   /** 0 as long as it has none. */
@@ -122,6 +123,7 @@ export class ErasureSet implements SetView {
     this.unitBytes = opened.document.unitBytes
     this.writeQuorum = writeQuorumOf(this.dataCount, this.parityCount)
     this.#leader = opened.leader
+    for (const member of this.members) if (member.isOpen) this.#noteDevice(member)
   }
 
   /** Of this leader: no other one has had it. 0 before one was claimed. */
@@ -180,16 +182,23 @@ export class ErasureSet implements SetView {
     return this.#document
   }
 
-  /** An empty drive that has just been formatted takes the slot of one that is away. Nothing is changed where that cannot be written down. */
+  /**
+   * An empty drive that has just been formatted takes the slot of one that is away. Where enough drives are there to write, nothing is
+   * changed unless that is written down; where it takes this drive to have enough, it is written down when it has caught up. A start in
+   * between finds a drive that nobody knows, as after any other replacement, and gives it the same slot and generation.
+   */
   async replace(member: Member, driveId: string): Promise<void> {
     const { slot, generation } = member
     const before = this.#document
     const next = nextGeneration(generation)
     const slots = before.slots.map((each, number) => (number === slot ? { driveId, generation: next } : each))
-    this.#requireQuorum()
-    if (this.#epoch === 0) await this.claim()
+    this.leader()
+    const canWrite = this.currentCount >= this.writeQuorum
+    if (canWrite && this.#epoch === 0) await this.claim()
     this.#document = { ...before, slots }
     member.generation = next
+    this.#isDescribed = canWrite
+    if (!canWrite) return
     try {
       await this.describe()
     } catch (error) {
@@ -199,10 +208,21 @@ export class ErasureSet implements SetView {
     }
   }
 
+  /** The drives have the description as it is, as far as they are there. */
+  get isDescribed(): boolean {
+    return this.#isDescribed
+  }
+
   /** Writes the description of the set to its drives. */
   async describe(): Promise<void> {
+    this.#isDescribed = true
     const args: DescribeArgs = { document: encodeSetDocument(this.document), epoch: this.#epoch }
-    await this.#lead(procedure.describe, args)
+    try {
+      await this.#lead(procedure.describe, args)
+    } catch (error) {
+      this.#isDescribed = false
+      throw error
+    }
   }
 
   driveAt(slot: number): WatchedDrive | undefined {
@@ -382,6 +402,7 @@ export class ErasureSet implements SetView {
   }
 
   #noteLacking(slot: number, lacking: readonly Lacking[]): void {
+    if (lacking.length > 0) this.members[slot]!.mayHaveNotes = true
     for (const { key, identity } of lacking) this.onDamaged({ slot, key, identity })
   }
 
@@ -469,7 +490,12 @@ export class ErasureSet implements SetView {
     member.state = 'current'
     member.error = undefined
     if (this.#leader.state !== 'current') this.#chooseLeader()
-    if (this.isWhole) this.#options.log.info({ drives: this.slotCount }, 'the set is whole again')
+    if (this.isWhole) {
+      this.#options.log.info(
+        { drives: this.slotCount },
+        'all drives of the set have all records; shards that are lacking are made anew',
+      )
+    }
     this.#options.onMembersChanged()
   }
 
@@ -491,12 +517,27 @@ export class ErasureSet implements SetView {
 
   /** A drive that was away answers again: it has been opened, or it never was closed. */
   onReturned(member: Member, isOpened: boolean): void {
-    if (isOpened) member.openings++
+    if (isOpened) {
+      member.openings++
+      this.#noteDevice(member)
+    }
     member.isOpen = true
     member.isLate = false
+    member.mayHaveNotes = true
     member.drive.answers.resume()
     member.state = 'behind'
     this.#options.onMembersChanged()
+  }
+
+  #noteDevice(member: Member): void {
+    member.device = undefined
+    this.#options.ports.disk.deviceOf?.(member.path).then(
+      device => {
+        member.device = device
+      },
+      // It is found out by whoever asks the drive next.
+      () => undefined,
+    )
   }
 
   get isStopping(): boolean {

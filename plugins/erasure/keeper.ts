@@ -6,16 +6,26 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, Logger } from 'svc/kernel'
 import type { DriveLook } from 'svc/plugins/drive/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
+import type { RecordHealth, ShardState } from './api.ts'
 import { catchUp, progressOf, unfinishedEpoch } from './catching-up.ts'
 import type { ErasureSet } from './erasure-set.ts'
 import { erasureErrors } from './errors.ts'
-import { type Healing, isLacking } from './healing.ts'
+import { type Healing, type HealOptions, isLacking } from './healing.ts'
 import type { Ledger } from './ledger.ts'
 import type { Member } from './member.ts'
-import type { IsMount } from './mounts.ts'
+import { type IsMount, notMounted } from './mounts.ts'
 import type { LateOpening } from './opening.ts'
-import { incompleteEnd, incompleteStart, keyOfIncomplete, tableByte } from './set-keys.ts'
-import { generationsOf } from './set-record.ts'
+import {
+  incompleteEnd,
+  incompleteStart,
+  keyOfIncomplete,
+  keyOfNoted,
+  notedEnd,
+  notedStart,
+  tableByte,
+} from './set-keys.ts'
+import { procedure } from './set-procedures.ts'
+import { decodeIdentity, generationsOf } from './set-record.ts'
 
 /** How long drives that are away are waited for, in ticks of the watch: two seconds. What takes longer goes on. */
 const reopenTicks = 8
@@ -66,6 +76,11 @@ function abortOf(signal: AbortSignal): Promise<false> {
   })
 }
 
+function isBetter(before: readonly ShardState[], after: readonly ShardState[]): boolean {
+  const count = (states: readonly ShardState[]) => states.filter(state => state === 'ok').length
+  return count(after) > count(before)
+}
+
 function isFaulty({ drive }: Member): boolean {
   const statuses = drive.drives()
   return statuses instanceof Promise || statuses.some(({ state }) => state === 'faulty')
@@ -78,8 +93,10 @@ function requireOwn({ path, slot }: Member, driveId: string, { document }: Erasu
 
 export class Keeper {
   readonly #options: KeeperOptions
-  /** Records that could not be healed, as latin1, with the time of the last try. */
+  /** Records that are not to be tried for now, as latin1, with the time of the last try. */
   readonly #skipped = new Map<string, number>()
+  /** Those that could not be healed at the last try, as latin1. */
+  readonly #failing = new Set<string>()
   #bringing: Promise<boolean> | undefined
   #beingMarked = 0
   /** Where the walk goes on that looks for records of drives that were replaced. */
@@ -130,9 +147,10 @@ export class Keeper {
   /** As soon as there are enough drives: what takes long to catch up is not waited for. */
   async #claim(): Promise<void> {
     const { set, log } = this.#options
-    if (set.epoch !== 0 || set.currentCount < set.writeQuorum) return
+    if ((set.epoch !== 0 && set.isDescribed) || set.currentCount < set.writeQuorum) return
     try {
-      await set.claim()
+      if (set.epoch === 0) await set.claim()
+      else await set.describe()
     } catch (error) {
       log.warn({ err: error }, 'the drives could not be told who leads; the next write tries it again')
     }
@@ -193,9 +211,14 @@ export class Keeper {
       if (driveId !== undefined && driveId === member.newDriveId) return this.#takeIn(member)
       if (state === 'empty' && (await this.#options.isThere(member.path))) {
         // A file system that was put there. A folder of another one may only not be mounted: it is taken at a start alone.
-        if (await this.#options.isMount(member.path)) return this.#takeIn(member)
+        const { isMount } = this.#options
+        if (await isMount(member.path)) return this.#takeIn(member)
+        const others = set.members.filter(({ takesWrites }) => takesWrites)
+        const areMounts = (await Promise.all(others.map(({ path }) => isMount(path)))).includes(true)
         throw erasureErrors.drive_missing(
-          `${member.path} is empty. If its file system is not mounted, mount it; if a new drive is to be this folder, restart the server.`,
+          areMounts
+            ? notMounted(member.path)
+            : `${member.path} is empty. If a new drive is to be this folder, restart the server; if its file system is not mounted, mount it.`,
         )
       }
       if (driveId === undefined) throw erasureErrors.drive_missing(problem ?? `There is no drive at ${member.path}.`)
@@ -219,9 +242,9 @@ export class Keeper {
   /** An empty file system becomes the drive of the slot: it has nothing, and is given everything. */
   async #takeIn(member: Member): Promise<void> {
     const { set, log } = this.#options
-    if (set.currentCount < set.writeQuorum) {
+    if (set.currentCount === 0) {
       throw erasureErrors.drive_missing(
-        `${member.path} is empty. It is taken into the set when enough of the other drives are there to write.`,
+        `${member.path} is empty. It is taken into the set when a drive that has all records is there.`,
       )
     }
     await member.drive.start()
@@ -250,9 +273,15 @@ export class Keeper {
     set.reelect(candidates)
   }
 
+  /** Records that could not be healed at the last try: some may be lost. */
+  get failingCount(): number {
+    return this.#failing.size
+  }
+
   /** Shards that were found missing or damaged, of which no record says so yet. */
   get damageCount(): number {
-    return this.#options.set.damages.count + this.#beingMarked
+    const noting = this.#options.set.members.filter(({ mayHaveNotes }) => mayHaveNotes).length
+    return this.#options.set.damages.count + this.#beingMarked + noting
   }
 
   /** Writes down what readers found missing, as soon as anything can be written. */
@@ -276,8 +305,36 @@ export class Keeper {
         // Requests come between two changes.
         await turn()
       }
+      for (const member of set.members)
+        if (member.mayHaveNotes && member.state === 'current') count += await this.#markNoted(member)
     } finally {
-      if (count > 0) log.warn({ records: count }, 'shards are missing or damaged: they are made anew')
+      if (count > 0)
+        log.warn({ records: count }, 'shards are missing or damaged: they are made anew where enough others are left')
+    }
+  }
+
+  /** What a drive has noted to lack; a page of it. Notes are forgotten once records say the same, or are of other data. */
+  async #markNoted(member: Member): Promise<number> {
+    const { healing } = this.#options
+    member.mayHaveNotes = false
+    const { slot, drive } = member
+    try {
+      const notes = await drive.scan(notedStart, notedEnd, cursor => {
+        const found: { readonly key: Buffer; readonly identity: number }[] = []
+        while (found.length < damagesPerChange && cursor.next()) {
+          found.push({ key: keyOfNoted(Buffer.from(cursor.key)), identity: decodeIdentity(cursor.value) })
+        }
+        return found
+      })
+      if (notes.length === 0) return 0
+      const count = await healing.markDamages(notes.map(note => ({ slot, ...note })))
+      await drive.execute(procedure.forgive, notes)
+      // There may be more, and more may have come.
+      member.mayHaveNotes = true
+      return count
+    } catch (error) {
+      member.mayHaveNotes = true
+      throw error
     }
   }
 
@@ -319,14 +376,21 @@ export class Keeper {
     await Promise.all(Array.from({ length: healedAtOnce }, healNext))
   }
 
+  /** What was healed and read because somebody asked for it. */
+  countAsked({ before, after }: RecordHealth, { deep, dryRun }: HealOptions): void {
+    if (deep) this.counts.scrubbed++
+    if (deep && before.some(isLacking)) this.counts.damaged++
+    if (!dryRun && isBetter(before, after)) this.counts.healed++
+  }
+
   async #healOne(key: Buffer): Promise<void> {
     const { healing, clock, log } = this.#options
     const outcome = await healing.heal(key, { deep: false, dryRun: false })
+    this.#failing.delete(key.latin1Slice())
     if (outcome === undefined) return
     const { before, after, error } = outcome
     for (const member of this.#options.set.members) if (isLacking(before[member.slot])) member.isFilling = true
-    const isBetter = after.filter(state => state === 'ok').length > before.filter(state => state === 'ok').length
-    if (isBetter) this.counts.healed++
+    if (isBetter(before, after)) this.counts.healed++
     if (!after.some(isLacking)) {
       // What is left is on drives that are away: nothing to be done before they are back.
       if (after.some(state => state === 'offline')) this.#skip(key, clock.now())
@@ -339,7 +403,8 @@ export class Keeper {
     }
     this.counts.failed++
     this.#skip(key, clock.now())
-    log.warn({ reason: error }, 'a record could not be healed; it is tried again')
+    this.#failing.add(key.latin1Slice())
+    log.warn({ reason: error }, 'a record could not be healed; it is tried again, and a heal job says which it is')
   }
 
   #skip(key: Buffer, nowMs: number): void {
@@ -347,12 +412,19 @@ export class Keeper {
     this.#skipped.set(key.latin1Slice(), nowMs)
   }
 
+  #onFull(): void {
+    const { set, log } = this.#options
+    if (!set.members.some(({ isFilling }) => isFilling)) return
+    for (const member of set.members) member.isFilling = false
+    log.info('everything in the set has all of its shards again')
+  }
+
   /** Records of a drive that was replaced say nothing of that themselves: all are looked at. */
   async #healReplaced(signal: AbortSignal): Promise<boolean> {
     const { set, ledger } = this.#options
     if (this.#walkFrom === undefined) {
       const { below } = await ledger.read()
-      if (below.records === 0) for (const member of set.members) member.isFilling = false
+      if (below.records === 0) this.#onFull()
       if (below.records === 0 || this.#skipped.size >= below.records) return false
       this.#walkFrom = Buffer.from([0])
     }

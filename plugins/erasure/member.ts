@@ -27,12 +27,16 @@ export class Member {
   isOpen = false
   /** Goes up each time that the drive was opened: whoever has attached to an earlier opening attaches again. */
   openings = 0
+  /** Number of the file system that its folder was on when it was opened; undefined where that is not known. */
+  device: number | undefined
   /** It went away because it did not answer. Nothing else is known to be wrong with it. */
   isLate = false
   /** How often that has happened. */
   timesLate = 0
   /** Being opened, or closed and opened again. */
   returning: Promise<void> | undefined
+  /** It may have notes of shards that it lacks, of which records do not say so yet. */
+  mayHaveNotes = false
   /** Shards of it were found missing, and not all are made anew yet. */
   isFilling = false
 

@@ -34,3 +34,16 @@ export async function sharedFileSystems(paths: readonly string[]): Promise<reado
 export function notMounted(path: string): string {
   return `${path} is empty and no file system of its own, as other drives of the set are: mount it. Only an empty file system is taken for a new drive there.`
 }
+
+/** Undefined where each folder holds a drive of its own. */
+export function copiesProblem(looks: readonly DriveLook[]): string | undefined {
+  const byId = new Map<string, string>()
+  for (const { driveId, path } of looks) {
+    const other = driveId === undefined ? undefined : byId.get(driveId)
+    if (other !== undefined) {
+      return `${other} and ${path} hold the same drive: one is a copy of the other. Take the copy away; for a new drive there, put an empty file system.`
+    }
+    if (driveId !== undefined) byId.set(driveId, path)
+  }
+  return undefined
+}

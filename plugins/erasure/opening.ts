@@ -7,7 +7,7 @@ import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import { type AnswerWatch, inTime } from './answer-watch.ts'
 import { erasureErrors } from './errors.ts'
 import { Member } from './member.ts'
-import { type IsMount, missingMounts, notMounted, sharedFileSystems } from './mounts.ts'
+import { copiesProblem, type IsMount, missingMounts, notMounted, sharedFileSystems } from './mounts.ts'
 import { writeQuorumOf } from './parity.ts'
 import {
   compareCandidates,
@@ -154,12 +154,19 @@ function notThere({ path, problem }: DriveLook) {
 
 /** Throws where drives of several deployments came together. */
 function oneDeployment(looks: readonly DriveLook[]): string | undefined {
+  requireDistinct(looks)
   const byId = new Map<string, string>()
   for (const { deploymentId, path } of looks) if (deploymentId !== undefined) byId.set(deploymentId, path)
   if (byId.size <= 1) return byId.keys().next().value
   throw erasureErrors.drive_foreign(
     `The drives ${[...byId.values()].join(' and ')} belong to different deployments. Name drives of one.`,
   )
+}
+
+/** A copy of a drive is not another drive: which of both is right only their owner knows. */
+function requireDistinct(looks: readonly DriveLook[]): void {
+  const problem = copiesProblem(looks)
+  if (problem !== undefined) throw erasureErrors.drive_foreign(problem)
 }
 
 function requireAllEmpty(looks: readonly DriveLook[]): void {
@@ -290,6 +297,7 @@ function member({ index, look, drive, isOpen, error }: Found, slot: number, gene
   const made = new Member(slot, index, look.path, drive)
   made.generation = generation
   made.isOpen = isOpen
+  made.mayHaveNotes = isOpen
   made.openings = isOpen ? 1 : 0
   made.error = error
   return made

@@ -20,6 +20,7 @@ export interface PresenceOptions {
   look(path: string): Promise<DriveLook>
   /** Whether there is a file or folder. */
   isThere(path: string): Promise<boolean>
+  deviceOf?(path: string): Promise<number>
 }
 
 export class Presence {
@@ -62,12 +63,18 @@ export class Presence {
     return asked
   }
 
+  /** A copy of the drive says the same of itself. */
+  async #isSamePlace({ path, device }: Member): Promise<boolean> {
+    const { deviceOf } = this.#options
+    return device === undefined || deviceOf === undefined || (await deviceOf(path)) === device
+  }
+
   /** Rejects where it is not known. */
   async #look(member: Member): Promise<void> {
     const { set, look, isThere } = this.#options
     const { path, slot } = member
     const { driveId, problem } = await look(path)
-    if (driveId === set.document.slots[slot]!.driveId) return
+    if (driveId === set.document.slots[slot]!.driveId && (await this.#isSamePlace(member))) return
     // A file that is there and cannot be read says nothing: reads and writes will tell.
     if (driveId === undefined && (await isThere(join(path, 'format.json')))) throw new Error(problem ?? path)
     if (!member.takesWrites) return

@@ -20,6 +20,9 @@ export function createRedundantSet({ set, healing, keeper, ledger, presence }: O
     get canWrite() {
       return set.currentCount >= set.writeQuorum
     },
+    get failingCount() {
+      return keeper.failingCount
+    },
     get damageCount() {
       return keeper.damageCount
     },
@@ -46,6 +49,7 @@ export function createRedundantSet({ set, healing, keeper, ledger, presence }: O
     async heal(key, options) {
       const health = await healing.heal(key, options)
       if (health === undefined) return undefined
+      keeper.countAsked(health, options)
       const isReadable = health.after.filter(state => state === 'ok').length >= health.dataCount
       return { ...health, isReadable }
     },

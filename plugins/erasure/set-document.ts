@@ -46,6 +46,9 @@ export function decodeSetDocument(bytes: Uint8Array): SetDocument {
     throw storageErrors.corrupt('The description of the set is not valid JSON.', { cause: error })
   }
   if (!Value.Check(SetDocument, document)) throw storageErrors.corrupt('The description of the set is not understood.')
+  if (new Set(document.slots.map(({ driveId }) => driveId)).size < document.slots.length) {
+    throw storageErrors.corrupt('The description of the set has a drive twice.')
+  }
   return document
 }
 

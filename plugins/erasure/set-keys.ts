@@ -5,6 +5,7 @@
  *     i                       how far this drive has come
  *     p                       the greatest epoch that a leader has announced to this drive
  *     u                       this drive has more than `i` says, because it has begun to catch up: with the leader of which epoch
+ *     g, key                  this drive lacks its shard of the record, which says that it has it: identity of the data (f64)
  *     r, u16 number           the last changes, in a ring: which keys each of them wrote
  *     b, id                   a shard of a body that is being committed
  *     t, group                (counter) records that have shards, and their bytes; of all groups where it is empty
@@ -24,6 +25,18 @@ export const setKey = key('s')
 export const progressKey = key('i')
 export const promiseKey = key('p')
 export const unfinishedKey = key('u')
+
+export const notedStart = key('g')
+export const notedEnd = key('h')
+
+export function notedKey(recordKey: Uint8Array): Buffer {
+  return key('g', recordKey)
+}
+
+/** The record's key in that of a note. */
+export function keyOfNoted(noteKey: Buffer): Buffer {
+  return noteKey.subarray(2)
+}
 
 export const ringSize = 4096
 

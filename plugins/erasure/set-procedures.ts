@@ -12,9 +12,10 @@
  * | show | the leader | changes nothing: what records are at this point of the order of changes |
  * | apply | the others | repeats the operations of a change |
  * | adopt | a drive that catches up | puts records as the leader showed them |
+ * | forgive | any drive | forgets that it lacks shards: records say so by now
  | probe | any drive | writes something again that it has: whoever can do that does not hang |
  */
-import type { Procedure, Transaction } from 'svc/plugins/storage/api'
+import type { Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import {
   compareProgress,
@@ -25,8 +26,28 @@ import {
   noProgress,
   type Progress,
 } from './set-document.ts'
-import { progressKey, promiseKey, ringKey, ringSize, setKey, stagedKey, tableByte, unfinishedKey } from './set-keys.ts'
-import { generationsOf, hasShards, headOf, identityOf, isSameBody, withGenerations } from './set-record.ts'
+import {
+  notedKey,
+  progressKey,
+  promiseKey,
+  ringKey,
+  ringSize,
+  setKey,
+  stagedKey,
+  tableByte,
+  unfinishedKey,
+} from './set-keys.ts'
+import {
+  decodeIdentity,
+  encodeIdentity,
+  generationsOf,
+  hasShards,
+  headOf,
+  identityOf,
+  isSameBody,
+  type RecordHead,
+  withGenerations,
+} from './set-record.ts'
 import {
   type BodySource,
   blobIdsOf,
@@ -48,6 +69,7 @@ export const procedure = {
   adopt: 'erasure.adopt',
   describe: 'erasure.describe',
   promise: 'erasure.promise',
+  forgive: 'erasure.forgive',
   probe: 'erasure.probe',
 } as const
 
@@ -303,6 +325,12 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
     [procedure.promise]: (tx: Transaction, epoch: number) => {
       tx.put(promiseKey, encodeEpoch(epoch))
     },
+    [procedure.forgive]: (tx: Transaction, notes: readonly Lacking[]) => {
+      for (const { key, identity } of notes) {
+        const noted = tx.get(notedKey(key))
+        if (noted !== undefined && decodeIdentity(noted.value) === identity) tx.delete(notedKey(key))
+      }
+    },
     [procedure.probe]: (tx: Transaction) => {
       const key = tx.get(promiseKey) === undefined ? setKey : promiseKey
       const found = tx.get(key)
@@ -354,7 +382,13 @@ function putShard(
   const hasShard = found?.body !== undefined && (isStaged || isSameBody(found.value, record))
   tx.put(key, record, hasShard ? { bodyOf: from, blobs } : { blobs })
   if (isStaged && found !== undefined) tx.delete(from!)
-  if (isExpected && !hasShard) lacking.push({ key, identity: identityOf(record) })
+  if (isExpected && !hasShard) note(tx, { key, identity: identityOf(record) }, lacking)
+}
+
+/** Kept until the record says so: after a crash nobody else would know. */
+function note(tx: Transaction, each: Lacking, lacking: Lacking[]): void {
+  tx.put(notedKey(each.key), encodeIdentity(each.identity))
+  lacking.push(each)
 }
 
 /** Shards that records no longer have where they were, but others may have by now: a body moves with its record. */
@@ -400,11 +434,12 @@ function adoptOne(
   const head = headOf(record)
   const blobs = blobIdsOf(head)
   if (head.body !== 'sharded') {
+    // Before it is written: what was read is valid no longer then.
+    const isExpected = blobs.length > 0 && head.generations[place.slot] === place.generation
+    const isLacking = isExpected && !hadBlobs(tx, key, own, head, place)
     tx.put(key, record, { blobs })
-    // Shards of blobs that no record here referenced may have been collected as garbage, or may be at any moment.
-    const isNew = own === undefined || identityOf(own.value) !== head.identity
-    if (isNew && blobs.length > 0 && head.generations[place.slot] === place.generation)
-      lacking.push({ key, identity: head.identity })
+    // Shards of blobs that no record here said to be here may have been collected as garbage, or never have come.
+    if (isLacking) note(tx, { key, identity: head.identity }, lacking)
     return
   }
   const isOwn = own?.body !== undefined && isSameBody(own.value, record)
@@ -412,6 +447,18 @@ function adoptOne(
   const isParked = !isOwn && tx.get(stagedKey(parked)) !== undefined
   const staged = isOwn ? undefined : isParked ? parked : stagedIds?.get(head.identity)
   putShard(tx, { key, record, blobs }, { key: isOwn ? key : undefined, staged, stagedSlots: undefined }, place, lacking)
+}
+
+/** Whether this drive knew of the blobs of a record, and had its shards of them. */
+function hadBlobs(
+  tx: Transaction,
+  key: Buffer,
+  own: StoredRecord | undefined,
+  { identity }: RecordHead,
+  { slot, generation }: Place,
+): boolean {
+  if (own === undefined || identityOf(own.value) !== identity) return false
+  return generationsOf(own.value)[slot] === generation && tx.get(notedKey(key)) === undefined
 }
 
 function markRecord(tx: Transaction, mark: Mark, slot: number, operations: Operation[]): boolean {

@@ -158,6 +158,16 @@ export function identityOf(stored: Uint8Array): number {
   return requireFormat(stored).readDoubleLE(8)
 }
 
+export function encodeIdentity(identity: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeDoubleLE(identity)
+  return bytes
+}
+
+export function decodeIdentity(bytes: Uint8Array): number {
+  return asBuffer(bytes).readDoubleLE(0)
+}
+
 /** Whether the shards beside two records are of the same body. Identities alone would do if clocks never went back. */
 export function isSameBody(a: Uint8Array, b: Uint8Array): boolean {
   const [one, other] = [requireFormat(a), requireFormat(b)]

@@ -55,6 +55,9 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
     get canWrite() {
       return sets.every(({ of }) => of.canWrite)
     },
+    get failingCount() {
+      return sets.reduce((count, { of }) => count + of.failingCount, 0)
+    },
     get damageCount() {
       return sets.reduce((count, { of }) => count + of.damageCount, 0)
     },

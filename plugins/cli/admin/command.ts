@@ -18,6 +18,7 @@ import { showPages } from './pages.ts'
 import { nullGiven, requestOf } from './request.ts'
 import { shapeOf } from './shape.ts'
 import { secretVariable } from './values.ts'
+import { waitForJob } from './waiting.ts'
 
 /** `name`: without `admin`. `isDocument`: the answer is what another command takes as a file. */
 export function createAdminCommand(operation: Operation, name: string, isDocument: boolean): CommandDeclaration {
@@ -49,7 +50,8 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
         if (isStream) await followEvents(context, client, request, { columns, limit })
         else if (isBytes(operation)) await saveBytes(context, client, request, options.output as string)
         else if (plan.isPaged) await showPages(context, client, request, limit, columns)
-        else await showAnswer(context, client, request, isDocument, { name, label, check })
+        else
+          await showAnswer(context, client, request, isDocument, { name, label, check, waits: options.wait === true })
       } catch (error) {
         throw inTypedWords(error, typedWords(plan))
       }
@@ -194,7 +196,7 @@ function secretOptions(field: Field): readonly OptionDeclaration[] {
 }
 
 function ownOptions(
-  { takesIfMatch }: Operation,
+  { id, takesIfMatch }: Operation,
   { isPaged, rest }: Plan,
   isStream: boolean,
 ): readonly OptionDeclaration[] {
@@ -211,6 +213,9 @@ function ownOptions(
           },
         ]
       : []),
+    ...(overrides[id]?.job === undefined
+      ? []
+      : [{ flags: '--wait', summary: 'until the job has ended; fails where it has not done all' }]),
     ...(takesIfMatch ? [{ flags: '--if-match <etag>', summary: 'only if the document has this ETag' }] : []),
   ]
 }
@@ -226,13 +231,23 @@ function question(name: string, label: string): string {
   return [verb[0]!.toUpperCase() + verb.slice(1), ...words, label].filter(Boolean).join(' ')
 }
 
+interface AnswerOptions {
+  readonly name: string
+  readonly label: string
+  readonly check: AdminRequest | undefined
+  /** For the end of the job that it starts. */
+  readonly waits: boolean
+}
+
 async function showAnswer(
-  { output }: Context,
+  context: Context,
   client: AdminClient,
   request: AdminRequest,
   isDocument: boolean,
-  { name, label, check }: { readonly name: string; readonly label: string; readonly check: AdminRequest | undefined },
+  { name, label, check, waits }: AnswerOptions,
 ): Promise<void> {
+  const { output } = context
+  const { job } = overrides[request.operation] ?? {}
   const { body, etag } = await client.send(request).catch(async error => {
     throw check !== undefined && error instanceof AdminError && error.code === 'malformed_policy'
       ? await withPlaces(client, check, error)
@@ -242,7 +257,8 @@ async function showAnswer(
     output.done({ status: 'done', operation: request.operation }, `${question(name, label)}: done.`)
     return
   }
-  const answer = body as Readonly<Record<string, unknown>>
+  const first = body as Readonly<Record<string, unknown>>
+  const answer = waits && job !== undefined ? await waitForJob(context, client, first, job) : first
   output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer)))
   const { notApplied } = answer
   if (Array.isArray(notApplied) && notApplied.length > 0) {
@@ -254,7 +270,7 @@ async function showAnswer(
   if (isDocument && etag !== undefined && !output.options.isJson) output.note(`ETag, for --if-match: ${etag}`)
   const { notesOf, failureOf } = overrides[request.operation] ?? {}
   for (const note of (await notesOf?.(answer, client)) ?? []) output.note(note)
-  const reason = failureOf?.(answer)
+  const reason = failureOf?.(answer) ?? (waits ? job?.failureOf(answer) : undefined)
   if (reason !== undefined) throw failure('not_done', reason)
 }
 

@@ -1,6 +1,7 @@
 /** Where what is derived from an operation would be ugly, or is better done by another command. Keep it short. */
 import type { AdminClient, AdminRequest } from './client.ts'
 import { configNotes } from './config-notes.ts'
+import type { JobFacts } from './waiting.ts'
 
 export interface Override {
   /** Of the command, without `admin`. */
@@ -19,12 +20,28 @@ export interface Override {
   failureOf?(answer: Readonly<Record<string, unknown>>): string | undefined
   /** What else people should know of an answer. */
   notesOf?(answer: Readonly<Record<string, unknown>>, client: AdminClient): Promise<readonly string[]>
+  /** It starts a job, which `--wait` waits for. */
+  readonly job?: JobFacts
   /** Of its table or its lines; default: whatever is short. */
   readonly columns?: readonly string[]
 }
 
 export const overrides: Readonly<Record<string, Override>> = {
   getServerInfo: { name: 'server info' },
+  startHeal: {
+    job: {
+      again: ({ id }) => ({ operation: 'getHealJob', method: 'GET', path: `/heal/${id}` }),
+      isEnded: ({ finished }) => finished === true,
+      lineOf: ({ scanned, healed, failed, dangling, current }) =>
+        `${scanned} looked at, ${healed} healed, ${failed} failed, ${dangling} dangling; now at ${current}`,
+      failureOf: ({ state, error, failed, dangling, removed }) =>
+        state !== 'completed'
+          ? `The job has ${state}: ${error}`
+          : Number(failed) > 0 || Number(dangling) > Number(removed)
+            ? `${failed} could not be healed, ${dangling} are dangling.`
+            : undefined,
+    },
+  },
   getRedundancy: {
     name: 'heal status',
     failureOf: ({ isFull, summary }) => (isFull === true ? undefined : String(summary)),

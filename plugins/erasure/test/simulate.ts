@@ -341,6 +341,7 @@ const totals: Totals = {
   rejected: 0,
   verified: 0,
   healed: 0,
+  honest: 0,
   recounts: 0,
   reads: 0,
   operations: 0,

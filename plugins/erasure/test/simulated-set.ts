@@ -51,6 +51,8 @@ export interface Counts {
   rejected: number
   verified: number
   healed: number
+  /** Times that everything was said to be redundant, and was. */
+  honest: number
   recounts: number
   reads: number
   operations: number
@@ -495,7 +497,9 @@ export class SimulatedSet {
         isMore = await this.ticking(keeper.healSome(signal), 'healing')
         this.recount()
       }
+      await this.#requireHonesty()
       while (await this.ticking(keeper.scrubSome(signal), 'scrubbing')) this.recount()
+      this.#mayHaveRotten = false
       const wanted = this.hardware.filter(({ isAbsent, isHanging }) => !isAbsent && !isHanging).length
       const { lacking } = await this.#inspect()
       const reading = await this.ticking(ledger.read(), 'reading the ledger')
@@ -510,6 +514,27 @@ export class SimulatedSet {
     }
     this.counts.healed++
     return new Set(set.members.filter(({ state }) => state === 'current').map(({ index }) => index))
+  }
+
+  /** Damage that nobody has read is not known. */
+  #mayHaveRotten = false
+
+  /** When nothing is said to be missing, nothing is, before anybody has looked for it. */
+  async #requireHonesty(): Promise<void> {
+    const { set, keeper, ledger, healing } = this.open
+    const isFull = set.isWhole && keeper.damageCount === 0 && (await ledger.read()).below.records === 0
+    if (!isFull || this.#mayHaveRotten) return
+    for (const [text, record] of await dump(set.leader().drive)) {
+      if (text.charCodeAt(0) === tableByte) continue
+      const key = Buffer.from(text, 'latin1')
+      const head = headOf(Buffer.from(record, 'latin1'))
+      if (head.generations.length === 0) continue
+      for (const member of set.members) {
+        const state = await this.ticking(healing.lookAtShards(member, key, head), 'a look')
+        assert.equal(state, 'ok', `the shards of ${text} on ${member.slot}, which nobody says to be missing`)
+      }
+    }
+    this.counts.honest++
   }
 
   /** How many drives can be opened at all. */
@@ -584,6 +609,7 @@ export class SimulatedSet {
 
   /** Damages bits of what lies on a drive, between two lives. */
   rot(hardware: SimulatedHardware): void {
+    this.#mayHaveRotten = true
     const { disk, path } = hardware
     const folder = this.random.float() < 0.8 ? 'blobs' : 'journal'
     const files = disk.files(`${path}/${folder}`).filter(file => disk.sizeOf(file) > 0)

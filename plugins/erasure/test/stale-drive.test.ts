@@ -1,0 +1,160 @@
+/** Drives that come back as they were some time ago: nothing that they lack is taken for there, before anybody has read it. */
+import { cp, rename, rm } from 'node:fs/promises'
+import type { Derive, Procedure } from 'svc/plugins/storage/api'
+import { createSeededRandom } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { tableByte } from '../set-keys.ts'
+import { hasShards, headOf } from '../set-record.ts'
+import { newFolders, openTestSet, type TestSet } from './fixtures/open-set.ts'
+
+const keepAlive = setInterval(() => undefined, 1000)
+t.teardown(() => clearInterval(keepAlive))
+
+const derive: Derive = () => undefined
+const keyOf = (name: string) => Buffer.from(`t${name}`)
+const procedures: Readonly<Record<string, Procedure>> = {
+  put: (tx, { name, blobs }: { readonly name: string; readonly blobs?: readonly string[] }, body) =>
+    tx.put(keyOf(name), Buffer.from(name), { body, blobs }),
+}
+const options = { procedures, derive, parityCount: 2 }
+const { signal } = new AbortController()
+const random = createSeededRandom(1)
+const bytes = random.bytes(300_000)
+
+async function putBlobs({ backend }: TestSet, prefix: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const writer = backend.createBlob(bytes.length)
+    await writer.write(bytes)
+    const { id } = await writer.finish()
+    await backend.execute('put', { name: `${prefix}${i}`, blobs: [id] })
+  }
+}
+
+async function heal({ keeper }: TestSet): Promise<void> {
+  do {
+    await keeper.bringBack(signal)
+    await keeper.markDamages()
+    while (await keeper.healSome(signal)) await keeper.markDamages()
+  } while (keeper.damageCount > 0)
+}
+
+/** What is missing although nothing says so. */
+async function liesOf({ set, healing }: TestSet): Promise<string[]> {
+  const records = await set.leader().drive.scan(Buffer.from([0]), Buffer.from([tableByte]), cursor => {
+    const found: { readonly key: Buffer; readonly record: Buffer }[] = []
+    while (cursor.next()) found.push({ key: Buffer.from(cursor.key), record: Buffer.from(cursor.value) })
+    return found
+  })
+  const lies: string[] = []
+  for (const { key, record } of records) {
+    const head = headOf(record)
+    if (!hasShards(head)) continue
+    for (const member of set.members) {
+      if (head.generations[member.slot] !== member.generation) continue
+      const state = await healing.lookAtShards(member, key, head)
+      if (state !== 'ok') lies.push(`${key.subarray(1)} on ${member.slot} is ${state}`)
+    }
+  }
+  return lies
+}
+
+async function requireWhole(t: Test, set: TestSet, what: string): Promise<void> {
+  await set.keeper.bringBack(signal)
+  while (set.keeper.damageCount > 0) await set.keeper.markDamages()
+  t.same(await liesOf(set), [], `${what}: what is said to be there is`)
+  await heal(set)
+  t.ok(set.set.isWhole)
+  t.same((await set.ledger.read()).below, { records: 0, bytes: 0 }, `${what}: nothing is below`)
+  t.same(await liesOf(set), [], `${what}: everything is there`)
+}
+
+async function copyOf(path: string): Promise<string> {
+  await cp(path, `${path}.old`, { recursive: true })
+  return `${path}.old`
+}
+
+async function putBack(path: string, copy: string): Promise<void> {
+  await rm(path, { recursive: true })
+  await rename(copy, path)
+}
+
+for (const smallCount of [10, 300, 5000]) {
+  t.test(`an old copy that lacks ${smallCount} changes and some blobs`, async t => {
+    const paths = await newFolders(t, 4)
+    let set = await openTestSet(paths, options)
+    t.teardown(() => set.stop())
+    await putBlobs(set, 'first-', 3)
+    await set.stop()
+    const copy = await copyOf(paths[0]!)
+    set = await openTestSet(paths, options)
+    await putBlobs(set, 'second-', 5)
+    await Promise.all(
+      Array.from({ length: smallCount }, (_, i) =>
+        set.backend.execute('put', { name: `small-${i}` }, bytes.subarray(0, 100)),
+      ),
+    )
+    await heal(set)
+    await set.stop()
+    await putBack(paths[0]!, copy)
+    set = await openTestSet(paths, options)
+    await set.keeper.bringBack(signal)
+    t.ok(set.keeper.damageCount > 0, 'it is known at once that something is missing')
+    await set.keeper.markDamages()
+    t.ok((await set.ledger.read()).below.records >= 5, 'and then, what')
+    await requireWhole(t, set, 'healed')
+  })
+}
+
+t.test('a copy that was made between catching up and healing', async t => {
+  const paths = await newFolders(t, 4)
+  let set = await openTestSet(paths, options)
+  t.teardown(() => set.stop())
+  await putBlobs(set, 'first-', 3)
+  await set.stop()
+  await rename(paths[1]!, `${paths[1]}.away`)
+  set = await openTestSet(paths, options)
+  await putBlobs(set, 'without-', 6)
+  await set.stop()
+  await rename(`${paths[1]}.away`, paths[1]!)
+  set = await openTestSet(paths, options)
+  await set.keeper.bringBack(signal)
+  await set.stop()
+  const copy = await copyOf(paths[1]!)
+  set = await openTestSet(paths, options)
+  await heal(set)
+  await set.stop()
+  await putBack(paths[1]!, copy)
+  set = await openTestSet(paths, options)
+  await requireWhole(t, set, 'healed')
+})
+
+t.test('what a drive lacks is remembered where the process ends before a record says so', async t => {
+  const paths = await newFolders(t, 4)
+  let set = await openTestSet(paths, options)
+  t.teardown(() => set.stop())
+  await set.stop()
+  const copy = await copyOf(paths[2]!)
+  set = await openTestSet(paths, options)
+  await putBlobs(set, 'lost-', 5)
+  await set.stop()
+  await putBack(paths[2]!, copy)
+  set = await openTestSet(paths, options)
+  await set.keeper.bringBack(signal)
+  t.ok(set.set.isWhole, 'it has all records')
+  // Nothing was marked.
+  await set.stop()
+  set = await openTestSet(paths, options)
+  await set.keeper.bringBack(signal)
+  t.ok(set.keeper.damageCount > 0)
+  await requireWhole(t, set, 'after all')
+})
+
+t.test('a copy of a drive is not another drive', async t => {
+  const paths = await newFolders(t, 4)
+  const set = await openTestSet(paths, options)
+  await putBlobs(set, 'first-', 1)
+  await set.stop()
+  await rm(paths[1]!, { recursive: true })
+  await cp(paths[0]!, paths[1]!, { recursive: true })
+  await t.rejects(openTestSet(paths, options), { code: 'drive_foreign', message: /hold the same drive/ })
+})
