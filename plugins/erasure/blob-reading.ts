@@ -103,7 +103,8 @@ export class SetBlobReader implements BlobReader {
   async #fill(window: StripeWindow, start: number, length: number): Promise<boolean> {
     for (;;) {
       if (this.#isClosed) return false
-      if (this.#shardAt !== start || this.#streams.length === 0) this.#openStreams(start)
+      if (this.#shardAt !== start || this.#streams.length === 0) await this.#openEnough(start)
+      if (this.#isClosed) return false
       const outcomes = await Promise.all(this.#streams.map(stream => this.#take(stream, window, length)))
       if (this.#isClosed) return false
       if (!outcomes.includes(false)) break
@@ -115,6 +116,17 @@ export class SetBlobReader implements BlobReader {
     for (const { shard } of this.#streams) present |= 1 << shard
     window.reconstruct(present, (1 << this.#layout.dataCount) - 1)
     return true
+  }
+
+  /** A drive that has just come back may not have come to this thread yet. */
+  async #openEnough(start: number): Promise<void> {
+    try {
+      this.#openStreams(start)
+    } catch (error) {
+      await this.#view.ready()
+      if (!this.#isClosed) this.#openStreams(start)
+      else throw error
+    }
   }
 
   #openStreams(start: number): void {

@@ -155,6 +155,11 @@ export async function readShards(
     }
   }
   for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) await read(shard, true)
+  // A drive that has just come back may not have come to this thread yet.
+  if (count < head.dataCount) await view.ready()
+  for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) {
+    if (shards[shard] === undefined) await read(shard, true)
+  }
   // At last those of which the record says that they are not there: a mark may be older than a shard.
   for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) await read(shard, false)
   if (count >= head.dataCount) return { shards, present }

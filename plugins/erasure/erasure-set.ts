@@ -230,6 +230,9 @@ export class ErasureSet implements SetView {
     return member.takesWrites ? member.drive : undefined
   }
 
+  /** It has them. */
+  ready(): void {}
+
   leader(): Member {
     if (this.#leader.state !== 'current') throw storageErrors.unavailable('No drive of the set has all of its records.')
     return this.#leader

@@ -3,7 +3,7 @@
  * server runs; whoever holds a view asks again each time.
  */
 import type { Drive } from 'svc/plugins/drive/api'
-import type { BlobRef, Redundancy } from 'svc/plugins/storage/api'
+import type { BlobRef, MaybePromise, Redundancy } from 'svc/plugins/storage/api'
 import type { ErasureCode } from './codec/erasure-code.ts'
 
 export interface SetView {
@@ -20,6 +20,8 @@ export interface SetView {
   driveAt(slot: number): Drive | undefined
   /** The drive that answers for all records; throws `unavailable` when none can. */
   leader(): { readonly slot: number; readonly drive: Drive }
+  /** Waits for drives that can be used, and that this thread is about to have. */
+  ready(): MaybePromise<void>
   /** Of the drive that has the slot now. */
   generationAt(slot: number): number
   /** Told of a shard that could not be read although its drive answers; it will be made anew. */

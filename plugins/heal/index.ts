@@ -21,7 +21,10 @@ export default definePlugin({
     const documents = declareJobs(store)
     const scans = declareDeepScans(store)
     const jobs = threads.isMain ? createJobs({ redundancy, documents, objects, storage, ports, log }) : undefined
-    const heal = createHealService(threads, jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans }) })
+    const heal = createHealService(
+      threads,
+      jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans, jobs }) },
+    )
     contribute('admin.operation', startHeal.id, bindAdminOperation(startHeal, { objects, heal }))
     for (const operation of [listHealJobs, getHealJob, cancelHealJob, getRedundancy]) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, { heal }))

@@ -44,6 +44,7 @@ export function newJob(id: string, request: HealRequest, node: string, nowMs: nu
     updatedAt: time,
     current: '',
     scanned: 0,
+    damaged: 0,
     healed: 0,
     failed: 0,
     dangling: 0,
@@ -137,6 +138,7 @@ function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Dr
     if (isLacking(state) && after[position] === 'ok') drive.healed++
   }
   if (!before.some(isLacking)) return undefined
+  job.damaged++
   const isHealed = !dryRun && !after.some(isLacking)
   if (isHealed) {
     job.healed++

@@ -40,7 +40,12 @@ export interface HealJobs {
 
 /** During set-up, in every thread. */
 export function declareJobs(store: StoreService): Collection<HealJob> {
-  return store.collection({ name: 'heal-job', version: 1, schema: HealJob })
+  return store.collection({
+    name: 'heal-job',
+    version: 2,
+    schema: HealJob,
+    migrate: value => ({ damaged: 0, ...(value as object) }),
+  })
 }
 
 export interface HealJobsOptions {
@@ -108,6 +113,8 @@ export function createJobs({ redundancy, documents, objects, storage, ports, log
       end(job, 'failed', String((error as Error).message ?? error))
     }
     running.delete(job.id)
+    const { id, state, scanned, damaged, healed, failed, dangling, removed } = job
+    log.info({ job: id, state, scanned, damaged, healed, failed, dangling, removed }, 'a heal job has ended')
     await save(job)
   }
 

@@ -2,16 +2,19 @@
 import type { RedundancyReading, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
 import { type SetSummary, summarizeSets } from 'svc/plugins/storage/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
+import type { HealJob } from './admin/heal-schema.ts'
 import { currentPass, type DeepScans } from './deep-scan.ts'
 import { healErrors } from './errors.ts'
+import type { HealJobs } from './jobs.ts'
 
 export interface RedundancyReadingOptions {
   readonly redundancy: RedundancyService
   readonly scans: DeepScans
+  readonly jobs: Pick<HealJobs, 'list'>
 }
 
 /** In the main thread. Throws `not_implemented` where the storage is no set. */
-export async function readRedundancy({ redundancy, scans }: RedundancyReadingOptions): Promise<Redundancy> {
+export async function readRedundancy({ redundancy, scans, jobs }: RedundancyReadingOptions): Promise<Redundancy> {
   const open = redundancy.storage()
   if (open === undefined) throw healErrors.not_implemented()
   // The drives first: one that fails afterwards is in the figures of the ledger.
@@ -29,6 +32,10 @@ export async function readRedundancy({ redundancy, scans }: RedundancyReadingOpt
     belowBytes: sum('belowBytes'),
   }
   const missing = whatIsMissing(open, summaries, total)
+  const found = foundByDryRun(jobs.list())
+  if (found > 0) {
+    missing.push(`A dry run has found ${found} records with shards that are missing or damaged, and has left them so.`)
+  }
   const pass = await currentPass(scans)
   return {
     isFull: missing.length === 0,
@@ -53,6 +60,12 @@ function amountsOf({ total, below }: RedundancyReading) {
   return { records: total.records, bytes: total.bytes, belowRecords: below.records, belowBytes: below.bytes }
 }
 
+/** What the last heal job has found and not made anew, because it was not to. `jobs`: newest first. */
+function foundByDryRun(jobs: readonly HealJob[]): number {
+  const last = jobs.find(({ finished, request, damaged }) => finished && (request.dryRun !== true || damaged > 0))
+  return last?.request.dryRun === true ? last.damaged : 0
+}
+
 function whatIsMissing(
   open: RedundantStorage,
   summaries: readonly SetSummary[],
@@ -67,7 +80,12 @@ function whatIsMissing(
   if (belowRecords > 0) {
     missing.push(`${belowRecords} of ${records} records lack a shard, or have one on a drive that is away.`)
   }
-  if (open.damageCount > 0) missing.push(`${open.damageCount} damaged shards were found just now.`)
+  if (open.failingCount > 0) {
+    missing.push(
+      `${open.failingCount} of them could not be healed at the last try, and may be lost: a heal job says which.`,
+    )
+  }
+  if (open.damageCount > 0) missing.push('Missing or damaged shards were found just now.')
   if (missing.length === 0 && !open.isWhole) missing.push('A drive does not have all records yet.')
   return missing
 }

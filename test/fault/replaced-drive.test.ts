@@ -107,6 +107,29 @@ t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, 
   for (const number of [1, 3]) bind(number, `first-${number}`)
   await until('they are back', ({ isFull }) => isFull)
 
+  // Two at once: what is left is enough to read, and not to write.
+  for (const number of [1, 4]) unbind(number)
+  await until('two are missed', ({ sets }) => sets[0].online === 2)
+  for (const number of [1, 4]) bind(number, `second-${number}`)
+  await until('both are replaced', ({ isFull }) => isFull)
+  await put('with both')
+
+  // Exchanged for a moment: what is written meanwhile lies where it belongs, or is refused.
+  for (const number of [2, 3]) unbind(number)
+  bind(2, 'first-3')
+  bind(3, 'new-2')
+  await put('exchanged').catch(error => t.match(error, { $metadata: { httpStatusCode: 503 } }))
+  for (const number of [2, 3]) unbind(number)
+  bind(2, 'new-2')
+  bind(3, 'first-3')
+  await sleep(6000)
+  await until('they are where they belong', ({ isFull }) => isFull)
+  const job = await createAdminClient(server).call('POST', '/heal', { recursive: true, deep: true, dryRun: true })
+  let ended = job
+  for (; !ended.finished; ended = await createAdminClient(server).call('GET', `/heal/${job.id}`)) await sleep(100)
+  t.match(ended, { state: 'completed', damaged: 0, failed: 0 }, 'and everything is there, as it was said')
+  await verify('after that')
+
   // Not mounted at a start.
   t.equal(await server.stop(), 0)
   unbind(4)
@@ -116,7 +139,7 @@ t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, 
   const { nodes } = await createAdminClient(server).call('GET', '/info')
   t.match(nodes[0].disks[3], { state: 'offline', error: /is empty.*mount it/ })
   t.strictSame(readdirSync(drive(4)), [])
-  bind(4, 'first-4')
+  bind(4, 'second-4')
   await until('and takes it back', ({ isFull }) => isFull)
   await verify('at the end')
 })

@@ -57,6 +57,8 @@ const isEmpty = (value: unknown): boolean =>
 
 function cell(name: string, value: unknown): string {
   const text = typeof value === 'number' && sizeName.test(name) ? formatBytes(value) : formatValue(name, value)
+  // Why something is wrong is what somebody looks for.
+  if (/(^|\.)(error|reason)$/.test(name)) return text
   return text.length > cellWidthMax ? `${text.slice(0, cellWidthMax - 1)}…` : text
 }
 

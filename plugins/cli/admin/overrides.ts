@@ -32,15 +32,32 @@ export const overrides: Readonly<Record<string, Override>> = {
     job: {
       again: ({ id }) => ({ operation: 'getHealJob', method: 'GET', path: `/heal/${id}` }),
       isEnded: ({ finished }) => finished === true,
-      lineOf: ({ scanned, healed, failed, dangling, current }) =>
-        `${scanned} looked at, ${healed} healed, ${failed} failed, ${dangling} dangling; now at ${current}`,
-      failureOf: ({ state, error, failed, dangling, removed }) =>
+      lineOf: ({ scanned, damaged, healed, failed, current }) =>
+        `${scanned} looked at, ${damaged} damaged, ${healed} healed, ${failed} failed; now at ${current}`,
+      failureOf: ({ state, error, request, damaged, failed, dangling, removed }) =>
         state !== 'completed'
           ? `The job has ${state}: ${error}`
-          : Number(failed) > 0 || Number(dangling) > Number(removed)
-            ? `${failed} could not be healed, ${dangling} are dangling.`
-            : undefined,
+          : (request as { dryRun?: boolean }).dryRun === true && Number(damaged) > 0
+            ? `${damaged} lack a shard or have a damaged one. Nothing was done: it was a dry run.`
+            : Number(failed) > 0 || Number(dangling) > Number(removed)
+              ? `${failed} could not be healed, ${dangling} are dangling.`
+              : undefined,
     },
+  },
+  listHealJobs: {
+    columns: [
+      'id',
+      'state',
+      'startedAt',
+      'request.dryRun',
+      'scanned',
+      'damaged',
+      'healed',
+      'failed',
+      'dangling',
+      'removed',
+      'error',
+    ],
   },
   getRedundancy: {
     name: 'heal status',

@@ -57,6 +57,7 @@ export const HealJob = Type.Object(
     finishedAt: Type.Optional(Type.String({ format: 'date-time' })),
     current: Type.String(),
     scanned: Type.Integer(),
+    damaged: Type.Integer({ description: 'Lacked a shard, or had a wrong one, on a drive that is there.' }),
     healed: Type.Integer(),
     failed: Type.Integer(),
     dangling: Type.Integer(),
