@@ -2,7 +2,7 @@
  * The file `journal.reached`: how far into the journal the index has reached, written beside it after each checkpoint. The end of the last
  * segment is known to nobody else once the index is built anew: without a witness a journal that has lost its end would look whole.
  *
- * Little-endian: segment, offset (f64 each), crc32 of both (u32). It is a lower bound, and is not synced but at a clean stop: whatever it
+ * Little-endian: segment, offset (f64 each), crc32 of both behind the id of the drive (u32). It is a lower bound, and is not synced but at a clean stop: whatever it
  * says was in the journal, on stable storage, before. What does not verify says nothing.
  */
 import { crc32 } from 'node:zlib'
@@ -28,7 +28,12 @@ export interface JournalWitness {
 }
 
 /** The file stays open, as that of the index marker: what lies at the path may be another drive by then. */
-export async function openJournalWitness(disk: Disk, log: Logger, drivePath: string): Promise<JournalWitness> {
+export async function openJournalWitness(
+  disk: Disk,
+  log: Logger,
+  drivePath: string,
+  driveId: Uint8Array,
+): Promise<JournalWitness> {
   const path = `${drivePath}/journal.reached`
   let reached: Reached | undefined
   let file: DiskFile | undefined
@@ -38,7 +43,7 @@ export async function openJournalWitness(disk: Disk, log: Logger, drivePath: str
     const isNew = !(await disk.exists(path))
     file = await disk.open(path, { mode: 'create' })
     if (isNew) await disk.syncDirectory(drivePath)
-    else reached = await read(file)
+    else reached = await read(file, driveId)
   } catch (error) {
     onFailure(error)
   }
@@ -48,7 +53,7 @@ export async function openJournalWitness(disk: Disk, log: Logger, drivePath: str
       written = reached
       if (file === undefined || written === undefined) return
       try {
-        await file.write(encode(written), 0, fileBytes, 0)
+        await file.write(encode(written, driveId), 0, fileBytes, 0)
       } catch (error) {
         return onFailure(error)
       }
@@ -94,17 +99,22 @@ export async function openJournalWitness(disk: Disk, log: Logger, drivePath: str
   }
 }
 
-function encode({ segment, offset }: Reached): Buffer {
+function encode({ segment, offset }: Reached, driveId: Uint8Array): Buffer {
   const bytes = Buffer.alloc(fileBytes)
   bytes.writeDoubleLE(segment, 0)
   bytes.writeDoubleLE(offset, 8)
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, checkedBytes)), checkedBytes)
+  bytes.writeUInt32LE(checkOf(bytes, driveId), checkedBytes)
   return bytes
 }
 
-async function read(file: DiskFile): Promise<Reached | undefined> {
+/** That of another drive says nothing of this one. */
+function checkOf(bytes: Buffer, driveId: Uint8Array): number {
+  return crc32(bytes.subarray(0, checkedBytes), crc32(driveId))
+}
+
+async function read(file: DiskFile, driveId: Uint8Array): Promise<Reached | undefined> {
   const bytes = Buffer.alloc(fileBytes)
   if ((await file.read(bytes, 0, fileBytes, 0)) !== fileBytes) return undefined
-  if (crc32(bytes.subarray(0, checkedBytes)) !== bytes.readUInt32LE(checkedBytes)) return undefined
+  if (checkOf(bytes, driveId) !== bytes.readUInt32LE(checkedBytes)) return undefined
   return { segment: bytes.readDoubleLE(0), offset: bytes.readDoubleLE(8) }
 }

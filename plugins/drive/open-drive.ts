@@ -96,7 +96,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     const marker = await openIndexMarker(disk, log, path)
     undo.push(() => marker.close())
     undo.push(() => marker.onRefused())
-    const witness = await openJournalWitness(disk, log, path)
+    const witness = await openJournalWitness(disk, log, path, format.driveId)
     undo.push(() => witness.close())
     const opened = await openIndex(options, marker)
     const { index, found } = opened

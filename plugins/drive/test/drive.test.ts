@@ -1,6 +1,6 @@
 /** The drive on the real disk: the contract, the lock, the format, damage, a full disk, workers. */
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -327,6 +327,14 @@ t.test('a journal that has lost its end is refused each time, with an index and 
   await mkdir(join(path, 'journal'))
   await t.rejects(openDrive(path), { code: 'journal_damaged' }, 'nothing of it is left')
   await rm(join(path, 'journal'), { recursive: true })
+})
+
+t.test('how far another drive had come says nothing of this one', async t => {
+  const path = await filledDrive(t)
+  const other = await newFolder(t)
+  await (await openDrive(other)).close()
+  await cp(join(path, 'journal.reached'), join(other, 'journal.reached'))
+  await (await openDrive(other)).close()
 })
 
 t.test('once the journal has its end again the drive opens', async t => {
