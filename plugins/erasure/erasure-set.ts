@@ -551,7 +551,10 @@ export class ErasureSet implements SetView {
     const statuses = await Promise.all(
       this.members.map(async member => {
         const own = member.isOpen ? (await member.drive.drives())[0] : undefined
-        return { index: member.index, status: { ...member.status(own), place: this.#placeOf(member) } }
+        const status = member.status(own)
+        // Who looks for the disk that is away wants to know which it is.
+        const id = status.id === '' ? this.#document.slots[member.slot]!.driveId : status.id
+        return { index: member.index, status: { ...status, id, place: this.#placeOf(member) } }
       }),
     )
     return statuses.sort((a, b) => a.index - b.index).map(({ status }) => status)

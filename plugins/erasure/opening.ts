@@ -287,9 +287,15 @@ function idOf({ look, isOpen, drive }: Found): string | undefined {
 }
 
 function reasons(found: readonly Found[]): string {
+  const reasonOf = ({ isOpen, document, error }: Found): string | undefined => {
+    if (!isOpen) return String((error as Error | undefined)?.message ?? 'It cannot be opened.')
+    return document === undefined ? 'It is empty.' : undefined
+  }
   return found
-    .filter(({ isOpen }) => !isOpen)
-    .map(({ look, error }) => `${look.path}: ${String((error as Error | undefined)?.message ?? 'it cannot be opened')}`)
+    .flatMap(each => {
+      const reason = reasonOf(each)
+      return reason === undefined ? [] : [`${each.look.path}: ${reason}`]
+    })
     .join(' ')
 }
 

@@ -39,7 +39,7 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
       const { request, target, label, check } = await requestOf(context, operation, plan, args, options)
       // What only says what it would do needs no leave.
       const mayHarm = (isDestructive(operation) || options.remove === true) && options.dryRun !== true
-      if (mayHarm && !(await context.confirm(`${question(name, label)}?`))) {
+      if (mayHarm && !(await context.confirm(`${overrides[operation.id]?.question ?? question(name, label)}?`))) {
         context.output.note('Nothing was done.')
         return
       }

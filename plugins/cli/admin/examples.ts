@@ -2,8 +2,11 @@
 import type { Plan } from './arguments.ts'
 import { type Field, optionName, placeholder, shownChoices } from './fields.ts'
 import type { Operation } from './operations.ts'
+import { overrides } from './overrides.ts'
 
 export function examplesOf({ id }: Operation, plan: Plan, name: string): readonly [string, ...string[]] {
+  const { example } = overrides[id] ?? {}
+  if (example !== undefined) return [example]
   const { bucket, key, positional, rest, isBodyOfFile, options } = plan
   const target =
     bucket === undefined ? 'home' : `home/photos${key === undefined ? '' : key.isRequired ? '/2026/a.jpg' : '/2026/'}`

@@ -20,6 +20,10 @@ export interface Override {
   failureOf?(answer: Readonly<Record<string, unknown>>): string | undefined
   /** What else people should know of an answer. */
   notesOf?(answer: Readonly<Record<string, unknown>>, client: AdminClient): Promise<readonly string[]>
+  /** What is asked before something is done that cannot be taken back, without a question mark. */
+  readonly question?: string
+  /** The command in its help. */
+  readonly example?: string
   /** It starts a job, which `--wait` waits for. */
   readonly job?: JobFacts
   /** Of its table or its lines; default: whatever is short. */
@@ -29,6 +33,8 @@ export interface Override {
 export const overrides: Readonly<Record<string, Override>> = {
   getServerInfo: { name: 'server info' },
   startHeal: {
+    question: 'Delete for good every object whose bytes are lost',
+    example: 'svcctl admin heal start home --recursive --deep --wait',
     job: {
       again: ({ id }) => ({ operation: 'getHealJob', method: 'GET', path: `/heal/${id}` }),
       isEnded: ({ finished }) => finished === true,
