@@ -16,7 +16,8 @@
  * 1. An acknowledged change is on at least the write quorum of drives. Two write quorums have a drive in common, and so has a write
  *    quorum with any read quorum: whichever drives a start finds, if they are enough to read, one of them has every such change.
  * 2. A record is never on a drive before shards enough to read it are on drives: what a crash left on one drive only can go to all.
- * 3. A drive counts as having a shard only if it has said so: staged and applied, or healed. What it turns out to lack is marked.
+ * 3. A drive counts as having a shard only if it has said so: staged and applied, or healed. What it turns out to lack it notes in the
+ *    same change, and the note stays until the record is marked: a drive that comes back as it was once is believed nothing.
  * 4. A drive that was away is never asked for records before it has come as far as the leader. One that was given only a part of what it
  *    lacks says so, and leads only where no better one is there; whoever lacks what it has compares all records.
  * 5. Data that is put together from shards is of one identity. A body beside a record is verified as a whole; of a blob each shard by its
