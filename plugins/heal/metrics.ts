@@ -1,7 +1,7 @@
 /** What is below its redundancy, and what healing does about it. Read when somebody scrapes; in the main thread, which has the set. */
 import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
-import type { HealCounts, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
+import type { HealCounts, RedundancyAmount, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import { type ObjectsService, recordRanges } from 'svc/plugins/objects/api'
 import type { HealJobs } from './jobs.ts'
@@ -27,6 +27,15 @@ const amounts = [
     'records',
   ],
   ['svc_redundancy_below_target_bytes', 'Bytes of their data, without parity.', 'below', 'bytes'],
+] as const
+
+const bucketAmounts = [
+  [
+    'svc_redundancy_bucket_below_target_records',
+    'Versions of a bucket that lack a shard, or have one on a drive that is away; at most 1000 buckets, the others as _other.',
+    'records',
+  ],
+  ['svc_redundancy_bucket_below_target_bytes', 'Bytes of their data, without parity.', 'bytes'],
 ] as const
 
 const counted: readonly (readonly [name: string, help: string, count: keyof HealCounts])[] = [
@@ -67,12 +76,9 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
       }
     })
   }
-  gauge(
-    'svc_redundancy_bucket_below_target_records',
-    'Versions of a bucket that lack a shard, or have one on a drive that is away; at most 1000 buckets, the others as _other.',
-    ['bucket'],
-    (gauge, open) => readBuckets(gauge, open, objects),
-  )
+  for (const [name, help, what] of bucketAmounts) {
+    gauge(name, help, ['bucket'], (gauge, open) => readBuckets(gauge, open, objects, what))
+  }
   gauge('svc_mrf_queue_pending', 'Versions and parts that wait to be healed.', [], async (gauge, open) => {
     gauge.set((await open.amounts()).below.records)
   })
@@ -113,7 +119,12 @@ function registerCounts(metrics: MetricsService, redundancy: RedundancyService):
   }
 }
 
-async function readBuckets(gauge: Gauge, set: RedundantStorage, { listBuckets }: FamiliesOptions['objects']) {
+async function readBuckets(
+  gauge: Gauge,
+  set: RedundantStorage,
+  { listBuckets }: FamiliesOptions['objects'],
+  what: keyof RedundancyAmount,
+) {
   let count = 0
   let others = 0
   let startAfter: string | undefined = ''
@@ -121,8 +132,8 @@ async function readBuckets(gauge: Gauge, set: RedundantStorage, { listBuckets }:
     const page: Awaited<ReturnType<typeof listBuckets>> = await listBuckets({ prefix: '', startAfter, limit: 1000 })
     for (const { name } of page.buckets) {
       const { below } = await set.amounts(recordRanges(name, '')[0]![0])
-      if (count++ < bucketsMax) gauge.set({ bucket: name }, below.records)
-      else others += below.records
+      if (count++ < bucketsMax) gauge.set({ bucket: name }, below[what])
+      else others += below[what]
     }
     startAfter = page.next
   }
