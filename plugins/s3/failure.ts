@@ -76,8 +76,12 @@ export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogEr
   if (thrown instanceof ClientGoneError) return new CatalogError('RequestAborted', 499, thrown.message)
   const { log } = context.environment
   log.error({ err: thrown, requestId: context.requestId, operation: context.operation }, 'a request failed')
+  if (isCatalogError(thrown) && thrown.code === 'corrupt') return s3Errors.InternalError(damagedMessage)
   return s3Errors.InternalError()
 }
+
+const damagedMessage =
+  'The stored bytes are damaged and cannot be read. Trying again does not help; the operator has to look at the drives.'
 
 /**
  * What helps the client: before somebody has done something about a missing key or drives no retry does. How many drives there are is

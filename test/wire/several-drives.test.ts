@@ -192,6 +192,8 @@ t.test('heal jobs', async t => {
   t.match({ dangling: healed.dangling, removed: healed.removed }, { dangling: 1, removed: 0 })
   const item = healed.items.find(({ object }: { object: string }) => object === lost)
   t.match(item, { dangling: true, removed: false, healed: false })
+  const refusal = { name: 'InternalError', message: /Trying again does not help/ }
+  await t.rejects(s3.send(new GetObjectCommand({ Bucket, Key: lost })), refusal)
   await verify(t, s3, keys, 'healed')
   t.ok(blobs(1).length >= before.size)
 
