@@ -30,6 +30,7 @@ import { noPosition } from './drive.ts'
 import { positionKey } from './index-position.ts'
 import type { IndexStore } from './index-store.ts'
 import { segmentName } from './journal.ts'
+import { Place } from './place.ts'
 import { SharedState } from './shared-state.ts'
 import { createSpaceBudget } from './space.ts'
 import { storedBody, storedValue, verifyStored } from './stored-record.ts'
@@ -133,12 +134,11 @@ class AttachedDrive {
     this.bodies = new BodyReader(ports.disk, segment => `${path}/journal/${segmentName(segment)}`, config.cacheBytes)
     const files = new BlobFiles({
       disk: ports.disk,
-      path: `${path}/blobs`,
+      place: new Place(ports.disk, `${path}/blobs`, attachment.device),
       clock: ports.clock,
       random: ports.random,
       log,
       startMs,
-      device: attachment.device,
       marks: new BlobMarks(attachment.marks),
       spare: id => threads.call<void>(main, message.spareBlob, id),
       discard: id => threads.call<void>(main, message.discardBlob, id),

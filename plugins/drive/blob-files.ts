@@ -1,7 +1,8 @@
 /** Where blobs lie: names, folders, deletion, and the collection of what no record references. */
 import type { Clock, Disk, Logger, Random } from 'svc/kernel'
-import { type MaybePromise, storageErrors } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { BlobMarks } from './blob-marks.ts'
+import type { Place } from './place.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeCharacters = 10
@@ -15,14 +16,12 @@ const deletesAtOnceMax = 4
 export interface BlobFilesOptions {
   readonly disk: Disk
   /** The folder of all blobs. */
-  readonly path: string
+  readonly place: Place
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
   /** When the drive was opened. */
   readonly startMs: number
-  /** Of its file system, where that was found out elsewhere. */
-  readonly device?: number
   /** The same in all threads. */
   readonly marks: BlobMarks
   /** Resolves when a blob that has lost its last reference will not be deleted for that any more. */
@@ -33,6 +32,7 @@ export interface BlobFilesOptions {
 
 export class BlobFiles {
   readonly #disk: Disk
+  readonly place: Place
   readonly #path: string
   readonly #clock: Clock
   readonly #random: Random
@@ -48,13 +48,12 @@ export class BlobFiles {
   readonly #underWay = new Map<string, Promise<void>>()
   #deleting = 0
   #lastIdMs: number
-  /** Of the file system. */
-  #device: number | undefined
   deleted = 0
 
   constructor(options: BlobFilesOptions) {
     this.#disk = options.disk
-    this.#path = options.path
+    this.place = options.place
+    this.#path = options.place.path
     this.#clock = options.clock
     this.#random = options.random
     this.#log = options.log
@@ -63,7 +62,6 @@ export class BlobFiles {
     this.#discard = options.discard
     this.startMs = options.startMs
     this.#lastIdMs = options.startMs
-    this.#device = options.device
   }
 
   /** Its time is never before this start. */
@@ -87,18 +85,7 @@ export class BlobFiles {
     return `${this.folderOf(id)}/${id}`
   }
 
-  get device(): number | undefined {
-    return this.#device
-  }
-
-  /** Throws `faulty` where another file system is mounted at the path by now: names that were made just now may be in that one. */
-  async requirePlace(): Promise<void> {
-    if (this.#device === undefined || (await this.#disk.deviceOf?.(this.#path)) === this.#device) return
-    throw storageErrors.faulty(`Another file system is at ${this.#path} than the one that was opened.`)
-  }
-
   async createFolders(): Promise<void> {
-    this.#device = await this.#disk.deviceOf?.(this.#path)
     if ((await this.#disk.list(this.#path)).length >= folderCount) return
     for (let i = 0; i < folderCount; i++) {
       await this.#disk.makeDirectory(`${this.#path}/${i.toString(16).padStart(2, '0')}`)

@@ -234,7 +234,8 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       await file.close()
       await this.#takePlace()
       await this.#options.files.syncFolderOf(this.id)
-      await this.#options.files.requirePlace()
+      // Who asks has a name in this folder by now: it must be that of the drive.
+      await this.#options.files.place.require()
       this.#requireOpen()
       this.#state = 'finished'
       return { id: this.id, size: this.#sizeBytes, check }

@@ -11,12 +11,13 @@ import { alignUp, allocateAligned, blockBytes } from './aligned-memory.ts'
 import type { Batch } from './batch.ts'
 import { firstPosition, type JournalPosition } from './index-position.ts'
 import { encodeSegmentHeader, sealBatch, segmentHeaderBytes, segmentSalt } from './journal-format.ts'
+import type { Place } from './place.ts'
 
 export interface JournalOptions {
   readonly disk: Disk
   readonly log: Logger
   /** The folder of the segments. */
-  readonly path: string
+  readonly place: Place
   readonly driveId: Buffer
   readonly journalKey: Buffer
   readonly segmentBytes: number
@@ -71,7 +72,7 @@ export class Journal {
   }
 
   pathOf(segment: number): string {
-    return `${this.#options.path}/${segmentName(segment)}`
+    return `${this.#options.place.path}/${segmentName(segment)}`
   }
 
   /** Continues at a position that recovery has found. */
@@ -195,16 +196,17 @@ export class Journal {
   }
 
   async #openSegment(segment: number): Promise<DiskFile> {
-    const { disk, direct, path } = this.#options
+    const { disk, direct, place } = this.#options
     this.#isChanging = true
     try {
       await this.#preparing
       await this.#closeFile()
+      await place.require()
       const file = await disk.open(this.pathOf(segment), { mode: 'create', direct, synchronous: true })
       this.#file = file
       this.#fileSegment = segment
       if (this.#prepared === segment) this.#prepared = undefined
-      else if (segment !== this.tail.segment) await disk.syncDirectory(path)
+      else if (segment !== this.tail.segment) await disk.syncDirectory(place.path)
       return file
     } finally {
       this.#isChanging = false
@@ -223,6 +225,7 @@ export class Journal {
   }
 
   async #cut(segment: number, end: number): Promise<void> {
+    await this.#options.place.require()
     const file = await this.#options.disk.open(this.pathOf(segment), { mode: 'write' })
     try {
       // A file of this size may still be as long as before after a power loss: a former cut may not have reached the disk.
@@ -245,13 +248,14 @@ export class Journal {
   }
 
   async #zero(segment: number, end: number, isQuiet: () => boolean): Promise<void> {
-    const { disk, direct, segmentBytes, path } = this.#options
+    const { disk, direct, segmentBytes, place } = this.#options
     let file: DiskFile | undefined
     try {
+      await place.require()
       file = await disk.open(this.pathOf(segment), { mode: 'create', direct })
       const at = await writeZeros(file, Math.floor((await file.size()) / blockBytes) * blockBytes, end, isQuiet)
       await file.datasync()
-      await disk.syncDirectory(path)
+      await disk.syncDirectory(place.path)
       if (at >= segmentBytes) this.#prepared = segment
     } catch (error) {
       this.#options.log.debug({ err: error, segment }, 'could not prepare the next journal segment')
@@ -264,7 +268,8 @@ export class Journal {
   /** Deletes a segment whose records are all elsewhere. The caller has made sure that nothing needs it any more. */
   async removeSegment(segment: number): Promise<void> {
     await this.#sealing
-    const { disk, path } = this.#options
+    const { disk, place } = this.#options
+    await place.require()
     // Without this segment's header only its size says where the segment before ends.
     const end = this.segments.get(segment - 1)
     if (end !== undefined) await this.#cut(segment - 1, end)
@@ -273,7 +278,7 @@ export class Journal {
       this.#removed.add(segment)
     }
     // Until its name is gone for good it counts as there: a power loss may bring it back, and deletes must outlive it.
-    await disk.syncDirectory(path)
+    await disk.syncDirectory(place.path)
     this.segments.delete(segment)
     this.#removed.delete(segment)
   }

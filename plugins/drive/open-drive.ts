@@ -21,6 +21,7 @@ import { firstPosition, type IndexPosition, readPosition } from './index-positio
 import type { IndexStore } from './index-store.ts'
 import { Journal } from './journal.ts'
 import { type JournalWitness, openJournalWitness } from './journal-witness.ts'
+import { Place } from './place.ts'
 import { recover } from './recovery.ts'
 import { isOutOfSpace, reserveBytesOf, type Space, spaceCellCount, watchSpace } from './space.ts'
 import { DriveState, readSegmentUses } from './state.ts'
@@ -58,6 +59,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
   try {
     const format = await openFormat(disk, ports.random, path, options.deploymentId)
     await requireFolders(disk, path)
+    const places = { journal: await Place.of(disk, `${path}/journal`), blobs: await Place.of(disk, `${path}/blobs`) }
     const { totalBytes } = await disk.space(path)
     const ballast = new Ballast({
       disk,
@@ -84,7 +86,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       onWritten: bytes => space.onWritten(bytes),
       disk,
       log,
-      path: `${path}/journal`,
+      place: places.journal,
       driveId: format.driveId,
       journalKey: format.journalKey,
       segmentBytes: config.segmentBytes,
@@ -155,7 +157,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     const marks = options.blobMarks ?? new BlobMarks(new ArrayBuffer(blobMarksBytes))
     const blobFiles: BlobFiles = new BlobFiles({
       disk,
-      path: `${path}/blobs`,
+      place: places.blobs,
       clock,
       random: ports.random,
       log,

@@ -26,7 +26,7 @@ export interface Attachment {
   readonly holds: SharedArrayBuffer
   readonly marks: SharedArrayBuffer
   readonly startMs: number
-  /** See `BlobFiles`. */
+  /** Of the folder of blobs: see `Place`. */
   readonly device: number | undefined
 }
 

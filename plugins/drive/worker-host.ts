@@ -60,7 +60,7 @@ export function createWorkerHost(threads: Threads): WorkerHost {
       holds: held,
       marks: marksMemory,
       startMs: blobFiles.startMs,
-      device: blobFiles.device,
+      device: blobFiles.place.device,
     }
   })
   threads.handle<readonly ExecuteMessage[], AnswerMessage[]>(message.execute, (items, worker) => {

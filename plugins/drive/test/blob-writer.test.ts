@@ -9,6 +9,7 @@ import { BlobFiles } from '../blob-files.ts'
 import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
 import { type BlobWriterOptions, DriveBlobWriter } from '../blob-writer.ts'
 import { BufferPool } from '../buffer-pool.ts'
+import { Place } from '../place.ts'
 
 const { disk, clock, random } = createSystemPorts()
 const bufferBytes = 16 * 1024
@@ -18,7 +19,7 @@ async function options(t: Test, bufferCount: number): Promise<BlobWriterOptions>
   t.teardown(() => rm(path, { recursive: true, force: true }))
   const files = new BlobFiles({
     disk,
-    path,
+    place: new Place(disk, path, undefined),
     clock,
     random,
     log: pino({ level: 'silent' }),

@@ -16,6 +16,7 @@ import { BlobFiles, createBlobId } from '../blob-files.ts'
 import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
 import { DriveConfig, shareOfConfig } from '../config.ts'
 import { createDrives } from '../drives.ts'
+import { Place } from '../place.ts'
 import { deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
 const log = pino({ level: 'silent' })
@@ -342,7 +343,7 @@ t.test('a new blob is not deleted in place of the garbage that it replaces', asy
   const marks = new BlobMarks(new ArrayBuffer(blobMarksBytes))
   const files = new BlobFiles({
     disk,
-    path,
+    place: new Place(disk, path, undefined),
     clock: ports.clock,
     random: ports.random,
     log,
