@@ -45,6 +45,7 @@ t.test('a target that is down, hangs, fails, or talks garbage gets everything la
   await server.bucketWith('slow', created)
   for (let i = 0; i < 6; i++) await put(server, 'slow', `k${i}`)
   await until(() => keysOf(server, 'slow').length === 6)
+  await until(async () => (await stateOf(server)).pendingEvents === 0)
   t.match(await stateOf(server), { online: true })
   const text = await samples(server)
   t.match(text, /svc_events_sent_total\{target="http:_",server="[^"]*"\} \d\d/)

@@ -116,7 +116,7 @@ t.test('procedures and derivations are collected and handed to the backend', asy
   t.equal(service.inlineBytesMax, 123)
   const key = Buffer.from('k')
   t.strictSame(service.get(key), ['get', key])
-  t.strictSame(service.execute('p', 1), ['execute', 'p', 1, undefined])
+  t.strictSame(service.execute('p', 1), ['execute', 'p', 1, undefined, undefined])
   t.throws(() => service.define({ late: () => 1 }), /during set-up/)
   t.equal(kernel.announcements.mode, 'snsd')
   t.strictSame(await kernel.stop(), [])
