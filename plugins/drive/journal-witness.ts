@@ -2,8 +2,8 @@
  * The file `journal.reached`: how far into the journal the index has reached, written beside it after each checkpoint. The end of the last
  * segment is known to nobody else once the index is built anew: without a witness a journal that has lost its end would look whole.
  *
- * Little-endian: segment, offset (f64 each), crc32 of both behind the id of the drive (u32). It is a lower bound, and is not synced but at a clean stop: whatever it
- * says was in the journal, on stable storage, before. What does not verify says nothing.
+ * Little-endian: segment, offset (f64 each), crc32 of both behind the id of the drive (u32). It is a lower bound, and is not synced but at
+ * a clean stop: whatever it says was in the journal, on stable storage, before. What does not verify says nothing.
  */
 import { crc32 } from 'node:zlib'
 import type { Disk, DiskFile, Logger } from 'svc/kernel'

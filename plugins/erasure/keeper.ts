@@ -95,8 +95,8 @@ export class Keeper {
   readonly #options: KeeperOptions
   /** Records that are not to be tried for now, as latin1, with the time of the last try. */
   readonly #skipped = new Map<string, number>()
-  /** Those that could not be healed at the last try, as latin1. */
-  readonly #failing = new Set<string>()
+  /** Those that could not be healed at the last try, as latin1, with its time. What is gone is not tried again, and forgotten. */
+  readonly #failing = new Map<string, number>()
   #bringing: Promise<boolean> | undefined
   #beingMarked = 0
   /** Where the walk goes on that looks for records of drives that were replaced. */
@@ -275,6 +275,8 @@ export class Keeper {
 
   /** Records that could not be healed at the last try: some may be lost. */
   get failingCount(): number {
+    const now = this.#options.clock.now()
+    for (const [key, triedMs] of this.#failing) if (now - triedMs > 2 * retryMs) this.#failing.delete(key)
     return this.#failing.size
   }
 
@@ -403,7 +405,7 @@ export class Keeper {
     }
     this.counts.failed++
     this.#skip(key, clock.now())
-    this.#failing.add(key.latin1Slice())
+    if (this.#failing.size < skippedMax) this.#failing.set(key.latin1Slice(), clock.now())
     log.warn({ reason: error }, 'a record could not be healed; it is tried again, and a heal job says which it is')
   }
 

@@ -12,8 +12,8 @@
  * | show | the leader | changes nothing: what records are at this point of the order of changes |
  * | apply | the others | repeats the operations of a change |
  * | adopt | a drive that catches up | puts records as the leader showed them |
- * | forgive | any drive | forgets that it lacks shards: records say so by now
- | probe | any drive | writes something again that it has: whoever can do that does not hang |
+ * | forgive | any drive | forgets that it lacks shards: records say so by now |
+ * | probe | any drive | writes something again that it has: whoever can do that does not hang |
  */
 import type { Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'

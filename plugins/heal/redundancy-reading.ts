@@ -60,10 +60,26 @@ function amountsOf({ total, below }: RedundancyReading) {
   return { records: total.records, bytes: total.bytes, belowRecords: below.records, belowBytes: below.bytes }
 }
 
-/** What the last heal job has found and not made anew, because it was not to. `jobs`: newest first. */
+/** What dry runs that are still listed have found, and no later job has made anew or found whole. `jobs`: newest first. */
 function foundByDryRun(jobs: readonly HealJob[]): number {
-  const last = jobs.find(({ finished, request, damaged }) => finished && (request.dryRun !== true || damaged > 0))
-  return last?.request.dryRun === true ? last.damaged : 0
+  const open = jobs.filter(
+    (job, index) =>
+      job.request.dryRun === true && job.damaged > 0 && !jobs.slice(0, index).some(later => settles(later, job)),
+  )
+  return Math.max(0, ...open.map(({ damaged }) => damaged))
+}
+
+/** Whether a later job has looked at all that the dry run did, as closely, and left nothing of it. */
+function settles({ state, request: wide, damaged, failed, dangling, removed }: HealJob, { request }: HealJob): boolean {
+  const hasLeftNothing = wide.dryRun === true ? damaged === 0 : failed === 0 && dangling === removed
+  const isAsClose = wide.deep === true || request.deep !== true
+  const isAsWide =
+    wide.bucket === undefined
+      ? wide.recursive === true || request.bucket === undefined
+      : wide.bucket === request.bucket &&
+        (request.prefix ?? '').startsWith(wide.prefix ?? '') &&
+        (wide.recursive === true || (request.recursive !== true && (wide.prefix ?? '') === (request.prefix ?? '')))
+  return state === 'completed' && hasLeftNothing && isAsClose && isAsWide
 }
 
 function whatIsMissing(
@@ -79,11 +95,12 @@ function whatIsMissing(
     missing.push(`${count('healing')} of ${count('drives')} drives are being given what they lack.`)
   if (belowRecords > 0) {
     missing.push(`${belowRecords} of ${records} records lack a shard, or have one on a drive that is away.`)
-  }
-  if (open.failingCount > 0) {
-    missing.push(
-      `${open.failingCount} of them could not be healed at the last try, and may be lost: a heal job says which.`,
-    )
+    const { failingCount } = open
+    if (failingCount > 0) {
+      missing.push(
+        `${failingCount} of them could not be healed at the last try, and may be lost: a heal job says which.`,
+      )
+    }
   }
   if (open.damageCount > 0) missing.push('Missing or damaged shards were found just now.')
   if (missing.length === 0 && !open.isWhole) missing.push('A drive does not have all records yet.')

@@ -51,8 +51,11 @@ t.teardown(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+// Two of the usual segments would fill these small file systems: a full drive is another test's affair.
+const environment = { SVC_DRIVE_SEGMENT_BYTES: '4MiB' }
+
 t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, async t => {
-  const server = await startServer({ drive: join(folder, 'd{1...4}') })
+  const server = await startServer({ drive: join(folder, 'd{1...4}'), environment })
   t.teardown(() => server.stop())
   const s3 = createClient(server)
   t.teardown(() => s3.destroy())
@@ -60,9 +63,8 @@ t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, 
   const until = async (what: string, isSo: (answer: Awaited<ReturnType<typeof redundancy>>) => boolean) => {
     let answer: Awaited<ReturnType<typeof redundancy>>
     for (let tries = 0; tries < 300; tries++) {
-      // For a moment no drive may lead.
-      answer = await redundancy().catch(String)
-      if (typeof answer !== 'string' && isSo(answer)) return t.pass(what)
+      answer = await redundancy()
+      if (isSo(answer)) return t.pass(what)
       await sleep(200)
     }
     return t.fail(`${what}: not within a minute`, { answer })
