@@ -20,20 +20,24 @@ export interface SetBodyRef extends BodyRef {
 
 const nobody: SetBodyRef['found'] = []
 
-/** `record` is what the leader has. Undefined for a record without a body. */
-export function bodyRefOf(view: SetView, key: Uint8Array, record: StoredRecord): SetBodyRef | undefined {
+/** `record` is what the drive of `slot` has, which leads. Undefined for a record without a body. */
+export function bodyRefOf(
+  view: SetView,
+  leaderSlot: number,
+  key: Uint8Array,
+  record: StoredRecord,
+): SetBodyRef | undefined {
   const head = headOf(record.value)
   if (head.body === 'none') return undefined
   const base = { segment: 0, offset: 0, size: head.bodyBytes, check: head.bodyCheck, key: Buffer.from(key), head }
   // A copy: the record is valid for this turn only.
   if (head.body === 'whole') return { ...base, whole: Buffer.from(wholeOf(record.value)!), found: nobody }
-  const leader = view.leader().slot
   const found: (MaybePromise<StoredRecord | undefined> | undefined)[] = new Array(view.slotCount).fill(undefined)
   for (let shard = 0; shard < head.dataCount; shard++) {
     const slot = slotOfShard(view, shard, head.rotation)
     if (!isComplete(view, head, slot)) continue
     found[slot] =
-      slot === leader ? { value: record.value, body: record.body } : look(view, slot, base.key, head.identity)
+      slot === leaderSlot ? { value: record.value, body: record.body } : look(view, slot, base.key, head.identity)
   }
   return { ...base, whole: undefined, found }
 }
@@ -163,7 +167,7 @@ export async function readShards(
   // At last those of which the record says that they are not there: a mark may be older than a shard.
   for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) await read(shard, false)
   if (count >= head.dataCount) return { shards, present }
-  const now = await view.leader().drive.get(key)
+  const now = await (await view.leader()).drive.get(key)
   if (now === undefined || identityOf(now.value) !== head.identity) throw storageErrors.gone()
   const detail = `${count} of the ${head.dataCount} shards that are needed can be read.`
   throw isDamaged ? storageErrors.corrupt(detail) : storageErrors.unavailable(detail)

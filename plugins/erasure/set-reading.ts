@@ -11,7 +11,7 @@ import type {
 import { SetBlobReader } from './blob-reading.ts'
 import { bodyRefOf, readBody, type SetBodyRef } from './body-reading.ts'
 import { userValueOf } from './set-record.ts'
-import { idInSlot, type SetView } from './set-view.ts'
+import { idInSlot, type Leader, type SetView } from './set-view.ts'
 
 export class SetReading {
   readonly #view: SetView
@@ -21,24 +21,35 @@ export class SetReading {
   }
 
   get(key: RecordKey): MaybePromise<StoredRecord | undefined> {
-    const found = this.#view.leader().drive.get(key)
-    return found instanceof Promise ? found.then(record => this.#show(key, record)) : this.#show(key, found)
+    return this.#ask(({ slot, drive }) => {
+      const found = drive.get(key)
+      return found instanceof Promise
+        ? found.then(record => this.#show(slot, key, record))
+        : this.#show(slot, key, found)
+    })
   }
 
-  #show(key: RecordKey, record: StoredRecord | undefined): StoredRecord | undefined {
-    return record && { value: userValueOf(record.value), body: bodyRefOf(this.#view, key, record) }
+  #show(slot: number, key: RecordKey, record: StoredRecord | undefined): StoredRecord | undefined {
+    return record && { value: userValueOf(record.value), body: bodyRefOf(this.#view, slot, key, record) }
   }
 
   scan<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T> {
-    return this.#view.leader().drive.scan(start, end, cursor => visit(new SetCursor(this.#view, cursor)))
+    return this.#ask(({ slot, drive }) =>
+      drive.scan(start, end, cursor => visit(new SetCursor(this.#view, slot, cursor))),
+    )
   }
 
   scanDerived<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T> {
-    return this.#view.leader().drive.scanDerived(start, end, visit)
+    return this.#ask(({ drive }) => drive.scanDerived(start, end, visit))
   }
 
   counter(key: RecordKey): MaybePromise<readonly number[]> {
-    return this.#view.leader().drive.counter(key)
+    return this.#ask(({ drive }) => drive.counter(key))
+  }
+
+  #ask<Answer>(question: (leader: Leader) => MaybePromise<Answer>): MaybePromise<Answer> {
+    const leader = this.#view.leader()
+    return leader instanceof Promise ? leader.then(question) : question(leader)
   }
 
   readBody(ref: BodyRef): MaybePromise<Buffer> {
@@ -63,10 +74,12 @@ export class SetReading {
 
 class SetCursor implements Cursor {
   readonly #view: SetView
+  readonly #slot: number
   readonly #cursor: Cursor
 
-  constructor(view: SetView, cursor: Cursor) {
+  constructor(view: SetView, slot: number, cursor: Cursor) {
     this.#view = view
+    this.#slot = slot
     this.#cursor = cursor
   }
 
@@ -87,6 +100,6 @@ class SetCursor implements Cursor {
   }
 
   get body(): BodyRef | undefined {
-    return bodyRefOf(this.#view, this.#cursor.key, this.#cursor)
+    return bodyRefOf(this.#view, this.#slot, this.#cursor.key, this.#cursor)
   }
 }

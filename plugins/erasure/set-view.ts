@@ -18,8 +18,8 @@ export interface SetView {
   parityOf(redundancy: Redundancy | undefined): number
   /** Of the slot, when it can be read and written. */
   driveAt(slot: number): Drive | undefined
-  /** The drive that answers for all records; throws `unavailable` when none can. */
-  leader(): { readonly slot: number; readonly drive: Drive }
+  /** The drive that answers for all records, once this thread has it; throws or rejects with `unavailable` when none can. */
+  leader(): MaybePromise<Leader>
   /** Waits for drives that can be used, and that this thread is about to have. */
   ready(): MaybePromise<void>
   /** Of the drive that has the slot now. */
@@ -28,6 +28,11 @@ export interface SetView {
   onDamaged(damage: Damage): void
   /** Told of a drive's error that is not about one shard. */
   onDriveError(slot: number, error: unknown): void
+}
+
+export interface Leader {
+  readonly slot: number
+  readonly drive: Drive
 }
 
 /** A shard that is not what it should be: beside a record, or of a blob. */

@@ -14,7 +14,7 @@ import type { ErasureCode } from './codec/erasure-code.ts'
 import { inlineBytesMax } from './erasure-set.ts'
 import { createDrive, createSetBlobWriter, createStripeMemory, type SetMakings } from './set-drives.ts'
 import { SetReading } from './set-reading.ts'
-import type { Damage, SetView } from './set-view.ts'
+import type { Damage, Leader, SetView } from './set-view.ts'
 import { StripePool } from './stripe-pool.ts'
 import { message, type SetAttachment, SharedMembers } from './thread-messages.ts'
 import type { WatchedDrive } from './watched-drive.ts'
@@ -23,6 +23,8 @@ const main = 0
 /** In ticks of the watch: a second, and half a minute. */
 const suspectTicks = 4
 const lateTicks = 120
+/** The leader may change while a thread attaches to it. */
+const attachTries = 3
 
 /** Registers this worker's handlers; `start` attaches. */
 export function createWorkerSet(options: SetMakings): StorageBackend {
@@ -181,11 +183,27 @@ class WorkerSet implements SetView {
     return undefined
   }
 
-  leader(): { readonly slot: number; readonly drive: WatchedDrive } {
+  leader(): MaybePromise<Leader> {
+    const slot = this.#leaderSlot()
+    const drive = this.driveAt(slot)
+    return drive === undefined ? this.#leaderSoon() : { slot, drive }
+  }
+
+  #leaderSlot(): number {
     const slot = this.#shared.leader
-    const drive = slot === -1 ? undefined : this.driveAt(slot)
-    if (drive === undefined) throw storageErrors.unavailable('No drive of the set has all of its records.')
-    return { slot, drive }
+    if (slot === -1) throw storageErrors.unavailable('No drive of the set has all of its records.')
+    return slot
+  }
+
+  /** One that was away may lead before this thread has attached to it again. */
+  async #leaderSoon(): Promise<Leader> {
+    for (let tries = 0; tries < attachTries; tries++) {
+      const slot = this.#leaderSlot()
+      await this.#attach(slot)
+      const drive = this.driveAt(slot)
+      if (drive !== undefined) return { slot, drive }
+    }
+    throw storageErrors.unavailable('The drive that leads the set has just changed.')
   }
 
   generationAt(slot: number): number {
