@@ -35,6 +35,15 @@ export function createBackgroundWork(open: ReadonlySet<OpenDrive>): BackgroundWo
         }),
     },
     {
+      name: 'journal-check',
+      pauseMs: 10_000,
+      work: signal =>
+        inTurn(open, signal, async one => {
+          await one.run(signal, ended => one.drive.journalCheck.work(ended))
+          return 'idle'
+        }),
+    },
+    {
       name: 'journal-space',
       pauseMs: 1000,
       work: signal =>

@@ -15,26 +15,19 @@
  *
  * On a full drive only what fits into the free space is moved, and none of the space that is kept for deletes is used.
  *
- * A segment that does not verify is left alone: what is damaged in it stays an error for those who read it.
+ * Of a segment that does not verify, what is current is found through the index (`journal-rescue.ts`). It stays while a body of it
+ * cannot be read otherwise, or deletes in it are needed that nobody knows; what is damaged is an error for those who read it.
  */
 import { crc32 } from 'node:zlib'
 import type { Clock, Disk, Logger } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'
-import { alignUp } from './aligned-memory.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { Engine } from './engine.ts'
 import type { Journal } from './journal.ts'
-import {
-  type BatchHeader,
-  type DeleteEntry,
-  decodeSegmentHeader,
-  type PutEntry,
-  readTransactions,
-  segmentHeaderBytes,
-  segmentSalt,
-} from './journal-format.ts'
-import { readBatch, SegmentReader } from './journal-reader.ts'
+import { type DeleteEntry, type PutEntry, readTransactions } from './journal-format.ts'
+import { readSegment, type SegmentBatch, SegmentDamage } from './journal-reader.ts'
+import { isSameBody, rescueSegment } from './journal-rescue.ts'
 import { isOutOfSpace } from './space.ts'
 import { type DriveState, locationText } from './state.ts'
 import { storedBody, storedEntry } from './stored-record.ts'
@@ -83,8 +76,8 @@ interface Gathered {
 
 export class Compaction {
   readonly #options: CompactionOptions
-  /** Segments that did not verify. */
-  readonly #damaged = new Set<number>()
+  /** Segments that did not verify, and whether what they have was already written again. */
+  readonly #damaged = new Map<number, 'found' | 'rescued'>()
   get segmentsDamaged(): number {
     return this.#damaged.size
   }
@@ -108,6 +101,10 @@ export class Compaction {
     if (segment === undefined) return hasRemoved ? 'more' : 'idle'
     this.current = segment
     try {
+      if (this.#damaged.get(segment) === 'found') {
+        await this.#rescue(segment, signal)
+        return 'more'
+      }
       return (await this.#compact(segment, signal)) ? 'more' : 'idle'
     } catch (error) {
       // Nothing has been lost but time; deletes come first.
@@ -121,6 +118,7 @@ export class Compaction {
   /** The segment that gives back most for what has to be moved. */
   pick(): number | undefined {
     const { journal, isFull } = this.#options
+    for (const [segment, state] of this.#damaged) if (state === 'found') return segment
     const oldest = this.#oldestKept()
     let best: number | undefined
     let bestShare = isFull() ? deadShareMinWhenFull : deadShareMin
@@ -143,7 +141,8 @@ export class Compaction {
   #isCandidate(segment: number, oldest: number): boolean {
     const { journal, isFull, freeBytes } = this.#options
     // The tail is written to.
-    if (segment >= journal.tail.segment || this.#damaged.has(segment) || this.#retired.has(segment)) return false
+    if (segment >= journal.tail.segment || this.#retired.has(segment)) return false
+    if (this.#damaged.has(segment) && this.#neededBytes(segment, oldest) > 0) return false
     return !isFull() || this.#neededBytes(segment, oldest) <= freeBytes()
   }
 
@@ -176,7 +175,7 @@ export class Compaction {
     await state.index.flushed()
     const use = state.segments.get(segment)
     if (use !== undefined && use.liveBytes !== 0) {
-      this.#damaged.add(segment)
+      this.#damaged.set(segment, 'rescued')
       log.error({ segment, liveBytes: use.liveBytes }, 'a compacted segment still has live records; it is kept')
       return false
     }
@@ -196,6 +195,7 @@ export class Compaction {
       if (this.#nowMs() < dueMs) break
       await journal.removeSegment(segment)
       this.#retired.delete(segment)
+      this.#damaged.delete(segment)
       state.forgetSegment(segment)
       bodies.forget(segment)
       onSegmentRemoved(segment)
@@ -207,54 +207,65 @@ export class Compaction {
   }
 
   async #moveAll(segment: number, signal: AbortSignal): Promise<boolean> {
-    const { disk, journal, journalKey, clock, bytesPerSecond } = this.#options
-    const file = await disk.open(journal.pathOf(segment), { mode: 'read' })
+    const { clock, bytesPerSecond } = this.#options
+    const gathered: Gathered = { moves: [], bytes: 0, heldBytes: 0 }
     try {
-      const end = journal.segments.get(segment)!
-      const reader = new SegmentReader(file, end)
-      const head = await reader.at(0, segmentHeaderBytes)
-      const header = head === undefined ? undefined : decodeSegmentHeader(head)
-      if (header === undefined) return this.#giveUp(segment, 0, 'its header does not verify')
-      const salt = segmentSalt(journalKey, segment)
-      const gathered: Gathered = { moves: [], bytes: 0, heldBytes: 0 }
-      let position = { offset: segmentHeaderBytes, batch: header.firstBatch, crc: header.previousCrc }
-      while (position.offset < end) {
+      for await (const batch of readSegment(this.#options, segment)) {
         if (signal.aborted) return false
-        const batch = await readBatch(reader, salt, position)
-        if (typeof batch === 'string') return this.#giveUp(segment, position.offset, batch)
         // The reader's window is used again by the next read, and moves wait for their turn.
         const bytes = Buffer.from(batch.bytes)
-        const moved = await this.#moveBatch(segment, position.offset, bytes, batch.header, gathered)
-        if (moved === undefined) return this.#giveUp(segment, position.offset, 'a body does not match its checksum')
-        position = {
-          offset: position.offset + alignUp(bytes.length),
-          batch: batch.header.number + 1,
-          crc: batch.header.crc,
-        }
+        const moved = await this.#moveBatch(segment, { ...batch, bytes }, gathered)
         const pauseMs = ((bytes.length + moved) * 1000) / bytesPerSecond
         if (pauseMs >= 1) await pause(clock, pauseMs)
       }
-      await this.#commit(gathered)
-      return true
-    } finally {
-      await file.close()
+    } catch (error) {
+      if (!(error instanceof SegmentDamage)) throw error
+      this.onDamaged(segment, error)
+      return false
     }
+    await this.#commit(gathered)
+    return true
   }
 
-  #giveUp(segment: number, offset: number, reason: string): false {
-    this.#damaged.add(segment)
-    this.#options.log.error({ segment, offset, reason }, 'a journal segment is damaged; it is kept as it is')
-    return false
+  /** It does not verify: what it has that counts is written again at the tail, as far as it is known otherwise. */
+  onDamaged(segment: number, { offset, message }: SegmentDamage): void {
+    if (this.#damaged.get(segment) !== undefined) return
+    this.#damaged.set(segment, 'found')
+    this.#options.log.error({ segment, offset, reason: message }, 'a journal segment is damaged')
   }
 
-  /** Moves what is current. Resolves with the bytes moved, or undefined when a body does not verify. */
-  async #moveBatch(
-    segment: number,
-    offset: number,
-    bytes: Buffer,
-    header: BatchHeader,
-    gathered: Gathered,
-  ): Promise<number | undefined> {
+  /** A sentence; undefined where every segment that is kept can be read, as far as is known. */
+  get problem(): string | undefined {
+    const count = this.#damaged.size
+    if (count === 0) return undefined
+    return `${count} segments of the journal are damaged: should the index be lost, it could not be built again from them.`
+  }
+
+  isDamaged(segment: number): boolean {
+    return this.#damaged.has(segment)
+  }
+
+  /** What could not be read may have been put again since. */
+  rescueAgain(segment: number): void {
+    if (this.#damaged.get(segment) === 'rescued') this.#damaged.set(segment, 'found')
+  }
+
+  async #rescue(segment: number, signal: AbortSignal): Promise<void> {
+    const { log } = this.#options
+    // Also where there is no room: the next look at the journal tries again.
+    this.#damaged.set(segment, 'rescued')
+    const rescued = await rescueSegment(this.#options, segment, signal)
+    if (rescued === undefined) {
+      this.#damaged.set(segment, 'found')
+      return
+    }
+    const { moved, unreadable } = rescued
+    if (unreadable > 0) log.error({ segment, moved, unreadable }, 'bodies in a damaged journal segment cannot be read')
+    else if (moved > 0) log.warn({ segment, moved }, 'what a damaged journal segment had was written again')
+  }
+
+  /** Moves what is current. Resolves with the bytes moved. Throws `SegmentDamage` when a body does not verify. */
+  async #moveBatch(segment: number, { offset, bytes, header }: SegmentBatch, gathered: Gathered): Promise<number> {
     let total = 0
     for (const { sequence, entries } of readTransactions(bytes, header, segment)) {
       for (const entry of entries) {
@@ -262,7 +273,7 @@ export class Compaction {
           entry.kind === 'put'
             ? this.#movePut(segment, sequence, entry, entry.body && bodyBytes(bytes, offset, entry.body))
             : this.#moveDelete(entry)
-        if (found === 'damaged') return undefined
+        if (found === 'damaged') throw new SegmentDamage(offset, 'a body does not match its checksum')
         if (found === undefined) continue
         gathered.moves.push(found.move)
         gathered.bytes += found.bytes
@@ -343,10 +354,6 @@ function isFullError(error: unknown): boolean {
 function bodyBytes(batch: Buffer, offset: number, body: BodyRef): Buffer {
   const start = body.offset - offset
   return batch.subarray(start, start + body.size)
-}
-
-function isSameBody(left: BodyRef | undefined, right: BodyRef): boolean {
-  return left !== undefined && left.segment === right.segment && left.offset === right.offset
 }
 
 function pause(clock: Clock, delayMs: number): Promise<void> {

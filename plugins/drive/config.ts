@@ -58,6 +58,12 @@ export const DriveConfig = Type.Object({
     format: 'duration',
     description: 'How often the whole index is compared with its checksum while it is in use; 0 turns it off.',
   }),
+  journalCheckIntervalMs: Type.Integer({
+    minimum: 0,
+    default: 30 * 24 * 3600 * 1000,
+    format: 'duration',
+    description: 'In which time the whole journal is read and compared with its checksums; 0 turns it off.',
+  }),
   directIo: Type.Boolean({
     default: true,
     description: 'Write past the page cache where the file system has it.',

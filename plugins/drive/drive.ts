@@ -35,6 +35,7 @@ import type { IndexFolder } from './index-folder.ts'
 import type { IndexMarker } from './index-marker.ts'
 import { encodePosition, positionKey } from './index-position.ts'
 import type { Journal } from './journal.ts'
+import { JournalCheck } from './journal-check.ts'
 import type { JournalWitness } from './journal-witness.ts'
 import { type DriveParts, openDrive } from './open-drive.ts'
 import type { Space } from './space.ts'
@@ -46,6 +47,8 @@ import type { OverlayAnswer, OverlayQuestion } from './thread-messages.ts'
 export const noPosition = Buffer.alloc(0)
 /** Journal bytes between two looks below which the drive counts as quiet. */
 const quietBytes = 8 * 1024 * 1024
+/** Of the check of the journal, while it reads a segment. */
+const checkedBytesPerSecond = 16 * 1024 * 1024
 
 export interface DriveOptions {
   readonly path: string
@@ -93,6 +96,7 @@ export class Drive {
   /** Told when a segment's file has been deleted. */
   onSegmentRemoved: ((segment: number) => void) | undefined
   readonly compaction: Compaction
+  readonly journalCheck: JournalCheck
   readonly #marker: IndexMarker
   readonly #witness: JournalWitness
   readonly #unlock: () => void
@@ -141,6 +145,16 @@ export class Drive {
       isFull: () => parts.space.isFull(),
       freeBytes: () => parts.space.latest.freeBytes,
       onSegmentRemoved: segment => this.onSegmentRemoved?.(segment),
+    })
+    this.journalCheck = new JournalCheck({
+      disk,
+      clock,
+      random: options.ports.random,
+      journal: parts.journal,
+      journalKey: parts.journalKey,
+      compaction: this.compaction,
+      intervalMs: options.config.journalCheckIntervalMs,
+      bytesPerSecond: checkedBytesPerSecond,
     })
     this.#blobReading = new BlobReading(disk, parts.blobFiles, options.config.readBufferBytes)
     this.#blobWriting = blobWriting(disk, parts.blobFiles, options.config, parts.space)
@@ -215,7 +229,7 @@ export class Drive {
   status(): DriveStatus {
     const { latest } = this.space
     const fault = this.engine.fault ?? this.#error
-    const problem = fault ?? this.checkpoints.failure
+    const problem = fault ?? this.checkpoints.failure ?? this.compaction.problem
     return {
       path: this.path,
       id: this.driveId,
@@ -251,6 +265,7 @@ export class Drive {
       blobsWaiting: this.#deadBlobs.count,
       compactedSegments: this.compaction.segmentsRemoved,
       compactionMovedBytes: this.compaction.bytesMoved,
+      checkedSegments: this.journalCheck.segmentsChecked,
       damagedSegments: this.compaction.segmentsDamaged,
     }
   }

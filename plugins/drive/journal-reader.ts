@@ -1,8 +1,17 @@
-/** Reads batches out of segment files: for the start, and for compaction. */
-import type { DiskFile } from 'svc/kernel'
-import { blockBytes } from './aligned-memory.ts'
+/** Reads batches out of segment files: for the start, for compaction, and to see whether they are what was written. */
+import type { Disk, DiskFile } from 'svc/kernel'
+import { alignUp, blockBytes } from './aligned-memory.ts'
 import type { JournalPosition } from './index-position.ts'
-import { type BatchHeader, batchHeaderBytes, decodeBatchHeader, isBatchIntact } from './journal-format.ts'
+import type { Journal } from './journal.ts'
+import {
+  type BatchHeader,
+  batchHeaderBytes,
+  decodeBatchHeader,
+  decodeSegmentHeader,
+  isBatchIntact,
+  segmentHeaderBytes,
+  segmentSalt,
+} from './journal-format.ts'
 
 const windowBytes = 4 * 1024 * 1024
 
@@ -42,6 +51,49 @@ export async function findLaterBatch(
     if (bytes !== undefined && isBatchIntact(bytes, header)) return offset
   }
   return undefined
+}
+
+export class SegmentDamage extends Error {
+  readonly offset: number
+
+  constructor(offset: number, reason: string) {
+    super(reason)
+    this.offset = offset
+  }
+}
+
+export interface SegmentBatch {
+  readonly offset: number
+  readonly header: BatchHeader
+  /** Valid until the next one. */
+  readonly bytes: Buffer
+}
+
+/** Every batch of a segment that is written no more, in turn. Throws `SegmentDamage` where one does not verify. */
+export async function* readSegment(
+  { disk, journal, journalKey }: { readonly disk: Disk; readonly journal: Journal; readonly journalKey: Buffer },
+  segment: number,
+): AsyncGenerator<SegmentBatch, void> {
+  const end = journal.segments.get(segment)!
+  const salt = segmentSalt(journalKey, segment)
+  const file = await disk.open(journal.pathOf(segment), { mode: 'read' })
+  try {
+    const reader = new SegmentReader(file, end)
+    const head = await reader.at(0, segmentHeaderBytes)
+    const header = head && decodeSegmentHeader(head)
+    if (header === undefined) throw new SegmentDamage(0, 'its header does not verify')
+    let position = { offset: segmentHeaderBytes, batch: header.firstBatch, crc: header.previousCrc }
+    while (position.offset < end) {
+      const batch = await readBatch(reader, salt, position)
+      if (typeof batch === 'string') throw new SegmentDamage(position.offset, batch)
+      const { bytes, header } = batch
+      const next = { offset: position.offset + alignUp(bytes.length), batch: header.number + 1, crc: header.crc }
+      yield { offset: position.offset, header, bytes }
+      position = next
+    }
+  } finally {
+    await file.close()
+  }
 }
 
 /** Reads a segment through a window, so that walking it takes few reads. */

@@ -20,6 +20,7 @@ export const simulatedDriveConfig: DriveConfig = {
   checkpointIntervalMs: 20,
   compactionBytesPerSecond: 2 ** 40,
   indexCheckIntervalMs: 0,
+  journalCheckIntervalMs: 0,
   directIo: true,
 }
 

@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createSystemPorts, seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
-import { DriveConfig } from '../config.ts'
 import { Drive } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
 const roundCount = Number(process.env.ROUNDS ?? 12)
@@ -20,9 +20,7 @@ t.teardown(() => clearInterval(keepAlive))
 t.setTimeout(300_000)
 const segmentBytes = 1024 * 1024
 const config = {
-  ...(Object.fromEntries(
-    Object.entries(DriveConfig.properties).map(([key, schema]) => [key, (schema as { default?: unknown }).default]),
-  ) as unknown as DriveConfig),
+  ...defaults,
   segmentBytes,
   compactionBytesPerSecond: 2 ** 40,
 }

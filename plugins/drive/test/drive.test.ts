@@ -13,7 +13,7 @@ import t, { type Test } from 'tap'
 import { createBackend, validateEndpoints } from '../backend.ts'
 import { BlobHolds, blobHoldsBytes } from '../blob-holds.ts'
 import { BodyReader } from '../body-reader.ts'
-import { DriveConfig } from '../config.ts'
+import type { DriveConfig } from '../config.ts'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { createDrives } from '../drives.ts'
 import { checkDrive, peekDrive } from '../dry-look.ts'
@@ -21,6 +21,7 @@ import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
 import { SharedState, sharedStateBytes } from '../shared-state.ts'
 import { createSpaceBudget, spaceCellCount, watchSpace } from '../space.ts'
+import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
 const log = pino({ level: 'silent' })
@@ -29,9 +30,6 @@ const opener = new URL('./fixtures/open.ts', import.meta.url).pathname
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 const ports = createSystemPorts()
-const defaults = Object.fromEntries(
-  Object.entries(DriveConfig.properties).map(([key, schema]) => [key, (schema as { default?: unknown }).default]),
-) as unknown as DriveConfig
 const smallConfig = { ...defaults, segmentBytes: 1024 * 1024 }
 
 async function newFolder(t: Test): Promise<string> {

@@ -14,9 +14,10 @@ import { anyBlobCheck, type Drive, type DriveOptions } from '../api.ts'
 import { createBackgroundWork } from '../background.ts'
 import { BlobFiles, createBlobId } from '../blob-files.ts'
 import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
-import { DriveConfig, shareOfConfig } from '../config.ts'
+import { shareOfConfig } from '../config.ts'
 import { createDrives } from '../drives.ts'
 import { Place } from '../place.ts'
+import { defaults } from './fixtures/config.ts'
 import { deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
 const log = pino({ level: 'silent' })
@@ -25,11 +26,9 @@ const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 const ports = createSystemPorts()
 const config = {
-  ...Object.fromEntries(
-    Object.entries(DriveConfig.properties).map(([key, schema]) => [key, (schema as { default?: unknown }).default]),
-  ),
+  ...defaults,
   segmentBytes: 1024 * 1024,
-} as DriveConfig
+}
 
 async function newFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-drives-'))

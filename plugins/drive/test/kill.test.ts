@@ -11,10 +11,10 @@ import { createInterface } from 'node:readline'
 import { pino } from 'pino'
 import { createSystemPorts, type SeededRandom, seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
-import { DriveConfig } from '../config.ts'
 import { Drive } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
 const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 50 : 15))
@@ -46,13 +46,9 @@ async function runAndKill(path: string, from: number, random: SeededRandom): Pro
 }
 
 function openDrive(path: string): Promise<Drive> {
-  const defaults = Object.entries(DriveConfig.properties).map(([key, schema]) => [
-    key,
-    (schema as { default?: unknown }).default,
-  ])
   return Drive.open({
     path,
-    config: Object.fromEntries(defaults) as unknown as DriveConfig,
+    config: defaults,
     procedures,
     derive: deriveCount,
     ports: createSystemPorts(),

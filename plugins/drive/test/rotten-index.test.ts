@@ -8,18 +8,16 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createSystemPorts, type SeededRandom, seeded } from 'svc/testing'
 import t from 'tap'
-import { DriveConfig } from '../config.ts'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, derivedKey, procedures, recordKey } from './fixtures/table.ts'
 
 const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 200 : 40))
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
-const config = Object.fromEntries(
-  Object.entries(DriveConfig.properties).map(([key, schema]) => [key, (schema as { default?: unknown }).default]),
-) as unknown as DriveConfig
+const config = defaults
 let warnings: string[] = []
 const log = Object.assign(pino({ level: 'silent' }), {
   warn: (facts: { problem?: string }, message: string) => {

@@ -12,10 +12,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { createSystemPorts } from 'svc/testing'
-import { DriveConfig } from '../../config.ts'
 import { Drive } from '../../drive.ts'
 import { lmdbIndexFolder } from '../../index-folder.ts'
 import { lockDrive } from '../../lock.ts'
+import { defaults } from '../fixtures/config.ts'
 
 const [parent = tmpdir(), seconds = '2'] = process.argv.slice(2)
 const folder = await mkdtemp(join(parent, 'svc-engine-'))
@@ -113,13 +113,9 @@ async function measureRaw(): Promise<void> {
 }
 
 async function measureDrive(): Promise<void> {
-  const defaults = Object.entries(DriveConfig.properties).map(([key, schema]) => [
-    key,
-    (schema as { default?: unknown }).default,
-  ])
   const drive = await Drive.open({
     path: join(folder, 'drive'),
-    config: Object.fromEntries(defaults) as unknown as DriveConfig,
+    config: defaults,
     procedures: {
       put: (tx, key: Buffer, bytes) => {
         tx.put(key, value, { body: bytes })

@@ -1,0 +1,85 @@
+/**
+ * Reads the whole journal once in `journalCheckIntervalMs`, a segment at a time and evenly over that time, to see whether it is what was
+ * written. Nobody else reads most of it: the index answers for records, and says nothing of the day on which it has to be built again.
+ * A restart goes on at a random segment, so that also a server that is often started has looked at all of them after some time.
+ */
+import type { Clock, Disk, Random } from 'svc/kernel'
+import type { Compaction } from './compaction.ts'
+import type { Journal } from './journal.ts'
+import { hasIntactBodies } from './journal-format.ts'
+import { readSegment, SegmentDamage } from './journal-reader.ts'
+
+export interface JournalCheckOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly random: Random
+  readonly journal: Journal
+  readonly journalKey: Buffer
+  readonly compaction: Compaction
+  /** 0 turns it off. */
+  readonly intervalMs: number
+  /** While a segment is read. */
+  readonly bytesPerSecond: number
+}
+
+export class JournalCheck {
+  readonly #options: JournalCheckOptions
+  /** Share of the segments, by number, behind which it goes on; at first a random one. */
+  #last: number | undefined
+  #dueMs: number
+  segmentsChecked = 0
+
+  constructor(options: JournalCheckOptions) {
+    this.#options = options
+    this.#dueMs = this.#nowMs()
+  }
+
+  /** Reads one segment if it is time. */
+  async work(signal: AbortSignal): Promise<void> {
+    const { intervalMs } = this.#options
+    if (intervalMs === 0 || this.#nowMs() < this.#dueMs) return
+    const segments = this.#sealed()
+    this.#dueMs = this.#nowMs() + intervalMs / Math.max(1, segments.length)
+    const segment = this.#next(segments)
+    if (segment === undefined) return
+    this.#last = segment
+    await this.#check(segment, signal)
+  }
+
+  #nowMs(): number {
+    return Number(this.#options.clock.monotonicNs() / 1_000_000n)
+  }
+
+  /** In order. The last one is written to. */
+  #sealed(): number[] {
+    const { journal } = this.#options
+    return [...journal.segments.keys()].filter(segment => segment < journal.tail.segment).sort((a, b) => a - b)
+  }
+
+  #next(segments: readonly number[]): number | undefined {
+    const last = this.#last
+    if (last === undefined) return segments[Math.floor(this.#options.random.float() * segments.length)]
+    return segments.find(segment => segment > last) ?? segments[0]
+  }
+
+  async #check(segment: number, signal: AbortSignal): Promise<void> {
+    const { clock, compaction, bytesPerSecond } = this.#options
+    this.segmentsChecked++
+    if (compaction.isDamaged(segment)) return compaction.rescueAgain(segment)
+    try {
+      for await (const { offset, header, bytes } of readSegment(this.#options, segment)) {
+        if (signal.aborted) return
+        if (!hasIntactBodies(bytes, header, segment, offset)) {
+          throw new SegmentDamage(offset, 'a body does not match its checksum')
+        }
+        const pauseMs = (bytes.length * 1000) / bytesPerSecond
+        if (pauseMs >= 1) await new Promise<void>(resolve => void clock.after(pauseMs, resolve))
+      }
+    } catch (error) {
+      // Compacted meanwhile.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+      if (!(error instanceof SegmentDamage)) throw error
+      compaction.onDamaged(segment, error)
+    }
+  }
+}

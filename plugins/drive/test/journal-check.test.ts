@@ -1,0 +1,215 @@
+/** Bits of the journal that have turned while the index is whole: found by nobody but who reads it all, and mended from the index. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, open, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { createSystemPorts, type SeededRandom, seeded } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { Drive } from '../drive.ts'
+import { lmdbIndexFolder } from '../index-folder.ts'
+import { lockDrive } from '../lock.ts'
+import { defaults } from './fixtures/config.ts'
+import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
+
+const segmentBytes = 1024 * 1024
+const day = 24 * 3600 * 1000
+const signal = new AbortController().signal
+const keepAlive = setInterval(() => undefined, 1000)
+t.teardown(() => clearInterval(keepAlive))
+
+interface Kept {
+  readonly folder: string
+  readonly bodies: Map<string, Buffer | undefined>
+  drive: Drive
+  readonly lines: { msg: string; [field: string]: unknown }[]
+  /** Lets a day pass for the check of the journal. */
+  day(): void
+  reopen(): Promise<void>
+}
+
+async function keep(t: Test): Promise<Kept> {
+  const folder = await mkdtemp(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'svc-journal-check-'))
+  const lines: Kept['lines'] = []
+  const ports = createSystemPorts()
+  let days = 0
+  const clock = { ...ports.clock, monotonicNs: () => ports.clock.monotonicNs() + BigInt(days * day) * 1_000_000n }
+  const openDrive = () =>
+    Drive.open({
+      path: join(folder, 'drive'),
+      // So many days that one is enough for a segment.
+      config: {
+        ...defaults,
+        segmentBytes,
+        compactionBytesPerSecond: 2 ** 40,
+        cacheBytes: 0,
+        journalCheckIntervalMs: day,
+      },
+      batchBytes: 64 * 1024,
+      readWindowMs: 1,
+      procedures,
+      derive: deriveCount,
+      ports: { ...ports, clock },
+      log: pino({ level: 'warn' }, { write: line => lines.push(JSON.parse(line)) }),
+      index: lmdbIndexFolder,
+      lock: lockDrive,
+    })
+  const kept: Kept = {
+    folder,
+    lines,
+    bodies: new Map(),
+    drive: await openDrive(),
+    day: () => days++,
+    async reopen() {
+      await kept.drive.close()
+      await rm(join(folder, 'drive/index'), { recursive: true })
+      kept.drive = await openDrive()
+    },
+  }
+  t.teardown(async () => {
+    await kept.drive.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return kept
+}
+
+async function fill({ drive, bodies }: Kept, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const name = `name-${i}`
+    const body = i % 3 === 0 ? undefined : randomBytes(i % 3 === 1 ? 1500 : 6000)
+    bodies.set(name, body)
+    await drive.execute('table.put', { name, value: `value of ${i}` }, body)
+  }
+}
+
+/** Compares every record; resolves with the names of bodies that are said to be damaged. */
+async function verify(t: Test, { drive, bodies }: Kept): Promise<string[]> {
+  const damaged: string[] = []
+  for (const [name, body] of bodies) {
+    const record = drive.get(recordKey(name))
+    if (record === undefined) {
+      t.fail(`${name} is gone`)
+      continue
+    }
+    if (String(record.value) !== `value of ${name.slice(5)}`) t.fail(`${name} has another value`)
+    if (body === undefined) continue
+    try {
+      if (!(await drive.readBody(record.body!)).equals(body)) t.fail(`${name} has another body`)
+    } catch (error) {
+      t.match(error, { code: 'corrupt' })
+      damaged.push(name)
+    }
+  }
+  t.equal(drive.counter(countKey)[0], bodies.size)
+  return damaged
+}
+
+/** Turns a bit in as many places of segments that are written no more. */
+async function flip({ folder, drive }: Kept, random: SeededRandom, count: number): Promise<number> {
+  const journal = join(folder, 'drive/journal')
+  const names = (await readdir(journal)).sort()
+  const sealed = [...drive.journal.segments.keys()].filter(segment => segment < drive.journal.tail.segment)
+  const touched = new Set<number>()
+  for (let i = 0; i < count; i++) {
+    const segment = sealed[random.integer(sealed.length)]!
+    const path = drive.journal.pathOf(segment)
+    if (!names.includes(path.split('/').at(-1)!)) throw new Error(`no file ${path}`)
+    const file = await open(path, 'r+')
+    const at = random.integer(drive.journal.segments.get(segment)!)
+    const byte = Buffer.alloc(1)
+    await file.read(byte, 0, 1, at)
+    byte[0]! ^= 1 << random.integer(8)
+    await file.write(byte, 0, 1, at)
+    await file.close()
+    touched.add(segment)
+  }
+  return touched.size
+}
+
+/** Until each segment has been looked at, and what was found is done with. */
+async function checkAll(kept: Kept): Promise<void> {
+  const { drive } = kept
+  const rounds = 2 * drive.journal.segments.size
+  for (let i = 0; i < rounds; i++) {
+    kept.day()
+    await drive.journalCheck.work(signal)
+    await settle(kept)
+  }
+}
+
+/** Until compaction has nothing to do. */
+async function settle({ drive }: Kept): Promise<void> {
+  for (let idle = 0; idle < 2; ) {
+    idle = (await drive.compaction.work(signal)) === 'idle' ? idle + 1 : 0
+    await new Promise(resolve => setTimeout(resolve, 3))
+  }
+}
+
+t.test('a journal that is whole is left as it is', async t => {
+  const kept = await keep(t)
+  await fill(kept, 1500)
+  await settle(kept)
+  const before = kept.drive.journal.bytesWritten
+  await kept.drive.journalCheck.work(signal)
+  await kept.drive.journalCheck.work(signal)
+  t.equal(kept.drive.journalCheck.segmentsChecked, 1, 'one for each part of the time')
+  await checkAll(kept)
+  t.ok(kept.drive.journalCheck.segmentsChecked > 5)
+  t.equal(kept.drive.journal.bytesWritten, before)
+  t.equal(kept.drive.status().error, undefined)
+  t.strictSame(kept.lines, [])
+})
+
+t.test('what a damaged segment has is written again, and the journal is whole once more', t =>
+  seeded(t, async random => {
+    const kept = await keep(t)
+    await fill(kept, 1500)
+    const count = await flip(kept, random, 6)
+    t.strictSame(kept.lines, [], 'nobody knows yet')
+    await checkAll(kept)
+    const said = kept.lines.filter(({ msg }) => msg === 'a journal segment is damaged')
+    // A bit may have turned where nothing was written.
+    t.ok(said.length <= count)
+    const damaged = await verify(t, kept)
+    t.comment(`${said.length} segments, ${damaged.length} bodies`)
+    for (const name of damaged) {
+      const body = randomBytes(2000)
+      kept.bodies.set(name, body)
+      await kept.drive.execute('table.put', { name, value: `value of ${name.slice(5)}` }, body)
+    }
+    t.equal(kept.drive.status().error === undefined, damaged.length === 0, 'what cannot be read is told')
+    await checkAll(kept)
+    t.equal(kept.drive.compaction.segmentsDamaged, 0, 'it goes with the last body that could not be read')
+    t.equal(kept.drive.status().error, undefined)
+    await kept.reopen()
+    t.strictSame(await verify(t, kept), [], 'the index can be built again')
+  }),
+)
+
+t.test('deletes in a damaged segment that are needed keep it', async t => {
+  const kept = await keep(t)
+  await fill(kept, 600)
+  const gone = [...kept.bodies.keys()].slice(0, 300)
+  const { segment } = kept.drive.journal.tail
+  for (const name of gone) {
+    await kept.drive.execute('table.delete', { name }, undefined)
+    kept.bodies.delete(name)
+  }
+  while (kept.drive.journal.tail.segment <= segment + 1) {
+    await kept.drive.execute('table.put', { name: 'name-0', value: 'value of 0' }, Buffer.alloc(60_000))
+  }
+  kept.bodies.set('name-0', Buffer.alloc(60_000))
+  for (const path of [segment, segment + 1].map(each => kept.drive.journal.pathOf(each))) {
+    const file = await open(path, 'r+')
+    // The header of a batch, and so everything behind it.
+    await file.write(Buffer.alloc(16, 0xa5), 0, 16, 8192)
+    await file.close()
+  }
+  await checkAll(kept)
+  t.strictSame(await verify(t, kept), [])
+  for (const name of gone.slice(1)) t.equal(kept.drive.get(recordKey(name)), undefined)
+  const isKept = kept.drive.compaction.segmentsDamaged > 0
+  t.equal(kept.drive.status().error === undefined, !isKept)
+  if (isKept) await t.rejects(kept.reopen(), { code: 'journal_damaged' }, 'rather than to bring back what was deleted')
+  else await kept.reopen()
+})
