@@ -82,7 +82,7 @@ export function createStderrSink(format: LogFormat): LogSink {
     },
     write(line) {
       if (gathered === '') setImmediate(handOver)
-      gathered += pretty === undefined ? line : (pretty(line) ?? line)
+      gathered += pretty === undefined ? line : (pretty(inOneLine(line)) ?? line)
       if (gathered.length > GATHERED_LENGTH_MAX) handOver()
     },
     flush: () => {
@@ -98,6 +98,13 @@ export function createStderrSink(format: LogFormat): LogSink {
       }
     },
   }
+}
+
+/** What was to be expected and has a message for people needs no stack: the sentence goes where they look for it. */
+function inOneLine(line: string): string | object {
+  if (!line.includes('"err":{"type":"CatalogError"')) return line
+  const { err, msg, ...facts } = JSON.parse(line) as { err: { message: string }; msg: string }
+  return { ...facts, msg: `${msg}: ${err.message}` }
 }
 
 /** Loaded only where it is wanted: every thread would pay for it at its start. */

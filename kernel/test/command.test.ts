@@ -1,5 +1,5 @@
 /** The `svc` command as a process: exit codes, what it prints, signals. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -320,6 +320,24 @@ t.test('the text format is for people', async t => {
   const { code, stderr } = await server.ended
   t.equal(code, 0)
   t.match(stderr, /INFO: ready \{"version":/)
+})
+
+t.test('an error that was to be expected is one line in the text format, and whole in the other', async t => {
+  const script = `
+    import { createLogger, createStderrSink } from '${new URL('../log.ts', import.meta.url)}'
+    import { CatalogError } from '${new URL('../errors.ts', import.meta.url)}'
+    const log = createLogger('info', createStderrSink(process.argv[1]))
+    log.error({ err: new CatalogError('drive_missing', 503, 'Mount it.'), slot: 2 }, 'a drive has failed')
+    log.error({ err: new Error('a defect') }, 'it failed')`
+  const said = (format: string) =>
+    spawnSync(process.execPath, ['--conditions=svc-src', '--input-type=module', '-e', script, format], {
+      encoding: 'utf8',
+    }).stderr
+  const text = said('text')
+  t.match(text, /ERROR: a drive has failed: Mount it\. \{"slot":2\}\n/)
+  t.match(text, /it failed[\s\S]*a defect[\s\S]*\n +at /, 'a defect is told with where it was')
+  t.notMatch(text.slice(0, text.indexOf('it failed')), /\n +at /)
+  t.match(said('json'), /"code":"drive_missing"/)
 })
 
 t.test('a Node.js that is too old is told so in one line', async t => {
