@@ -11,6 +11,8 @@ import type {
   StoredRecord,
 } from 'svc/plugins/storage/api'
 
+export { deploymentsProblem } from './mounts.ts'
+
 /** Drives of a set. */
 export const setDrivesMax = 16
 

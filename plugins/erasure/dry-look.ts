@@ -6,7 +6,7 @@ import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { copiesProblem, isMount, missingMounts, notMounted } from './mounts.ts'
+import { copiesProblem, deploymentsProblem, isMount, missingMounts, notMounted } from './mounts.ts'
 import { compareProgress, decodeProgress, decodeSetDocument, noProgress, type SetDocument } from './set-document.ts'
 import { progressKey, setKey } from './set-keys.ts'
 import { userValueOf } from './set-record.ts'
@@ -26,10 +26,8 @@ export async function checkSet(options: DryLookOptions): Promise<string[]> {
   if (formatted.length === 0) return (await Promise.all(paths.map(path => drives.check(ports, path)))).flat()
   const copies = copiesProblem(formatted)
   if (copies !== undefined) return [copies]
-  const deployments = new Set(formatted.map(({ deploymentId }) => deploymentId))
-  if (deployments.size > 1) {
-    return [`The drives ${formatted.map(({ path }) => path).join(', ')} belong to ${deployments.size} deployments.`]
-  }
+  const deployments = deploymentsProblem(formatted)
+  if (deployments !== undefined) return [deployments]
   const openable: DriveLook[] = []
   const problems: string[] = []
   for (const look of looks) {
@@ -54,7 +52,8 @@ export async function checkSet(options: DryLookOptions): Promise<string[]> {
   if (openable.length >= needed) return missing
   const away = looks.filter(look => !openable.includes(look)).map(({ path }) => path)
   const count = `${openable.length} of ${paths.length} drives can be opened; ${needed} are needed to read.`
-  return [`${count} These cannot: ${away.join(', ')}.`, ...problems, ...missing]
+  // The reasons first: what follows from them is clear then.
+  return [...problems, `${count} These cannot: ${away.join(', ')}.`, ...missing]
 }
 
 function dataCountOf({ slots, parityCount }: SetDocument): number {

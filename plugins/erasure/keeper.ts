@@ -414,11 +414,12 @@ export class Keeper {
     this.#skipped.set(key.latin1Slice(), nowMs)
   }
 
-  #onFull(): void {
+  /** A drive that lacks only what nobody can make is not being filled. */
+  #onFilled(message: string): void {
     const { set, log } = this.#options
     if (!set.members.some(({ isFilling }) => isFilling)) return
     for (const member of set.members) member.isFilling = false
-    log.info('everything in the set has all of its shards again')
+    log.info(message)
   }
 
   /** Records of a drive that was replaced say nothing of that themselves: all are looked at. */
@@ -426,7 +427,8 @@ export class Keeper {
     const { set, ledger } = this.#options
     if (this.#walkFrom === undefined) {
       const { below } = await ledger.read()
-      if (below.records === 0) this.#onFull()
+      if (below.records === 0) this.#onFilled('everything in the set has all of its shards again')
+      else if (this.failingCount >= below.records) this.#onFilled('what can be made anew has all of its shards again')
       if (below.records === 0 || this.#skipped.size >= below.records) return false
       this.#walkFrom = Buffer.from([0])
     }

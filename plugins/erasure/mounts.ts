@@ -35,6 +35,20 @@ export function notMounted(path: string): string {
   return `${path} is empty and no file system of its own, as other drives of the set are: mount it. Only an empty file system is taken for a new drive there.`
 }
 
+/** Undefined where all drives belong together. Names the few: most often they are the wrong ones. */
+export function deploymentsProblem(looks: readonly DriveLook[]): string | undefined {
+  const byId = new Map<string, string[]>()
+  for (const { deploymentId, path } of looks) {
+    if (deploymentId !== undefined) byId.set(deploymentId, [...(byId.get(deploymentId) ?? []), path])
+  }
+  if (byId.size <= 1) return undefined
+  const groups = [...byId.values()].sort((a, b) => b.length - a.length).map(paths => paths.join(', '))
+  return (
+    `The drives belong to different deployments: ${groups[0]} to one, ` +
+    `${groups.slice(1).join(' and ')} to ${groups.length === 2 ? 'another one' : 'others'}. Name drives of one, or put the right disk there.`
+  )
+}
+
 /** Undefined where each folder holds a drive of its own. */
 export function copiesProblem(looks: readonly DriveLook[]): string | undefined {
   const byId = new Map<string, string>()

@@ -7,7 +7,14 @@ import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import { type AnswerWatch, inTime } from './answer-watch.ts'
 import { erasureErrors } from './errors.ts'
 import { Member } from './member.ts'
-import { copiesProblem, type IsMount, missingMounts, notMounted, sharedFileSystems } from './mounts.ts'
+import {
+  copiesProblem,
+  deploymentsProblem,
+  type IsMount,
+  missingMounts,
+  notMounted,
+  sharedFileSystems,
+} from './mounts.ts'
 import { writeQuorumOf } from './parity.ts'
 import {
   compareCandidates,
@@ -155,12 +162,9 @@ function notThere({ path, problem }: DriveLook) {
 /** Throws where drives of several deployments came together. */
 function oneDeployment(looks: readonly DriveLook[]): string | undefined {
   requireDistinct(looks)
-  const byId = new Map<string, string>()
-  for (const { deploymentId, path } of looks) if (deploymentId !== undefined) byId.set(deploymentId, path)
-  if (byId.size <= 1) return byId.keys().next().value
-  throw erasureErrors.drive_foreign(
-    `The drives ${[...byId.values()].join(' and ')} belong to different deployments. Name drives of one.`,
-  )
+  const problem = deploymentsProblem(looks)
+  if (problem !== undefined) throw erasureErrors.drive_foreign(problem)
+  return looks.find(({ deploymentId }) => deploymentId !== undefined)?.deploymentId
 }
 
 /** A copy of a drive is not another drive: which of both is right only their owner knows. */

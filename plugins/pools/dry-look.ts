@@ -4,7 +4,7 @@
  */
 import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
-import { type SetsService, sharedSetKey } from 'svc/plugins/erasure/api'
+import { deploymentsProblem, type SetsService, sharedSetKey } from 'svc/plugins/erasure/api'
 import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { cutPools, type NamedSet } from './endpoints.ts'
 import { decodePoolsDocument, type PoolsDocument } from './pools-document.ts'
@@ -41,8 +41,8 @@ export async function checkPools(options: DryLookOptions): Promise<string[]> {
   const { sets, ports } = options
   const named = cutPools(options.pools)
   const looked = await Promise.all(named.map(each => lookAt(options, each)))
-  const deployments = new Set(looked.flatMap(({ looks }) => looks.flatMap(({ deploymentId }) => deploymentId ?? [])))
-  if (deployments.size > 1) return [`The drives belong to ${deployments.size} deployments.`]
+  const problem = deploymentsProblem(looked.flatMap(({ looks }) => looks))
+  if (problem !== undefined) return [problem]
   const problems = (await Promise.all(named.map(({ paths }) => sets.check({ endpoints: paths, ports })))).flat()
   const formatted = looked.filter(({ isFormatted }) => isFormatted)
   const records = formatted.find(({ says }) => says?.role === 'records')

@@ -12,7 +12,7 @@
  */
 import type { Logger, Ports } from 'svc/kernel'
 import type { DrivesService } from 'svc/plugins/drive/api'
-import { type DriveSet, sharedSetKey } from 'svc/plugins/erasure/api'
+import { type DriveSet, deploymentsProblem, sharedSetKey } from 'svc/plugins/erasure/api'
 import { poolsErrors } from './errors.ts'
 import {
   decodePoolsDocument,
@@ -69,13 +69,8 @@ async function open({ candidates, drives, ports, log }: OpeningOptions, started:
   const looks = await Promise.all(
     candidates.map(({ paths }) => Promise.all(paths.map(path => drives.look(ports, path)))),
   )
-  const deployments = new Map<string, string>()
-  for (const { deploymentId, path } of looks.flat()) if (deploymentId !== undefined) deployments.set(deploymentId, path)
-  if (deployments.size > 1) {
-    throw poolsErrors.pool_foreign(
-      `The drives ${[...deployments.values()].join(' and ')} belong to different deployments. Name drives of one.`,
-    )
-  }
+  const problem = deploymentsProblem(looks.flat())
+  if (problem !== undefined) throw poolsErrors.pool_foreign(problem)
   const start = async (some: readonly Candidate[], deploymentId: string | undefined): Promise<Opened[]> => {
     const outcomes = await Promise.allSettled(some.map(({ set }) => set.start(deploymentId)))
     for (const [i, { status }] of outcomes.entries()) if (status === 'fulfilled') started.push(some[i]!)
@@ -84,7 +79,7 @@ async function open({ candidates, drives, ports, log }: OpeningOptions, started:
     return Promise.all(some.map(look))
   }
   let known = candidates.filter((_, i) => looks[i]!.some(({ state }) => state === 'formatted'))
-  let deploymentId = deployments.keys().next().value
+  let deploymentId = looks.flat().find(look => look.deploymentId !== undefined)?.deploymentId
   if (known.length === 0) {
     // The first start of all. The first set that was named is to have the records.
     known = [candidates[0]!]
