@@ -42,6 +42,7 @@ const namesOfS3: Readonly<Record<string, keyof typeof adminErrors.entries>> = {
   PreconditionFailed: 'precondition_failed',
   InsufficientStorage: 'insufficient_storage',
   QuotaExceeded: 'quota_exceeded',
+  'KMS.NotFoundException': 'invalid_argument',
 }
 
 /** A declared error in the names of the Admin API; a defect is logged and answered as `internal_error`. */

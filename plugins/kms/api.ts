@@ -60,7 +60,8 @@ export interface KmsStatus {
 }
 
 /**
- * Everything rejects with `kmsErrors`. What a backend can answer from what it has at hand comes without a promise, so that a
+ * Everything rejects with `kmsErrors`. A key id that was the name of a master key, and that a key server does not know, stands for its
+ * default key: that is what it was when objects and buckets got it. What a backend can answer from what it has at hand comes without a promise, so that a
  * small object is read in the turn in which it was asked for.
  */
 export interface KmsService {
@@ -128,6 +129,8 @@ export interface KmsBackendFactory {
    * remembered for a while.
    */
   readonly kind: 'local' | 'remote'
+  /** Only what it sealed formerly is opened with it. Default: it seals, too. */
+  readonly opensOnly?: boolean
   /** Called once when `kms` starts, in every thread. */
   create(): KmsBackend
 }

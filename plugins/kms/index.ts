@@ -4,6 +4,7 @@ import 'svc/plugins/health/api'
 import createKmsKey from './admin/create-kms-key.ts'
 import getKmsStatus from './admin/get-kms-status.ts'
 import listKmsKeys from './admin/list-kms-keys.ts'
+import { createBackendsInUse, UsedBackend } from './backends-in-use.ts'
 import { CreatedKey, createBuiltInKeys } from './built-in-keys.ts'
 import { KmsConfig } from './config.ts'
 import { registerFamilies } from './families.ts'
@@ -25,12 +26,25 @@ export default definePlugin({
     const { clock, random } = ports
     const backends = point('kms.backend')
     const created = store.collection({ name: 'kms-key', version: 1, schema: CreatedKey })
+    const builtIn = secretKey === undefined ? previousSecretKeys : [secretKey, ...previousSecretKeys]
+    let active: ActiveBackend[] = []
     const masterKeys = createMasterKeyVersions({
       versions: store.collection({ name: 'kms-master-key', version: 1, schema: MasterKeyVersion }),
-      masterKeys: secretKey === undefined ? previousSecretKeys : [secretKey, ...previousSecretKeys],
+      masterKeys: builtIn,
       hasCurrent: secretKey !== undefined,
+      created,
+      clock,
       log,
     })
+    const inUse = createBackendsInUse({
+      used: store.collection({ name: 'kms-backend', version: 1, schema: UsedBackend }),
+      active: () => active,
+      log,
+    })
+    const problem = async () => {
+      const problems = [await masterKeys.problem(), await inUse.problem()].filter(each => each !== undefined)
+      return problems.length === 0 ? undefined : problems.join('; ')
+    }
     // The families need the service, and the service counts in them.
     const status = () => kms.status()
     const { onError } = registerFamilies(metrics, threads.isMain ? status : undefined)
@@ -44,14 +58,21 @@ export default definePlugin({
       cachedKeyAgeMs,
       onError,
       onUnavailable,
-      onResealed: masterKeys.onResealed,
-      problem: masterKeys.problem,
+      async onResealed() {
+        await masterKeys.onResealed()
+        await inUse.onResealed()
+      },
+      problem,
+      isMasterKeyName: masterKeys.hasName,
     })
     contribute('kms.backend', 'builtin', {
-      isConfigured: secretKey !== undefined,
+      isConfigured: builtIn.length > 0,
       kind: 'local',
-      create: () =>
-        createBuiltInKeys({ masterKey: secretKey!, previousMasterKeys: previousSecretKeys, created, random, clock }),
+      opensOnly: secretKey === undefined,
+      create: () => {
+        const [masterKey, ...previousMasterKeys] = builtIn as [string, ...string[]]
+        return createBuiltInKeys({ masterKey, previousMasterKeys, created, random, clock })
+      },
     })
     for (const operation of adminOperations) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, { kms: kms.service }))
@@ -60,9 +81,8 @@ export default definePlugin({
       const { isConfigured, online } = status()
       // What is not encrypted is served all the same: no reason to send clients elsewhere.
       if (isConfigured && !online) return { ok: true, detail: 'the key server is not reachable' }
-      return { ok: true, detail: await masterKeys.problem() }
+      return { ok: true, detail: await problem() }
     })
-    let active: ActiveBackend[] = []
     return {
       services: { kms: kms.service },
       async start() {
@@ -72,13 +92,23 @@ export default definePlugin({
           throw new Error(`kms: both "${remote[0]!.id}" and "${remote[1]!.id}" are configured; one key server seals`)
         }
         const ordered = [...remote, ...configured.filter(({ value }) => value.kind === 'local')]
-        active = ordered.map(({ id, value }) => ({ name: id, kind: value.kind, backend: value.create() }))
+        active = ordered.map(({ id, value: { kind, opensOnly = false, create } }) => ({
+          name: id,
+          kind,
+          opensOnly,
+          backend: create(),
+        }))
         for (const { backend } of active) await backend.start?.()
         kms.use(active)
-        if (threads.isMain) await masterKeys.start()
-        if (threads.isMain && active.length > 0) {
-          log.info({ backend: active[0]!.name, key: active[0]!.backend.defaultKeyId }, 'keys are managed')
-        }
+        if (!threads.isMain) return
+        await masterKeys.start()
+        await inUse.start()
+        const missing = await problem().catch(error => log.warn({ err: error }, 'which keys are needed cannot be read'))
+        if (missing !== undefined) log.error(missing)
+        const { isConfigured, backend, defaultKeyId } = status()
+        if (isConfigured) log.info({ backend, key: defaultKeyId }, 'keys are managed')
+        else if (active.length > 0)
+          log.warn('former master keys are set alone: they open what they sealed, and nothing is encrypted')
       },
       async stop() {
         kms.stop()

@@ -3,10 +3,11 @@
  * anew is missed at the next start, and not only when somebody reads an object. A version is written down at the first start with it, and
  * done with when a reseal of everything has gone through.
  */
-import type { Logger } from 'svc/kernel'
+import type { Clock, Logger } from 'svc/kernel'
+import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Collection } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
-import { masterKeyVersion } from './built-in-keys.ts'
+import { type CreatedKey, masterKeyVersion } from './built-in-keys.ts'
 
 export const MasterKeyVersion = Type.Object(
   { name: Type.String(), isInUse: Type.Boolean() },
@@ -19,12 +20,19 @@ export interface MasterKeyVersionsOptions {
   readonly masterKeys: readonly string[]
   /** The first of them is there and not only a former one. */
   readonly hasCurrent: boolean
+  readonly created: Collection<Static<typeof CreatedKey>>
+  readonly clock: Clock
   readonly log: Logger
 }
 
 export interface MasterKeyVersions {
-  /** Writes down what is configured, and says in the log what is missing. Never fails: what is not sealed is served all the same. */
+  /**
+   * Writes down what is configured. The name of a former one stays a key like any other: objects and buckets have it. In the main thread.
+   * Never fails: what is not sealed is served all the same.
+   */
   start(): Promise<void>
+  /** Whether a master key, present or former, has this name. */
+  hasName(name: string): MaybePromise<boolean>
   /** Nothing is sealed under other keys than the present one any more. */
   onResealed(): Promise<void>
   /** What is missing and what to do, in a sentence without secrets. */
@@ -34,8 +42,10 @@ export interface MasterKeyVersions {
 const listedMax = 1000
 
 export function createMasterKeyVersions(options: MasterKeyVersionsOptions): MasterKeyVersions {
-  const { versions, log } = options
+  const { versions, created, clock, log } = options
   const configured = options.masterKeys.map(masterKeyVersion)
+  /** They only become more from one start to the next. */
+  let names: ReadonlySet<string> | undefined
   const current = options.hasCurrent ? configured[0]!.id : undefined
 
   const problem = async () => {
@@ -56,15 +66,25 @@ export function createMasterKeyVersions(options: MasterKeyVersionsOptions): Mast
       const isKnown = known.has(id) && (id !== current || known.get(id)!.isInUse)
       if (!isKnown) await versions.put(id, { name, isInUse: true })
     }
+    const currentName = options.hasCurrent ? configured[0]!.name : undefined
+    for (const name of new Set([...documents.map(({ value }) => value.name), ...configured.map(key => key.name)])) {
+      if (name === currentName || (await created.get(name)) !== undefined) continue
+      await created.put(name, { createdMs: clock.now() })
+    }
+  }
+
+  const readNames = async (): Promise<ReadonlySet<string>> => {
+    const { documents } = await versions.list({ limit: listedMax })
+    names = new Set([...documents.map(({ value }) => value.name), ...configured.map(key => key.name)])
+    return names
   }
 
   return {
     problem,
+    hasName: name => (names === undefined ? readNames().then(read => read.has(name)) : names.has(name)),
     async start() {
       try {
         await write()
-        const missing = await problem()
-        if (missing !== undefined) log.error(missing)
       } catch (error) {
         log.warn({ err: error }, 'the master keys in use could not be written down')
       }

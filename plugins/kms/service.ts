@@ -4,14 +4,18 @@ import type { MaybePromise } from 'svc/plugins/storage/api'
 import { canonicalJson } from 'svc/plugins/store/api'
 import type { DataKey, KmsBackend, KmsContext, KmsKey, KmsKeyPage, KmsService, KmsStatus } from './api.ts'
 import { createDataKeyCache } from './data-key-cache.ts'
-import { decodeEnvelope, encodeEnvelope } from './envelope.ts'
+import { decodeEnvelope, type Envelope, encodeEnvelope } from './envelope.ts'
 import { kmsErrors } from './errors.ts'
 import { checkKeyId } from './key-id.ts'
+
+/** How long it is believed that a key server does not have a key. */
+const successorMs = 60_000
 
 export interface ActiveBackend {
   /** As contributed to the point. */
   readonly name: string
   readonly kind: 'local' | 'remote'
+  readonly opensOnly: boolean
   readonly backend: KmsBackend
 }
 
@@ -23,8 +27,10 @@ export interface KmsOptions {
   /** Also counted. */
   onUnavailable(error: CatalogError): void
   onResealed(): Promise<void>
-  /** Which master keys are missing, and what to do. */
+  /** Which keys are missing, and what to do. */
   problem(): Promise<string | undefined>
+  /** Whether a built-in key that seals where none is named has, or had, this name. */
+  isMasterKeyName(id: string): MaybePromise<boolean>
 }
 
 export interface Kms {
@@ -44,15 +50,41 @@ export function createKms({
   onUnavailable,
   onResealed,
   problem,
+  isMasterKeyName,
 }: KmsOptions): Kms {
   let backends: readonly ActiveBackend[] = []
+  let sealing: ActiveBackend | undefined
+  /** Ids that stand for the default key, and until when that is believed. */
+  const successors = new Map<string, number>()
   const cache = createDataKeyCache(clock, cachedKeysMax, cachedKeyAgeMs)
 
   const primary = (): ActiveBackend => {
-    const [first] = backends
-    if (first === undefined) throw kmsErrors.kms_not_configured()
-    return first
+    if (sealing === undefined) throw kmsErrors.kms_not_configured()
+    return sealing
   }
+
+  /** The key that the id stands for with who seals now. */
+  const present = (keyId: string | undefined): MaybePromise<string> => {
+    const { kind, backend } = primary()
+    if (keyId === undefined || keyId === backend.defaultKeyId) return backend.defaultKeyId
+    if (kind === 'local') return keyId
+    const problem = checkKeyId(keyId)
+    if (problem !== undefined) throw kmsErrors.kms_key_not_found(`The id of a key ${problem}.`)
+    const isMasterKey = isMasterKeyName(keyId)
+    return isMasterKey instanceof Promise || isMasterKey ? successorOf(keyId, isMasterKey) : keyId
+  }
+
+  const successorOf = async (keyId: string, isMasterKey: MaybePromise<boolean>): Promise<string> => {
+    if (!(await isMasterKey)) return keyId
+    const { backend } = primary()
+    if ((successors.get(keyId) ?? 0) > clock.now()) return backend.defaultKeyId
+    if ((await counted('status', () => backend.getKey(keyId))) !== undefined) return keyId
+    successors.set(keyId, clock.now() + successorMs)
+    return backend.defaultKeyId
+  }
+
+  const later = <A, B>(value: MaybePromise<A>, then: (value: A) => MaybePromise<B>): MaybePromise<B> =>
+    value instanceof Promise ? value.then(then) : then(value)
 
   /** Counts failures of a backend; gives on what it answers. */
   const counted = <T>(operation: string, ask: () => MaybePromise<T>): MaybePromise<T> => {
@@ -83,30 +115,32 @@ export function createKms({
     onResealed,
 
     get isConfigured() {
-      return backends.length > 0
+      return sealing !== undefined
     },
 
     get defaultKeyId() {
-      return backends[0]?.backend.defaultKeyId
+      return sealing?.backend.defaultKeyId
     },
 
     generate(keyId, context) {
       const { name, backend } = primary()
-      const id = keyId ?? backend.defaultKeyId
-      const wrap = ({ plaintext, sealed }: { plaintext: Buffer; sealed: Buffer }): DataKey => ({
-        plaintext,
-        sealed: encodeEnvelope({ backend: name, keyId: id, sealed }),
-        keyId: id,
-      })
-      const made = counted('generate', () => backend.generate(id, contextBytes(context)))
-      return made instanceof Promise ? made.then(wrap) : wrap(made)
+      return later(present(keyId), id =>
+        later(
+          counted('generate', () => backend.generate(id, contextBytes(context))),
+          ({ plaintext, sealed }): DataKey => ({
+            plaintext,
+            sealed: encodeEnvelope({ backend: name, keyId: id, sealed }),
+            keyId: id,
+          }),
+        ),
+      )
     },
 
     open(sealed, context) {
       const envelope = decodeEnvelope(sealed)
       const { kind, backend } = findBackend(envelope.backend)
       const bytes = contextBytes(context)
-      const ask = () => counted('decrypt', () => backend.open(envelope.keyId, envelope.sealed, bytes))
+      const ask = () => counted('decrypt', () => openUnder(backend, envelope, bytes))
       if (kind === 'local') return ask()
       const known = cache.get(sealed, bytes)
       if (known !== undefined) return known
@@ -120,26 +154,34 @@ export function createKms({
 
     seal(keyId, plaintext, context) {
       const { name, backend } = primary()
-      const id = keyId ?? backend.defaultKeyId
-      const wrap = (sealed: Buffer) => encodeEnvelope({ backend: name, keyId: id, sealed })
-      const sealed = counted('encrypt', () => backend.seal(id, plaintext, contextBytes(context)))
-      return sealed instanceof Promise ? sealed.then(wrap) : wrap(sealed)
+      return later(present(keyId), id =>
+        later(
+          counted('encrypt', () => backend.seal(id, plaintext, contextBytes(context))),
+          sealed => encodeEnvelope({ backend: name, keyId: id, sealed }),
+        ),
+      )
     },
 
     isCurrent(sealed, keyId) {
       const { name, backend } = primary()
       const envelope = decodeEnvelope(sealed)
-      if (envelope.backend !== name || envelope.keyId !== (keyId ?? backend.defaultKeyId)) return false
-      return counted('status', () => backend.isCurrent(envelope.keyId, envelope.sealed))
+      if (envelope.backend !== name) return false
+      return later(
+        present(keyId),
+        id => envelope.keyId === id && counted('status', () => backend.isCurrent(id, envelope.sealed)),
+      )
     },
 
     requireKey(keyId) {
       const { backend } = primary()
-      const found = counted('status', () => backend.getKey(keyId))
-      const require = (key: unknown) => {
-        if (key === undefined) throw kmsErrors.kms_key_not_found(`There is no key "${keyId}".`)
-      }
-      return found instanceof Promise ? found.then(require) : require(found)
+      return later(present(keyId), id =>
+        later(
+          counted('status', () => backend.getKey(id)),
+          key => {
+            if (key === undefined) throw kmsErrors.kms_key_not_found(`There is no key "${keyId}".`)
+          },
+        ),
+      )
     },
 
     async createKey(id) {
@@ -173,9 +215,8 @@ export function createKms({
   }
 
   const statusNow = (): KmsStatus => {
-    const [first] = backends
-    if (first === undefined) return notConfigured
-    const { name, backend } = first
+    if (sealing === undefined) return notConfigured
+    const { name, backend } = sealing
     return { isConfigured: true, backend: name, defaultKeyId: backend.defaultKeyId, ...backend.status() }
   }
 
@@ -186,7 +227,9 @@ export function createKms({
     throw unavailable(
       kmsErrors.kms_unavailable(
         `This was sealed by the key management "${name}", which is not configured: ` +
-          (name === 'builtin' ? 'set SVC_KMS_SECRET_KEY to its master key.' : 'configure it again.'),
+          (name === 'builtin'
+            ? 'give its master key in SVC_KMS_SECRET_KEY, or in SVC_KMS_SECRET_KEY_PREVIOUS to open only.'
+            : 'configure it again.'),
       ),
     )
   }
@@ -196,9 +239,12 @@ export function createKms({
     status: statusNow,
     use(active) {
       backends = active
+      sealing = active.find(({ opensOnly }) => !opensOnly)
+      successors.clear()
     },
     stop() {
       backends = []
+      sealing = undefined
       cache.clear()
     },
   }
@@ -217,6 +263,26 @@ const notConfigured: KmsStatus = {
   online: false,
   error: '',
   version: '',
+}
+
+/** Says to the operator which key it was: the backend's own words do not. */
+function openUnder(
+  backend: KmsBackend,
+  { backend: name, keyId, sealed }: Envelope,
+  context: Buffer,
+): MaybePromise<Buffer> {
+  const rethrow = (error: unknown): never => {
+    if (!isCatalogError(error) || error.code !== 'kms_open_failed') throw error
+    throw kmsErrors.kms_open_failed(`${error.message} It was sealed under the key "${keyId}" of "${name}".`, {
+      cause: error,
+    })
+  }
+  try {
+    const opened = backend.open(keyId, sealed, context)
+    return opened instanceof Promise ? opened.catch(rethrow) : opened
+  } catch (error) {
+    return rethrow(error)
+  }
 }
 
 /** Canonical JSON, without the detours that it takes for values of any shape. */

@@ -76,12 +76,16 @@ export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogEr
   if (thrown instanceof ClientGoneError) return new CatalogError('RequestAborted', 499, thrown.message)
   const { log } = context.environment
   log.error({ err: thrown, requestId: context.requestId, operation: context.operation }, 'a request failed')
-  if (isCatalogError(thrown) && thrown.code === 'corrupt') return s3Errors.InternalError(damagedMessage)
-  return s3Errors.InternalError()
+  return s3Errors.InternalError(isCatalogError(thrown) ? hopeless[thrown.code] : undefined)
 }
 
-const damagedMessage =
-  'The stored bytes are damaged and cannot be read. Trying again does not help; the operator has to look at the drives.'
+/** What trying again does not mend. */
+const hopeless: Readonly<Record<string, string>> = {
+  corrupt:
+    'The stored bytes are damaged and cannot be read. Trying again does not help; the operator has to look at the drives.',
+  kms_open_failed:
+    'The key that this was encrypted with does not open. Trying again does not help; the operator has to look at the key management.',
+}
 
 /**
  * What helps the client: before somebody has done something about a missing key or drives no retry does. How many drives there are is

@@ -132,9 +132,10 @@ async function openKey(
       const key = tryOpen(fromMasterKey(candidate, salt), sealed)
       if (key !== undefined) return { key, isCurrent: candidate === masterKey }
     }
+    const hasSameName = [masterKey, ...previousMasterKeys].some(key => key !== undefined && nameOf(key) === under.name)
     throw storeErrors.sealing_key_wrong(
       `Secrets at rest are sealed under the master key named "${under.name}", which neither SVC_KMS_SECRET_KEY nor ` +
-        'SVC_KMS_SECRET_KEY_PREVIOUS holds. Nothing was changed. Set SVC_KMS_SECRET_KEY to that key, or add it to ' +
+        `SVC_KMS_SECRET_KEY_PREVIOUS holds${hasSameName ? ': what is set has that name, but other bytes' : ''}. Nothing was changed. Set SVC_KMS_SECRET_KEY to that key, or add it to ` +
         'SVC_KMS_SECRET_KEY_PREVIOUS to go over to what is set now.',
     )
   }

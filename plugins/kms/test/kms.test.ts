@@ -196,6 +196,86 @@ t.test('a key server is preferred, counted when it fails, and what it opened is 
   t.equal(await kms.isCurrent(old.sealed, undefined), false)
 })
 
+t.test('the names of former master keys stay keys; alone, former ones open', async t => {
+  const first = await startKms(t, { secretKey: masterKey('default', 1) })
+  const { folder } = first
+  const made = await first.kms.generate(undefined, {})
+  await first.stop()
+  for (const previousSecretKeys of [[masterKey('default', 1)], []]) {
+    const { kms, stop } = await startKms(t, { folder, secretKey: masterKey('next', 2), previousSecretKeys })
+    t.equal((await kms.generate('default', {})).keyId, 'default', 'objects and buckets have this key')
+    await kms.requireKey('default')
+    await t.rejects(kms.createKey('default'), { code: 'already_exists' })
+    t.strictSame(
+      (await kms.listKeys({ startAfter: '', limit: 10 })).keys.map(({ id, isDefault }) => [id, isDefault]),
+      [
+        ['default', false],
+        ['next', true],
+      ],
+    )
+    const again = await kms.seal('default', made.plaintext, {})
+    t.equal(await kms.isCurrent(again, 'default'), true)
+    await stop()
+  }
+  const former = [masterKey('default', 1), masterKey('next', 2)]
+  const alone = await startKms(t, { folder, previousSecretKeys: former })
+  t.match(await alone.kms.status(), { isConfigured: false, error: '' })
+  t.ok((await alone.kms.open(made.sealed, {})).equals(made.plaintext))
+  await t.rejects(async () => alone.kms.generate(undefined, {}), { code: 'kms_not_configured' })
+  await alone.stop()
+})
+
+t.test('going over to a key server, and what is missing without it', async t => {
+  const keys = builtIn(masterKey('main', 3))
+  const asked: string[] = []
+  const server: KmsBackend = {
+    ...keys,
+    async getKey(id) {
+      asked.push(id)
+      return keys.getKey(id)
+    },
+  }
+  const factory: KmsBackendFactory = { isConfigured: true, kind: 'remote', create: () => server }
+  const first = await startKms(t, { secretKey: masterKey('default', 1) })
+  const { folder } = first
+  const made = await first.kms.generate(undefined, {})
+  await first.stop()
+  // The former keys alone are enough to open what they sealed.
+  const { kms, stop } = await startKms(t, { folder, previousSecretKeys: [masterKey('default', 1)] }, factory)
+  t.ok((await kms.open(made.sealed, {})).equals(made.plaintext))
+  t.equal(
+    (await kms.generate('default', {})).keyId,
+    'main',
+    'what stood for the default key stands for that of the server',
+  )
+  await kms.requireKey('default')
+  await kms.generate('default', {})
+  t.strictSame(asked, ['default', 'main'], 'the server is asked once')
+  await t.rejects(async () => kms.generate('letters', {}), { code: 'kms_key_not_found' })
+  for (const id of ['..', 'a/b', 'a'.repeat(300)])
+    await t.rejects(async () => kms.generate(id, {}), { code: 'kms_key_not_found' })
+  t.notOk(
+    asked.some(id => id.includes('..')),
+    'what can be no key is not asked for',
+  )
+  const moved = await kms.seal('default', made.plaintext, {})
+  t.equal(await kms.isCurrent(moved, 'default'), true)
+  t.equal(await kms.isCurrent(made.sealed, 'default'), false)
+  t.match(await kms.status(), { isConfigured: true, backend: 'other', error: '' })
+  await stop()
+  const without = await startKms(t, { folder, secretKey: masterKey('default', 1) })
+  t.match(await without.kms.status(), {
+    backend: 'builtin',
+    error: /by the key server "other", which is not configured/,
+  })
+  t.match(
+    without.kernel.logs.filter(({ level }) => level === 'error'),
+    [{ msg: /which is not configured/ }],
+  )
+  t.match(await without.kernel.services.encryption.reseal(undefined), { failed: 0 })
+  t.match(await without.kms.status(), { error: '' }, 'nothing is sealed by it any more')
+})
+
 t.test('remembered keys are bounded in number and time, and leave zeros', async t => {
   const clock = createFakeClock()
   const random = createSeededRandom(1)
