@@ -67,8 +67,8 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
       return made && writeVersion(made)
     },
 
-    beginUpload(place, wish) {
-      const made = createKey(place, wish)
+    beginUpload(place, wish, source) {
+      const made = createKey(place, wish, source)
       const keep = (key: NewDataKey | undefined) => key && encryptionOf(key, false)
       return made instanceof Promise ? made.then(keep) : keep(made)
     },

@@ -553,7 +553,10 @@ export interface ObjectsService {
   }): Promise<Upload>
   getUpload(bucket: string, key: string, uploadId: string): MaybePromise<Upload>
   putPart(upload: Upload, partNumber: number, body: Body): Promise<UploadPart>
-  /** Copies bytes start <= i < start+length of an object into a part. */
+  /**
+   * Copies bytes start <= i < start+length of an object into a part. An upload that is not encrypted becomes so with its first part, where
+   * that comes from an object that is; one that has other parts refuses it (InvalidRequest). `upload`: as it is then.
+   */
   copyPart(
     upload: Upload,
     partNumber: number,
@@ -561,7 +564,7 @@ export interface ObjectsService {
     start: number,
     length: number,
     sourceCustomerKey?: KeyObject,
-  ): Promise<UploadPart>
+  ): Promise<UploadPart & { readonly upload: Upload }>
   /** Throws NoSuchUpload. */
   changeUpload(bucket: string, key: string, uploadId: string, change: EncryptionChange): Promise<void>
   listParts(

@@ -13,8 +13,9 @@
  * | objects | deleteObjects | bucket there; conditions and lock per item | as deleteObject, for each item that may |
  * | object | changeVersion | version there, no delete marker, its lock not weakened | record replaced |
  * | upload | createUpload | bucket there, a lock is possible | record put |
+ * | upload | encryptUpload | upload there, not encrypted, no parts | record replaced |
  * | upload | changeUpload | upload there, encrypted as it was read | record replaced |
- * | part | putPart | upload there | record replaced |
+ * | part | putPart | upload there, encrypted if the part is | record replaced |
  * | upload | completeUpload | upload there, each part as it was read, conditions hold | version added, upload and parts deleted |
  * | object | expire | each version as the index of due times said, no lock | version removed, or delete marker added |
  * | object | indexDue | bucket has the index on | records replaced |
@@ -343,6 +344,24 @@ const changeUpload = (
   tx.put(upload, encodeDocument({ ...document, encryption }))
 }
 
+/** An upload that has no part yet becomes encrypted, if it is not. */
+const encryptUpload = (
+  tx: Transaction,
+  args: { bucket: string; key: string; uploadId: string; encryption: UploadDocument['encryption'] },
+) => {
+  const upload = uploadKey(args.bucket, args.key, args.uploadId)
+  requireUpload(tx, upload, args.uploadId)
+  const document = decodeDocument<UploadDocument>(tx.get(upload)!.value)
+  // Another part was faster.
+  if (document.encryption !== undefined) return
+  if (tx.first(...partRange(args.bucket, args.uploadId)) !== undefined) {
+    throw objectErrors.InvalidRequest(
+      'The source of this part is encrypted, and the parts that the upload has are not. Begin the upload with x-amz-server-side-encryption.',
+    )
+  }
+  tx.put(upload, encodeDocument({ ...document, encryption: args.encryption }))
+}
+
 const createUpload = (
   tx: Transaction,
   args: { bucket: string; key: string; nonce: string; document: Omit<UploadDocument, 'startedMs'> },
@@ -366,7 +385,12 @@ const putPart = (
     blobs: readonly string[]
   },
 ): { readonly modifiedMs: number } => {
-  requireUpload(tx, uploadKey(args.bucket, args.key, args.uploadId), args.uploadId)
+  const upload = uploadKey(args.bucket, args.key, args.uploadId)
+  requireUpload(tx, upload, args.uploadId)
+  const isEncrypted = decodeDocument<UploadDocument>(tx.get(upload)!.value).encryption !== undefined
+  if (isEncrypted !== (encryptionOf(args.value) !== undefined)) {
+    throw storageErrors.unavailable('The upload has become encrypted meanwhile. Please send the part again.')
+  }
   stampVersion(args.value, tx, false, false)
   const bucket = requireBucket(tx, args.bucket)
   const before = bytesBefore(tx, args.bucket, bucket)
@@ -428,6 +452,7 @@ export function createProcedures(events: ObjectEvents): Readonly<Record<string, 
     'objects.changeVersion': (tx, args: ChangeVersionArgs) => changeVersion(tx, args, events),
     'objects.createUpload': createUpload,
     'objects.changeUpload': changeUpload,
+    'objects.encryptUpload': encryptUpload,
     'objects.putPart': putPart,
     'objects.completeUpload': (tx, args: CompleteArgs) => completeUpload(tx, args, events),
     'objects.abortUpload': abortUpload,

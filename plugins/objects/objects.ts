@@ -185,6 +185,17 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     )
   }
 
+  /** What was encrypted is not to become plain because an upload says nothing: it takes on what its first part comes from. */
+  const encryptedAs = async (upload: Upload, source: ObjectEncryption | undefined): Promise<Upload> => {
+    if (upload.encryption !== undefined || source === undefined) return upload
+    const { bucket, key, uploadId, customerKey } = upload
+    const encryption = await requireTransform().beginUpload({ bucket, key }, undefined, source)
+    if (encryption === undefined) return upload
+    const args = { bucket, key, uploadId, encryption: encodeEncryption(encryption) }
+    await storage.execute('objects.encryptUpload', args)
+    return { ...(await getUpload(bucket, key, uploadId)), customerKey }
+  }
+
   const commitPart = async (
     { bucket, key, uploadId, checksumAlgorithm: algorithm }: Upload,
     partNumber: number,
@@ -425,10 +436,12 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     putPart: storePart,
 
-    async copyPart(upload, partNumber, source, start, length, sourceCustomerKey) {
+    async copyPart(found, partNumber, source, start, length, sourceCustomerKey) {
       const data = await read(source, start, length, sourceCustomerKey)
       try {
-        return await storePart(upload, partNumber, bodyOf(data, length))
+        const upload = await encryptedAs(found, source.encryption)
+        const part = await storePart(upload, partNumber, bodyOf(data, length))
+        return { ...part, upload }
       } finally {
         // Also when the payload was refused unread.
         if (data.kind === 'stream') data.close()

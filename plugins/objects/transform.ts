@@ -67,8 +67,12 @@ export interface ObjectTransform {
     wish: EncryptionWish | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<WriteTransform | undefined>
-  /** For a new upload. */
-  beginUpload(place: ObjectPlace, wish: EncryptionWish | undefined): MaybePromise<ObjectEncryption | undefined>
+  /** For an upload. `source`: as for `begin`. */
+  beginUpload(
+    place: ObjectPlace,
+    wish: EncryptionWish | undefined,
+    source?: ObjectEncryption,
+  ): MaybePromise<ObjectEncryption | undefined>
   /** `customerKey`: what the request for the part brought. */
   beginPart(
     place: ObjectPlace,

@@ -48,7 +48,7 @@ export default defineS3Operation<'objects'>({
     return {
       headers: {
         'x-amz-copy-source-version-id': source.versionId === 'null' ? undefined : source.versionId,
-        ...request.describePart(found),
+        ...request.describePart(part.upload),
       },
       xml: {
         LastModified: isoTime(part.modifiedMs),
