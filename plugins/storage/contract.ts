@@ -12,6 +12,7 @@
 import { defineErrors } from 'svc/kernel'
 import { type ContractSuite, contractSuite } from 'svc/testing'
 import type { BlobRef, BodyRef, Derive, Procedure, StorageBackend, Transaction } from './api.ts'
+import { readBlob } from './testing.ts'
 
 export interface StorageSubject {
   readonly backend: StorageBackend
@@ -143,20 +144,6 @@ async function writeBlob(backend: StorageBackend, bytes: Buffer, chunkBytes: num
     chunk.fill(0)
   }
   return writer.finish()
-}
-
-async function readBlob(backend: StorageBackend, ref: BlobRef, start = 0, length = ref.size - start): Promise<Buffer> {
-  const reader = backend.readBlob(ref, start, length)
-  const chunks: Buffer[] = []
-  try {
-    for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-      chunks.push(Buffer.from(chunk.bytes))
-      chunk.release()
-    }
-  } finally {
-    reader.close()
-  }
-  return Buffer.concat(chunks)
 }
 
 export const storageBackendContract: ContractSuite<StorageSubject> = contractSuite('storage backend', {

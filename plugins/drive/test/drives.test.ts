@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { Ports } from 'svc/kernel'
 import type { BlobRef } from 'svc/plugins/storage/api'
+import { readBlob } from 'svc/plugins/storage/testing'
 import { createSingleThread, createSystemPorts } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { anyBlobCheck, type Drive, type DriveOptions } from '../api.ts'
@@ -50,16 +51,6 @@ async function writeBlob(drive: Drive, bytes: Buffer, id?: string): Promise<Blob
   const writer = drive.createBlob(bytes.length, { id })
   await writer.write(bytes)
   return writer.finish()
-}
-
-async function readBlob(drive: Drive, ref: BlobRef, start = 0, length = ref.size - start): Promise<Buffer> {
-  const reader = drive.readBlob(ref, start, length)
-  const chunks: Buffer[] = []
-  for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-    chunks.push(Buffer.from(chunk.bytes))
-    chunk.release()
-  }
-  return Buffer.concat(chunks)
 }
 
 const text = async (drive: Drive, name: string) => (await drive.get(recordKey(name)))?.value.toString()

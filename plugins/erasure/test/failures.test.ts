@@ -3,6 +3,7 @@ import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Derive, Procedure, StorageBackend, Transaction } from 'svc/plugins/storage/api'
+import { readBlob } from 'svc/plugins/storage/testing'
 import { createSeededRandom } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { headOf } from '../set-record.ts'
@@ -86,17 +87,6 @@ class Clients {
     }
     t.equal(wrong, 0, `${what}: with their values and bytes`)
   }
-}
-
-async function readBlob(backend: StorageBackend, blob: NonNullable<Stored['blob']>): Promise<Buffer> {
-  const reader = backend.readBlob(blob, 0, blob.size)
-  const chunks: Buffer[] = []
-  for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-    chunks.push(Buffer.from(chunk.bytes))
-    chunk.release()
-  }
-  reader.close()
-  return Buffer.concat(chunks)
 }
 
 /** Drives that are slow to open come later: on a busy machine not all are back after one round. */

@@ -1,6 +1,7 @@
 /** Folders that are taken away under a running set: nothing that is on them is called lost, and nothing is made in their place. */
 import { mkdir, readdir, rename, rmdir } from 'node:fs/promises'
 import type { Derive, Procedure, Transaction } from 'svc/plugins/storage/api'
+import { readBlob } from 'svc/plugins/storage/testing'
 import { createSeededRandom } from 'svc/testing'
 import t from 'tap'
 import { createRedundantSet } from '../redundancy.ts'
@@ -55,13 +56,7 @@ t.test('bytes on drives whose folders are gone, or empty, are not lost', async t
   t.ok(await set.presence.check())
   const health = await redundant.heal(Buffer.from('ok'), { deep: true, dryRun: false })
   t.strictSame(health?.after, ['ok', 'ok', 'ok', 'ok'])
-  const reader = set.backend.readBlob(blob, 0, bytes.length)
-  const chunks: Buffer[] = []
-  for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-    chunks.push(Buffer.from(chunk.bytes))
-    chunk.release()
-  }
-  t.ok(Buffer.concat(chunks).equals(bytes))
+  t.ok((await readBlob(set.backend, blob)).equals(bytes))
 })
 
 t.test('folders that were exchanged are noticed while the set runs', async t => {

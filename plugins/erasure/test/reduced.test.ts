@@ -1,6 +1,7 @@
 /** Bodies and blobs with less parity than their set: they take less room, and bear fewer losses. */
 import { mkdir, rm } from 'node:fs/promises'
 import type { BlobRef, Derive, Procedure } from 'svc/plugins/storage/api'
+import { readBlob } from 'svc/plugins/storage/testing'
 import { createSeededRandom } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { headOf } from '../set-record.ts'
@@ -39,20 +40,6 @@ async function store({ backend }: TestSet, redundancy: 'standard' | 'reduced', s
   return ref
 }
 
-async function readBlob({ backend }: TestSet, ref: BlobRef): Promise<Buffer> {
-  const reader = backend.readBlob(ref, 0, ref.size)
-  const chunks: Buffer[] = []
-  try {
-    for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-      chunks.push(Buffer.from(chunk.bytes))
-      chunk.release()
-    }
-  } finally {
-    reader.close()
-  }
-  return Buffer.concat(chunks)
-}
-
 async function readBody({ backend }: TestSet, name: string): Promise<Buffer> {
   return backend.readBody((await backend.get(keyOf(name)))!.body!)
 }
@@ -84,26 +71,26 @@ t.test('of six drives three may be lost, and one of what has reduced redundancy'
   t.match(await headAt(set, 'blob-reduced'), { lessParity: 2, blobs: [{ parityCount: 1 }] })
 
   lose(t, set, 1)
-  t.ok((await readBlob(set, reduced)).equals(large), 'a blob, without one drive')
+  t.ok((await readBlob(set.backend, reduced)).equals(large), 'a blob, without one drive')
   t.ok((await readBody(set, 'body-reduced')).equals(body), 'a body, without one drive')
-  t.ok((await readBlob(set, await store(set, 'reduced', '-1'))).equals(large), 'and written, without one drive')
+  t.ok((await readBlob(set.backend, await store(set, 'reduced', '-1'))).equals(large), 'and written, without one drive')
 
   lose(t, set, 2)
-  await t.rejects(readBlob(set, reduced), { code: 'unavailable' }, 'without two not')
+  await t.rejects(readBlob(set.backend, reduced), { code: 'unavailable' }, 'without two not')
   await t.rejects(readBody(set, 'body-reduced'), { code: 'unavailable' })
-  t.ok((await readBlob(set, standard)).equals(large), 'what has full redundancy is read')
+  t.ok((await readBlob(set.backend, standard)).equals(large), 'what has full redundancy is read')
   t.ok((await readBody(set, 'body-standard')).equals(body))
   await t.rejects(
     store(set, 'reduced', '-2'),
     { code: 'unavailable' },
     'nothing is acknowledged that could not be read',
   )
-  t.ok((await readBlob(set, await store(set, 'standard', '-3'))).equals(large))
+  t.ok((await readBlob(set.backend, await store(set, 'standard', '-3'))).equals(large))
 
   // The parity of what was written does not follow the configuration.
   await set.stop()
   set = await openTestSet(paths, { procedures, derive, parityCount: 3, reducedParityCount: 2 })
-  t.ok((await readBlob(set, reduced)).equals(large), 'with all drives again')
+  t.ok((await readBlob(set.backend, reduced)).equals(large), 'with all drives again')
   t.ok((await readBody(set, 'body-reduced')).equals(body))
   const other = await store(set, 'reduced', '-4')
   t.match(await headAt(set, 'blob-reduced-4'), { lessParity: 1, blobs: [{ parityCount: 2 }] })
@@ -128,7 +115,8 @@ t.test('of six drives three may be lost, and one of what has reduced redundancy'
   while (await set.keeper.healSome(signal));
   t.same((await set.ledger.read()).below, { records: 0, bytes: 0 })
   lose(t, set, 0)
-  for (const ref of [reduced, standard, other]) t.ok((await readBlob(set, ref)).equals(large), 'from the new drive')
+  for (const ref of [reduced, standard, other])
+    t.ok((await readBlob(set.backend, ref)).equals(large), 'from the new drive')
   t.ok((await readBody(set, 'body-reduced')).equals(body))
 })
 

@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import type { Drive } from 'svc/plugins/drive/api'
 import { createSimulatedDrives, type SimulatedDrives, simulatedDriveConfig } from 'svc/plugins/drive/testing'
 import type { BlobRef, MaybePromise, Procedure, StorageBackend, Transaction } from 'svc/plugins/storage/api'
+import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenSet } from '../backend.ts'
 import { shardUnitOf } from '../layout.ts'
@@ -355,17 +356,7 @@ export class SimulatedSet {
 
   async #bytesOf(value: Value, body: unknown): Promise<Buffer> {
     if (value.blob === undefined) return this.#backend!.readBody(body as never)
-    const reader = this.#backend!.readBlob(value.blob, 0, value.size)
-    const chunks: Buffer[] = []
-    try {
-      for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-        chunks.push(Buffer.from(chunk.bytes))
-        chunk.release()
-      }
-    } finally {
-      reader.close()
-    }
-    return Buffer.concat(chunks)
+    return readBlob(this.#backend!, value.blob, 0, value.size)
   }
 
   /** What the drives do beside requests. */

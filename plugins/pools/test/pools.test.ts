@@ -1,6 +1,7 @@
 /** Cutting drives into sets, recognising sets at a start, and references that nothing keeps. */
 import { rm } from 'node:fs/promises'
 import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract'
+import { readBlob } from 'svc/plugins/storage/testing'
 import t from 'tap'
 import { blobIdFrom, idInSet, isElsewhere, setOfBlob, setsMax } from '../blob-ids.ts'
 import { cutPools, poolProblems, setSizeOf } from '../endpoints.ts'
@@ -17,17 +18,6 @@ async function writeBlob({ backend }: TestPools, bytes: Buffer) {
   const writer = backend.createBlob(bytes.length)
   await writer.write(bytes)
   return { writer, ref: await writer.finish() }
-}
-
-async function readBlob({ backend }: TestPools, ref: { id: string; size: number; check: number }): Promise<Buffer> {
-  const reader = backend.readBlob(ref, 0, ref.size)
-  const chunks: Buffer[] = []
-  for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-    chunks.push(Buffer.from(chunk.bytes))
-    chunk.release()
-  }
-  reader.close()
-  return Buffer.concat(chunks)
 }
 
 const put = ({ backend }: TestPools, name: string, ...blobs: string[]) =>
@@ -124,7 +114,7 @@ t.test('sets are recognised wherever they are named, and missing ones are missed
   pools = await openTestPools([f, d, e], options)
   t.teardown(() => pools.stop())
   t.strictSame(await paths(), [...placed, [f[0], 2, 0], [f[1], 2, 0]])
-  t.ok((await readBlob(pools, ref)).equals(bytes))
+  t.ok((await readBlob(pools.backend, ref)).equals(bytes))
 })
 
 t.test('a record refers only to what is kept for it', async t => {
@@ -140,7 +130,7 @@ t.test('a record refers only to what is kept for it', async t => {
   ]
   await put(pools, 'a', first.ref.id)
   await first.writer.abort()
-  t.equal((await readBlob(pools, first.ref)).length, 150_000, 'what a record refers to is not given up')
+  t.equal((await readBlob(pools.backend, first.ref)).length, 150_000, 'what a record refers to is not given up')
   await second.writer.abort()
   await t.rejects(put(pools, 'b', second.ref.id), { code: 'gone' })
   t.equal(await pools.backend.get(keyOf('b')), undefined)
@@ -149,7 +139,7 @@ t.test('a record refers only to what is kept for it', async t => {
   await put(pools, 'c', third.ref.id)
   await put(pools, 'd', third.ref.id)
   await remove(pools, 'c')
-  t.equal((await readBlob(pools, third.ref)).length, 150_000)
+  t.equal((await readBlob(pools.backend, third.ref)).length, 150_000)
   // Keys without a zero byte are one group: what is left are `a` and `d`.
   t.match(await pools.redundant.amounts(keyOf('d')), { total: { records: 2, bytes: 300_000 }, below: { records: 0 } })
   t.match(await pools.redundant.heal(keyOf('d'), { deep: true, dryRun: false }), {
@@ -164,7 +154,7 @@ t.test('a record refers only to what is kept for it', async t => {
   // What never came to have a record goes at the next start.
   const left = await writeBlob(pools, Buffer.alloc(150_000, 4))
   while (!pools.comparing.isDone) await pools.comparing.step()
-  t.equal((await readBlob(pools, left.ref)).length, 150_000, 'not in the run that wrote it')
+  t.equal((await readBlob(pools.backend, left.ref)).length, 150_000, 'not in the run that wrote it')
   await pools.stop()
   pools = await openTestPools(shapes, options)
   while (!pools.comparing.isDone) await pools.comparing.step()

@@ -9,6 +9,7 @@ import type { Disk } from 'svc/kernel'
 import { createSimulatedDrives, SimulatedIndex, simulatedDriveConfig } from 'svc/plugins/drive/testing'
 import { createSimulatedSets, type OpenSet } from 'svc/plugins/erasure/testing'
 import type { BlobRef, StorageBackend, Transaction } from 'svc/plugins/storage/api'
+import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenPools } from '../backend.ts'
 import { idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
@@ -388,18 +389,8 @@ export class SimulatedPools {
     this.counts.verified++
   }
 
-  async #read(blob: BlobRef): Promise<Buffer> {
-    const reader = this.#backend!.readBlob(blob, 0, blob.size)
-    const chunks: Buffer[] = []
-    try {
-      for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
-        chunks.push(Buffer.from(chunk.bytes))
-        chunk.release()
-      }
-    } finally {
-      reader.close()
-    }
-    return Buffer.concat(chunks)
+  #read(blob: BlobRef): Promise<Buffer> {
+    return readBlob(this.#backend!, blob)
   }
 
   /**

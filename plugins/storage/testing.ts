@@ -1,0 +1,22 @@
+/** For tests of what keeps bytes. */
+import type { BlobRef, StorageBackend } from './api.ts'
+
+/** Bytes start <= i < start+length of a blob, in one piece; all of them where nothing is said. */
+export async function readBlob(
+  backend: Pick<StorageBackend, 'readBlob'>,
+  ref: BlobRef,
+  start = 0,
+  length = ref.size - start,
+): Promise<Buffer> {
+  const reader = backend.readBlob(ref, start, length)
+  const chunks: Buffer[] = []
+  try {
+    for (let chunk = await reader.next(); chunk !== undefined; chunk = await reader.next()) {
+      chunks.push(Buffer.from(chunk.bytes))
+      chunk.release()
+    }
+  } finally {
+    reader.close()
+  }
+  return Buffer.concat(chunks)
+}
