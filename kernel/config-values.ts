@@ -1,10 +1,18 @@
 /** Values of configuration keys: from text, from JSON, and whether they hold. */
 import { createRequire } from 'node:module'
-import { type ConfigurationKey, choices, type KeySchema, typeOf } from './config-keys.ts'
+import { type ConfigurationKey, choices, type KeySchema, type KeyType, typeOf } from './config-keys.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 /** Loaded with the first value that is checked: `svcctl`, which checks none, is to start without it. */
 const validator = () => createRequire(import.meta.url)('typebox/schema') as typeof import('typebox/schema')
+
+/** What booleans may be written as. */
+export const booleanTexts: ReadonlyMap<string, boolean> = new Map([
+  ['on', true],
+  ['off', false],
+  ['true', true],
+  ['false', false],
+])
 
 /** The value that a text stands for. Throws RangeError with a sentence without subject. */
 export function parseText(key: ConfigurationKey, text: string): unknown {
@@ -18,8 +26,8 @@ function parseAs(schema: KeySchema, text: string, separator: RegExp): unknown {
     case 'duration':
       return parseDuration(text)
     case 'boolean':
-      if (text !== 'true' && text !== 'false') throw new RangeError('must be true or false')
-      return text === 'true'
+      if (!booleanTexts.has(text)) throw new RangeError('must be on, off, true or false')
+      return booleanTexts.get(text)
     case 'integer':
       if (!/^-?\d{1,15}$/.test(text)) throw new RangeError('must be an integer')
       return Number(text)
@@ -43,9 +51,12 @@ function parseAs(schema: KeySchema, text: string, separator: RegExp): unknown {
   }
 }
 
-/** What a value that is no text (from the file, or a default) stands for: sizes and durations may be written as text. */
+/** Types whose values may stand in the file as text. */
+const writtenAsText: ReadonlySet<KeyType> = new Set(['boolean', 'size', 'duration'])
+
+/** What a value from the file, or a default, stands for: booleans, sizes and durations may be written as text. */
 export function convertValue(key: ConfigurationKey, value: unknown): unknown {
-  if (typeof value === 'string' && (key.type === 'size' || key.type === 'duration')) return parseText(key, value)
+  if (typeof value === 'string' && writtenAsText.has(key.type)) return parseText(key, value)
   return value
 }
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { type ConfigurationKey, configurationKeys } from './config-keys.ts'
-import { checkValue, convertValue, parseText } from './config-values.ts'
+import { booleanTexts, checkValue, convertValue, parseText } from './config-values.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { standInFor } from './stand-ins.ts'
 
@@ -164,7 +164,7 @@ function readFlags(keys: readonly ConfigurationKey[], argv: readonly string[], r
       continue
     }
     const [key] = matching
-    const isSwitch = key.type === 'boolean' && next !== 'true' && next !== 'false'
+    const isSwitch = key.type === 'boolean' && (next === undefined || !booleanTexts.has(next))
     const text = inline ?? (isSwitch ? 'true' : next)
     if (text === undefined) {
       report(name, 'flag', `needs a value: ${name}=…`, key.plugin)

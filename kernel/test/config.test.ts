@@ -134,6 +134,20 @@ t.test('values have the types of their keys, whatever they came from', async t =
   t.same(sectionOf({ argv: ['--colours=red', '--colours', 'blue'] }).colours, ['red', 'blue'])
 })
 
+t.test('booleans are on and off, or true and false, wherever they are written', async t => {
+  for (const [text, garden] of Object.entries({ on: true, true: true, off: false, false: false })) {
+    const other = { garden: !garden }
+    t.equal(sectionOf({ env: { ...complete, SVC_GARDEN: text }, file: other }).garden, garden, `${text} in a variable`)
+    t.equal(sectionOf({ argv: [`--garden=${text}`], file: other }).garden, garden, `${text} in a flag`)
+    const spaced = sectionOf({ argv: ['--garden', text, '/x'], file: other })
+    t.match(spaced, { garden, rooms: ['/x'] }, `${text} after a flag`)
+    t.equal(sectionOf({ file: { garden: text } }).garden, garden, `${text} as text of the file`)
+  }
+  for (const text of ['ON', 'On', 'yes', '1', '']) {
+    t.same(problemsOf({ argv: [`--garden=${text}`, '/x'] }), ['--garden (flag) must be on, off, true or false'])
+  }
+})
+
 t.test('a key without a variable lives in the section of its plugin', async t => {
   t.equal(sectionOf({ file: { 'door-lock': { timeoutMs: 7, table: { a: 1 } } } }, 'door-lock').timeoutMs, 7)
   t.equal(sectionOf({ env: { ...complete, SVC_DOOR_LOCK_TIMEOUT_MS: '8' } }, 'door-lock').timeoutMs, 8)
@@ -239,7 +253,7 @@ t.test('every problem is reported at once, with name and source', async t => {
   }
   t.same(problemsOf({ env, argv: ['--house-address', '--colours=red,green', 'relative'] }), [
     '--house-address (flag) needs a value: --house-address=…',
-    'SVC_GARDEN (environment) must be true or false',
+    'SVC_GARDEN (environment) must be on, off, true or false',
     'SVC_FLOORS (environment) must be <= 9, not 10',
     'SVC_RATIO (environment) must be a decimal number',
     'SVC_AREA (environment) must be >= 1024, not 12',
@@ -252,8 +266,8 @@ t.test('every problem is reported at once, with name and source', async t => {
   t.same(problemsOf({ env: { SVC_KEY_CODE: 'sesame-open' } }), [
     'SVC_ROOMS is required (or --rooms, an argument): What is in it.',
   ])
-  t.same(problemsOf({ file: { floors: '3', garden: 'true', rooms: '/x' } }), [
-    'garden (f.json) must be boolean, not "true"',
+  t.same(problemsOf({ file: { floors: '3', garden: 'yes', rooms: '/x' } }), [
+    'garden (f.json) must be on, off, true or false',
     'floors (f.json) must be integer, not "3"',
   ])
   t.same(problemsOf({ argv: ['--floors=1', '--floors=2', '--house-address'] }), [
