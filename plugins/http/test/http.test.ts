@@ -1,5 +1,10 @@
 /** The listeners over real sockets: heads, bodies, limits, slow clients, garbage, draining. */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Exchange } from 'svc/plugins/http/api'
 import { createSeededRandom } from 'svc/testing'
 import t from 'tap'
 import { connectRaw, echo, startServer } from './server.ts'
@@ -141,6 +146,48 @@ t.test('100-continue is answered only when somebody wants the body', async t => 
   await odd.send(expecting('/take', '200-ok'))
   t.match(await odd.closed(), /^HTTP\/1\.1 417 .*<Code>ExpectationFailed<\/Code>/s)
   await server.stop()
+})
+
+t.test('the expectation is known in any case, over HTTP/1.1 and HTTP/2', async t => {
+  const folder = t.testdir({})
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', join(folder, 'private.key')]
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const certificate = ['-x509', '-nodes', '-days', '2', '-out', join(folder, 'public.crt')]
+  execFileSync('openssl', ['req', ...key, ...names, ...certificate], { stdio: 'ignore' })
+  const mount = (exchange: Exchange) => {
+    exchange.continue()
+    exchange.request.resume().on('end', () => echo(exchange))
+  }
+  const plain = await startServer({ mount })
+  const secure = await startServer({ mount, tls: { certsDir: folder } })
+  const session = connectHttp2(`https://127.0.0.1:${secure.s3Port}`, { rejectUnauthorized: false })
+  for (const expect of ['100-continue', '100-Continue', '100-CONTINUE']) {
+    const client = await connectRaw(plain.s3Port)
+    await client.send(`PUT /take HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: ${expect}\r\n\r\n`)
+    t.equal(await client.until('\r\n\r\n'), 'HTTP/1.1 100 Continue\r\n\r\n', expect)
+    await client.send('body')
+    t.match(await client.until('PUT /take'), /HTTP\/1\.1 200 OK/)
+    client.socket.destroy()
+
+    const stream = session.request({ ':method': 'PUT', ':path': '/take', expect })
+    // Only when it is told to, as clients do that wait.
+    stream.once('continue', () => stream.end('body'))
+    const status = await new Promise((resolve, reject) => {
+      stream.once('response', headers => resolve(headers[':status']))
+      stream.once('error', reject)
+    })
+    t.equal(status, 200, `${expect} over HTTP/2`)
+    stream.resume()
+    if (!stream.writableEnded) stream.end()
+    await once(stream, 'close')
+  }
+  const odd = session.request({ ':method': 'PUT', ':path': '/take', expect: '200-ok' })
+  const [headers] = await once(odd, 'response')
+  t.equal(headers[':status'], 417)
+  odd.destroy()
+  session.destroy()
+  await plain.stop()
+  await secure.stop()
 })
 
 t.test('malformed heads get a well-formed answer', async t => {
