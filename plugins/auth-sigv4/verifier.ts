@@ -92,8 +92,9 @@ function matches(known: KnownClaim, timestamp: string, canonicalBytes: Buffer, s
 
 /** Headers and parameters whose values are secrets: an error must not carry them into a log. */
 const secretHeaders =
-  /^((?:x-amz-(?:copy-source-)?server-side-encryption-customer-key|x-amz-security-token|cookie|proxy-authorization):).*$/gm
-const secretParameters = /(X-Amz-Security-Token=)[^&\n]*/gi
+  /^((?:x-amz-(?:copy-source-)?server-side-encryption-customer-key(?:-md5)?|x-amz-security-token|cookie|proxy-authorization):).*$/gm
+const secretParameters =
+  /((?:x-amz-(?:copy-source-)?server-side-encryption-customer-key(?:-md5)?|x-amz-security-token)=)[^&\n]*/gi
 
 function redact(canonicalRequest: string): string {
   return canonicalRequest.replace(secretHeaders, '$1<redacted>').replace(secretParameters, '$1<redacted>')

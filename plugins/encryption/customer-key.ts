@@ -49,11 +49,13 @@ export function readCustomerKey(
   if (md5Text === undefined) throw missing('the client calculated MD5 of the secret key')
   const key = Buffer.from(text, 'base64')
   try {
-    if (key.length !== keyBytes) {
+    // Node.js skips what is no base64: only what comes back as it was sent is the key that the client means.
+    if (key.length !== keyBytes || key.toString('base64') !== text) {
       throw invalid(`${prefix}key`, 'The secret key was invalid for the specified algorithm.')
     }
     const md5 = Buffer.from(md5Text, 'base64')
-    if (md5.length !== md5Bytes || !timingSafeEqual(md5, hash('md5', key, 'buffer'))) {
+    const isMd5 = md5.length === md5Bytes && md5.toString('base64') === md5Text
+    if (!isMd5 || !timingSafeEqual(md5, hash('md5', key, 'buffer'))) {
       throw invalid(`${prefix}key-MD5`, 'The calculated MD5 hash of the key did not match the hash that was provided.')
     }
     return createSecretKey(key)

@@ -1,6 +1,7 @@
 /** Encryption in the headers of writes and of the answers to reads and writes. */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { KmsService } from 'svc/plugins/kms/api'
 import type { ObjectEncryption, ObjectVersion } from 'svc/plugins/objects/api'
 import type { S3Attribute, S3Request } from 'svc/plugins/s3/api'
 import { customerKeyHeaders, hasCustomerKey, readCustomerKey } from './customer-key.ts'
@@ -9,7 +10,7 @@ import { customerKeyMissing, customerKeyNotApplicable, encryptionErrors } from '
 import { decodeSealed } from './sealed.ts'
 import { algorithmHeader, bucketKeyHeader, contextHeader, keyIdHeader, readWish, wishHeaders } from './wish.ts'
 
-export function encryptionHeaders(allowsInsecure: boolean): S3Attribute {
+export function encryptionHeaders(allowsInsecure: boolean, kms: Pick<KmsService, 'defaultKeyId'>): S3Attribute {
   /** A read needs the key twice. Gone with the request. */
   const keys = new WeakMap<IncomingHttpHeaders, KeyObject>()
 
@@ -31,6 +32,8 @@ export function encryptionHeaders(allowsInsecure: boolean): S3Attribute {
 
     customerKey: ({ headers, secure }, purpose) =>
       purpose === 'object' ? keyOf(headers, secure) : readCustomerKey(headers, purpose, secure || allowsInsecure),
+
+    defaultKmsKeyId: () => kms.defaultKeyId,
 
     describe(request, version) {
       const { headers, secure } = request

@@ -41,7 +41,7 @@ export default definePlugin({
       reseal: bucket => (threads.isMain ? run(bucket) : threads.call<ResealResult>(0, resealCall, bucket)),
     }
     contribute('object.transform', 'encryption', createTransform(dataKeys, ports.random, wishOf))
-    contribute('s3.attribute', 'encryption', encryptionHeaders(config.allowsInsecureCustomerKeys))
+    contribute('s3.attribute', 'encryption', encryptionHeaders(config.allowsInsecureCustomerKeys, kms))
     contribute('policy.action', 's3:UpdateObjectEncryption', {
       level: 'object',
       description: 'put the data key of an object under another key',

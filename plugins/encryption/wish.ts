@@ -1,5 +1,7 @@
 /** What the headers of a write ask for. Source: AWS S3 API reference, PutObject. */
+import { checkKeyId } from 'svc/plugins/kms/api'
 import type { EncryptionWish } from 'svc/plugins/objects/api'
+import { kmsKeyIdOf } from 'svc/plugins/policy/api'
 import type { AttributeRequest } from 'svc/plugins/s3/api'
 import { hasCustomerKey, readCustomerKey } from './customer-key.ts'
 import { encryptionErrors } from './errors.ts'
@@ -55,10 +57,12 @@ export function readWish(request: AttributeRequest, allowsInsecure: boolean): En
   throw invalid(algorithmHeader, 'The encryption method specified is not supported.')
 }
 
-/** Clients name keys by id, or by the ARN that AWS would have for it. */
+/** Clients name keys by id, or by the full ARN that AWS would have for it: policies know these names and no others. */
 export function readKeyId(text: string): string {
-  const id = text.replace(/^arn:aws[a-z-]*:kms:(?:[^:]*:[^:]*:)?(?:key\/)?/, '')
+  const id = kmsKeyIdOf(text)
   if (id === '') throw invalid(keyIdHeader, 'The key id is empty.')
+  // No key can have it, and a key server would be asked for it by a path.
+  if (checkKeyId(id) !== undefined) throw encryptionErrors['KMS.NotFoundException']()
   return id
 }
 
@@ -81,7 +85,8 @@ function readContext(text: string): Readonly<Record<string, string>> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong()
   const pairs = Object.entries(value)
-  if (pairs.some(([, one]) => typeof one !== 'string')) throw wrong()
+  // Half a surrogate pair is no text: nothing that is bound to it could be written as UTF-8.
+  if (!pairs.every(([name, one]) => name.isWellFormed() && typeof one === 'string' && one.isWellFormed())) throw wrong()
   if (bytes.length > contextBytesMax || pairs.length > contextNamesMax) {
     throw invalid(
       contextHeader,

@@ -22,9 +22,10 @@ export type {
   PolicyKind,
   StatementDocument,
 } from './document.ts'
+export { kmsKeyIdOf } from './kms-key-id.ts'
 export type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
 export type { PolicyProblem } from './problems.ts'
-export { type RequestFacts, requestConditions } from './request-conditions.ts'
+export { encryptionAsked, type RequestEncryption, type RequestFacts, requestConditions } from './request-conditions.ts'
 export type { EvaluatedStatement, Simulation, SimulationDecision, SimulationSource } from './simulation.ts'
 
 /** Condition keys in lower case (`s3:prefix`, `aws:sourceip`) with their values. */

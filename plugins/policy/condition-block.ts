@@ -15,6 +15,7 @@ import { findConditionKey } from './condition-keys.ts'
 import { asItIs, type NormalizeKey } from './config.ts'
 import { kindOf } from './elements.ts'
 import type { JsonNode } from './json-reader.ts'
+import { kmsKeyIdCondition, kmsKeySpellings, normalizeKmsKey } from './kms-key-id.ts'
 import { type Expectation, type Operator, operators } from './operators.ts'
 import { type Problems, quote } from './problems.ts'
 import type { ConditionValues } from './template.ts'
@@ -36,6 +37,7 @@ export class Condition {
   readonly #ifExists: boolean
   readonly #expected: readonly Expectation[]
   readonly #isList: boolean
+  readonly #isKmsKey: boolean
 
   constructor(operatorName: string, parsed: ParsedOperator, keyName: string, expected: readonly Expectation[]) {
     this.operatorName = operatorName
@@ -46,6 +48,7 @@ export class Condition {
     this.#ifExists = parsed.ifExists
     this.#expected = expected
     this.#isList = findConditionKey(this.key)?.isList === true
+    this.#isKmsKey = this.key === kmsKeyIdCondition
   }
 
   /** `isDeny`: of the statement that asks. */
@@ -84,6 +87,14 @@ export class Condition {
   }
 
   #agrees(value: string, request: ConditionValues): boolean {
+    // One value with several names: it agrees by any, and differs only if none agrees.
+    if (this.#isKmsKey && !this.#operator.isNull) {
+      return kmsKeySpellings(value).some(name => this.#agreesAs(name, request))
+    }
+    return this.#agreesAs(value, request)
+  }
+
+  #agreesAs(value: string, request: ConditionValues): boolean {
     for (const expectation of this.#expected) if (expectation.matches(value, request)) return true
     return false
   }
@@ -102,6 +113,11 @@ export interface ConditionOptions {
 
 /** Whose values are keys of objects, or beginnings of them. */
 const keysOfObjects = new Set(['s3:prefix', 's3:x-amz-copy-source'])
+
+function normalizerOf(key: string, { normalizeKey }: ConditionOptions): (text: string) => string {
+  if (key === kmsKeyIdCondition) return normalizeKmsKey
+  return keysOfObjects.has(key) ? normalizeKey : asItIs
+}
 
 export function readConditions(node: JsonNode, options: ConditionOptions, problems: Problems): readonly Condition[] {
   const conditions: Condition[] = []
@@ -122,7 +138,7 @@ export function readConditions(node: JsonNode, options: ConditionOptions, proble
       const place = `${element}.${keyName.slice(0, 80)}`
       checkKey(keyName, keyAt, place, seen, problems)
       if (typeof parsed === 'string') continue
-      const normalize = keysOfObjects.has(keyName.toLowerCase()) ? options.normalizeKey : asItIs
+      const normalize = normalizerOf(keyName.toLowerCase(), options)
       const expected = readExpected(value, parsed.operator, options.variables, normalize, place, problems)
       conditions.push(new Condition(operatorName, parsed, keyName, expected))
     }

@@ -82,7 +82,7 @@ const rows: readonly (readonly [
   ['s3:x-amz-metadata-directive', 'string', putObject],
   ['s3:x-amz-storage-class', 'string', putObject],
   ['s3:x-amz-server-side-encryption', 'string', putObject],
-  ['s3:x-amz-server-side-encryption-aws-kms-key-id', 'string', putObject],
+  ['s3:x-amz-server-side-encryption-aws-kms-key-id', 'string', [...putObject, 'UpdateObjectEncryption']],
   ['s3:x-amz-server-side-encryption-customer-algorithm', 'string', putObject],
   ['s3:if-match', 'string', putObject],
   ['s3:if-none-match', 'string', putObject],

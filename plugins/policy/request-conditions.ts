@@ -3,8 +3,19 @@
  * identity is not among them: the engine knows it.
  */
 import type { ConditionLookup } from './api.ts'
+import { kmsKeyIdOf } from './kms-key-id.ts'
 
 type Tags = ReadonlyMap<string, string>
+
+/** In the words of the headers that ask for it. */
+export interface RequestEncryption {
+  /** `AES256`, `aws:kms`. */
+  readonly algorithm?: string
+  /** By any of its names. */
+  readonly kmsKeyId?: string
+  /** `AES256`, under a key of the customer. */
+  readonly customerAlgorithm?: string
+}
 
 export interface RequestFacts {
   /** Behind trusted proxies; one spelling per address. */
@@ -37,6 +48,8 @@ export interface RequestFacts {
   readonly existingTags?: () => Tags | undefined
   /** Tags that the request sets. */
   readonly requestTags?: () => Tags | undefined
+  /** How what is written is encrypted, undefined where it is not. Default: as the headers ask. */
+  readonly encryption?: () => RequestEncryption | undefined
   /** The distribution that the request came through, and its public host. */
   readonly distribution?: string
   readonly host?: string
@@ -86,6 +99,9 @@ const table: ReadonlyMap<string, (facts: RequestFacts) => Value> = new Map<strin
   ['s3:max-keys', fromQuery('max-keys')],
   ['s3:versionid', facts => facts.versionId],
   ['s3:locationconstraint', facts => facts.locationConstraint],
+  ['s3:x-amz-server-side-encryption', facts => encryptionOf(facts)?.algorithm],
+  ['s3:x-amz-server-side-encryption-aws-kms-key-id', kmsKeyId],
+  ['s3:x-amz-server-side-encryption-customer-algorithm', facts => encryptionOf(facts)?.customerAlgorithm],
   ['s3:if-match', fromHeader('if-match')],
   ['s3:if-none-match', fromHeader('if-none-match')],
   [
@@ -133,6 +149,29 @@ function tagValues(tags: Tags | undefined, lowerCase: string): Value {
   const values: string[] = []
   for (const [name, value] of tags) if (name.toLowerCase() === lowerCase) values.push(value)
   return values
+}
+
+function encryptionOf({ encryption, headers }: RequestFacts): RequestEncryption | undefined {
+  return encryption === undefined ? encryptionAsked(headers) : encryption()
+}
+
+/** What headers ask for. */
+export function encryptionAsked(headers: RequestFacts['headers']): RequestEncryption {
+  return {
+    algorithm: textOf(headers['x-amz-server-side-encryption']),
+    kmsKeyId: textOf(headers['x-amz-server-side-encryption-aws-kms-key-id']),
+    customerAlgorithm: textOf(headers['x-amz-server-side-encryption-customer-algorithm']),
+  }
+}
+
+function textOf(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'object' ? header.join(', ') : header
+}
+
+/** The policy is about the key, whatever the request calls it. */
+function kmsKeyId(facts: RequestFacts): Value {
+  const named = encryptionOf(facts)?.kmsKeyId
+  return named === undefined ? undefined : kmsKeyIdOf(named)
 }
 
 function signatureAge({ signature, signedAtMs, timeMs }: RequestFacts): Value {

@@ -264,6 +264,8 @@ export interface S3Attribute {
   describe(request: S3Request, version: ObjectVersion): Readonly<Record<string, string>> | undefined
   /** Where the plugin knows keys of customers: see `S3Request.customerKey`. Throws what is the answer to wrong ones. */
   customerKey?(request: S3Request, purpose: 'object' | 'copy-source'): KeyObject | undefined
+  /** Where the plugin knows keys of the key management: the one of a write that asks for such a key and names none. */
+  defaultKmsKeyId?(): string | undefined
   /** Headers of the answer to PutObject, CopyObject, CompleteMultipartUpload and PostObject. */
   describeWritten?(
     request: S3Request,

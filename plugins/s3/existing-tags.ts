@@ -1,16 +1,21 @@
-/** Tags of objects and uploads that policies ask for, fetched before the question. */
+/** What policies ask of objects and uploads that are there, fetched before the question: tags, and how an upload is encrypted. */
 import { isCatalogError } from 'svc/kernel'
-import type { ObjectAttributes, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
+import type { ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
 import type { MaybePromise } from 'svc/plugins/storage/api'
 
 export type Tags = ReadonlyMap<string, string>
 
 const noTags: Tags = new Map()
 
+interface BegunUpload {
+  readonly tags: Tags
+  readonly encryption: ObjectEncryption | undefined
+}
+
 export class ExistingTags {
   readonly #objects: Pick<ObjectsService, 'getObject'>
   readonly #byObject = new Map<string, Tags | undefined>()
-  readonly #byUpload = new Map<string, Tags | undefined>()
+  readonly #byUpload = new Map<string, BegunUpload | undefined>()
 
   constructor(objects: Pick<ObjectsService, 'getObject'>) {
     this.#objects = objects
@@ -33,21 +38,33 @@ export class ExistingTags {
 
   fetch(bucket: string, key: string, versionId: string | undefined): MaybePromise<void> {
     const place = placeOf(bucket, key, versionId)
-    return ask(this.#byObject, place, () => this.#objects.getObject(bucket, key, versionId))
+    return ask(this.#byObject, place, () => this.#objects.getObject(bucket, key, versionId), tagsOf)
   }
 
   /** What an upload was begun with, and its object will have. Undefined: there is no such upload of this key. */
   ofUpload(bucket: string, key: string, uploadId: string): Tags | undefined {
-    return this.#byUpload.get(placeOf(bucket, key, uploadId))
+    return this.#byUpload.get(placeOf(bucket, key, uploadId))?.tags
   }
 
+  /** Undefined also where it is not encrypted. */
+  encryptionOfUpload(bucket: string, key: string, uploadId: string): ObjectEncryption | undefined {
+    return this.#byUpload.get(placeOf(bucket, key, uploadId))?.encryption
+  }
+
+  /** `orObject`: for a completion. Where the upload is gone it may be a repeated one, which writes nothing: the object counts then. */
   fetchUpload(
-    objects: Pick<ObjectsService, 'getUpload'>,
-    bucket: string,
-    key: string,
-    uploadId: string,
+    objects: Pick<ObjectsService, 'getUpload' | 'getObject'>,
+    { bucket, key, uploadId, orObject }: { bucket: string; key: string; uploadId: string; orObject: boolean },
   ): MaybePromise<void> {
-    return ask(this.#byUpload, placeOf(bucket, key, uploadId), () => objects.getUpload(bucket, key, uploadId))
+    const place = placeOf(bucket, key, uploadId)
+    const fetchObject = () => ask(this.#byUpload, place, () => objects.getObject(bucket, key), writtenAs)
+    return ask(
+      this.#byUpload,
+      place,
+      () => objects.getUpload(bucket, key, uploadId),
+      ({ attributes, encryption }) => writtenAs({ ...attributes, encryption }),
+      orObject ? fetchObject : undefined,
+    )
   }
 }
 
@@ -55,25 +72,32 @@ function tagsOf({ tags }: Pick<ObjectAttributes, 'tags'>): Tags {
   return tags === undefined ? noTags : new Map(Object.entries(tags))
 }
 
-function ask(
-  answers: Map<string, Tags | undefined>,
+function writtenAs({ tags, encryption }: Pick<ObjectVersion, 'tags' | 'encryption'>): BegunUpload {
+  return { tags: tagsOf({ tags }), encryption }
+}
+
+function ask<Found extends object, Facts>(
+  answers: Map<string, Facts | undefined>,
   place: string,
-  read: () => MaybePromise<{ readonly tags?: ObjectAttributes['tags'] } | { readonly attributes: ObjectAttributes }>,
+  read: () => MaybePromise<Found>,
+  factsOf: (found: Found) => Facts,
+  otherwise?: () => MaybePromise<void>,
 ): MaybePromise<void> {
-  const take = (found: Awaited<ReturnType<typeof read>>) => {
-    answers.set(place, tagsOf('attributes' in found ? found.attributes : found))
+  const take = (found: Found) => {
+    answers.set(place, factsOf(found))
   }
-  const miss = (error: unknown) => {
-    // Not there: it has no tags, and the operation itself says what is wrong, to who may know.
+  const miss = (error: unknown): MaybePromise<void> => {
+    // Not there: it has nothing of this, and the operation itself says what is wrong, to who may know.
     if (!isCatalogError(error) || error.status >= 500) throw error
     answers.set(place, undefined)
+    return otherwise?.()
   }
   try {
     const found = read()
     if (found instanceof Promise) return found.then(take, miss)
-    take(found)
+    return take(found)
   } catch (error) {
-    miss(error)
+    return miss(error)
   }
 }
 

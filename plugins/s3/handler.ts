@@ -189,7 +189,7 @@ function prepareAuthorization(context: S3RequestContext, operation: S3Operation,
     const isRead =
       mayTell(context) && context.needsTags(context.question(readAction(versionId), bucket, key, versionId))
     if (isRead || context.needsTags(asked)) wait(context.fetchTags(bucket, key, versionId))
-    wait(context.fetchUploadTags(asked))
+    wait(context.fetchUpload(asked))
   }
   const source = otherSourceOf(context)
   if (source !== undefined) {

@@ -1,6 +1,7 @@
 /** What a request is, for the conditions of policies. Made only when a policy has one that counts. */
 import type { TLSSocket } from 'node:tls'
-import type { RequestFacts } from 'svc/plugins/policy/api'
+import type { ObjectEncryption } from 'svc/plugins/objects/api'
+import { encryptionAsked, type RequestEncryption, type RequestFacts } from 'svc/plugins/policy/api'
 import { peekCopySource } from './copy-source.ts'
 import type { ExistingTags, Tags } from './existing-tags.ts'
 import { otherSourceOf } from './other-sources.ts'
@@ -20,12 +21,12 @@ const creatingOperations: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /**
- * The operations on an upload that write: the tags of what they write were named when it was begun, and are judged again as they are
- * then. A header beside them counts for nothing, as nothing becomes of it.
+ * The operations on an upload that write: tags and encryption of what they write were named when it was begun, and are judged again as
+ * they are then. A header beside them counts for nothing, as nothing becomes of it.
  */
 const uploadOperations = new Set(['UploadPart', 'UploadPartCopy', 'CompleteMultipartUpload'])
 
-/** Of whose tags a policy may want to know; undefined where the request names its tags itself. */
+/** Of which a policy may want to know; undefined where the request itself says what is written. */
 export const uploadWrittenBy = ({ operation, query }: S3RequestContext): string | undefined =>
   uploadOperations.has(operation) ? query.get('uploadId') : undefined
 
@@ -54,8 +55,12 @@ export function factsOf(
     existingTags: () => existingTags?.get(bucket, key, versionId),
     ...factsOfBody(context),
     requestTags: () => requestTags(context, existingTags),
+    encryption: () => encryptionOf(context, existingTags),
   }
 }
+
+/** As condition keys of requests begin that tell how what is written is encrypted. */
+export const encryptionConditions = 's3:x-amz-server-side-encryption'
 
 /** What the copy itself reads from the header; what it cannot read is refused, and until then shown as it came. */
 function copySourceOf(context: S3RequestContext): string | undefined {
@@ -74,6 +79,7 @@ export const bodyConditions: ReadonlyMap<string, string> = new Map([
   ['Retention', 's3:object-lock-'],
   ['LegalHold', 's3:object-lock-'],
   ['CreateBucketConfiguration', 's3:locationconstraint'],
+  ['ObjectEncryption', encryptionConditions],
 ])
 
 function factsOfBody({ operation, xml }: S3RequestContext): Partial<RequestFacts> | undefined {
@@ -118,4 +124,35 @@ function requestTags(context: S3RequestContext, existingTags: ExistingTags | und
   if (xml?.name !== 'Tagging') return undefined
   const tags = childrenNamed(xml, 'TagSet').flatMap(set => childrenNamed(set, 'Tag'))
   return new Map(tags.map(tag => [childText(tag, 'Key') ?? '', childText(tag, 'Value') ?? '']))
+}
+
+/** Of the upload that is written to; from the body of UpdateObjectEncryption; else as the headers ask. */
+function encryptionOf(
+  context: S3RequestContext,
+  existingTags: ExistingTags | undefined,
+): RequestEncryption | undefined {
+  const { operation, headers, xml, bucket, key } = context
+  const uploadId = uploadWrittenBy(context)
+  if (uploadId !== undefined) {
+    const encryption = existingTags?.encryptionOfUpload(bucket, key, uploadId)
+    return encryption && inHeaders(encryption)
+  }
+  if (operation === 'UpdateObjectEncryption') {
+    const chosen = xml === undefined ? [] : childrenNamed(xml, 'SSE-KMS')
+    return { kmsKeyId: chosen[0] && childText(chosen[0], 'KMSKeyArn')?.trim() }
+  }
+  const asked = encryptionAsked(headers)
+  const isUnnamed = asked.algorithm === 'aws:kms' && asked.kmsKeyId === undefined
+  return isUnnamed ? { ...asked, kmsKeyId: context.defaultKmsKeyId } : asked
+}
+
+function inHeaders({ type, kmsKeyId }: ObjectEncryption): RequestEncryption {
+  switch (type) {
+    case 'SSE-C':
+      return { customerAlgorithm: 'AES256' }
+    case 'SSE-KMS':
+      return { algorithm: 'aws:kms', kmsKeyId }
+    default:
+      return { algorithm: 'AES256' }
+  }
 }

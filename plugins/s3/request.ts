@@ -37,7 +37,7 @@ import type { DispatchTable } from './dispatch.ts'
 import { ExistingTags } from './existing-tags.ts'
 import { readAttributes } from './metadata.ts'
 import { otherSourceOf } from './other-sources.ts'
-import { factsOf, uploadWrittenBy } from './request-facts.ts'
+import { encryptionConditions, factsOf, uploadWrittenBy } from './request-facts.ts'
 import type { RequestLimit } from './request-limit.ts'
 import { type IsRootDenied, requireRootAccess } from './root-access.ts'
 import type { Target, TargetOptions } from './target.ts'
@@ -290,11 +290,21 @@ export class S3RequestContext implements S3Request {
   }
 
   /** Fetches what the upload that is written to was begun with, where a policy wants to know it. */
-  fetchUploadTags(asked: AccessRequest): MaybePromise<void> {
+  fetchUpload(asked: AccessRequest): MaybePromise<void> {
     const uploadId = uploadWrittenBy(this)
-    if (uploadId === undefined || !this.environment.policy.mentions(asked, 's3:requestobjecttag')) return undefined
+    if (uploadId === undefined) return undefined
+    const { policy } = this.environment
+    if (!policy.mentions(asked, 's3:requestobjecttag') && !policy.mentions(asked, encryptionConditions))
+      return undefined
     this.#existingTags ??= new ExistingTags(this.environment.objects)
-    return this.#existingTags.fetchUpload(this.environment.objects, this.bucket, this.key, uploadId)
+    const { bucket, key, operation } = this
+    const orObject = operation === 'CompleteMultipartUpload'
+    return this.#existingTags.fetchUpload(this.environment.objects, { bucket, key, uploadId, orObject })
+  }
+
+  /** Encrypts a write that asks for a key of the key management and names none. */
+  get defaultKmsKeyId(): string | undefined {
+    return this.environment.attributes.find(({ defaultKmsKeyId }) => defaultKmsKeyId !== undefined)?.defaultKmsKeyId?.()
   }
 
   /** Whether bytes of the request are still to come, so that the connection cannot simply take the next one. */

@@ -206,6 +206,26 @@ t.test('secrets in signed headers stay out of the error', async () => {
   assert.equal(shown.includes('c2VjcmV0'), false)
 })
 
+t.test('keys of customers in a presigned query stay out of the error, however their names are written', async () => {
+  const key = 'x-amz-server-side-encryption-customer-key'
+  for (const name of [
+    key,
+    `${key}-md5`,
+    `x-amz-copy-source${key.slice(5)}`,
+    key.replace('key', '%6bey').toUpperCase(),
+  ]) {
+    const headers = signed({ headers: { [decodeURIComponent(name).toLowerCase()]: 'c2VjcmV0' } })
+    const inHeader = { ...headers, authorization: headers.authorization!.replace(/.{4}$/, 'dead') }
+    assert.equal(inspect(failureOf(inHeader), { depth: 10 }).includes('c2VjcmV0'), false, `${name} as a header`)
+    const target = `${presigned()}&${name}=c2VjcmV0&versionId=v1`
+    const error = failureOf({ host }, target)
+    assert.equal(error.code, 'SignatureDoesNotMatch')
+    assert.equal(inspect(error, { depth: 10 }).includes('c2VjcmV0'), false, name)
+    assert.match(error.extra!.CanonicalRequest!, /=<redacted>&|=<redacted>\n/)
+    assert.match(error.extra!.CanonicalRequest!, /versionId=v1/, 'the others are shown')
+  }
+})
+
 t.test('every part of the head is under the signature', async () => {
   const headers = signed({ headers: { range: 'bytes=0-9', 'x-amz-meta-a': 'one' }, query: 'partNumber=1&uploadId=a' })
   const target = '/bucket/key?partNumber=1&uploadId=a'
