@@ -13,6 +13,8 @@ import { walkFiles } from './transfer/local-tree.ts'
 import {
   concurrencyDefault,
   createTransfers,
+  isSamePlace,
+  type RemoteObject,
   type TransferOptions,
   type Transferred,
   type Transfers,
@@ -83,6 +85,7 @@ export async function copyAll(
     options,
     failures,
     isMany: sources.length > 1,
+    isMove,
     // What is removed at the source must be safe here.
     transfers: createTransfers(context, isMove ? { ...options, sync: true } : options),
   }
@@ -142,6 +145,7 @@ interface Plan {
   readonly options: CopyOptions
   readonly failures: Failures
   readonly isMany: boolean
+  readonly isMove: boolean
   readonly transfers: Transfers
 }
 
@@ -191,6 +195,7 @@ async function planOne(plan: Plan, source: Target, target: Target): Promise<Job>
       }
     }
     const from = { ...(await remoteObject(plan, source)), versionId: options.versionId }
+    if (isSamePlace(from, to) && options.versionId === undefined) requireChange(plan, from, to, place)
     return {
       source: formatRemote(source),
       target: place,
@@ -232,6 +237,27 @@ const remover =
   ({ client, bucket, key }: Located) =>
   () =>
     client.send({ operation: 'DeleteObject', method: 'DELETE', bucket, key })
+
+/** What is copied onto itself would stay as it is, or, moved, be gone. Throws a usage error. */
+function requireChange(
+  { isMove, options, transfers }: Plan,
+  from: Pick<RemoteObject, 'client'>,
+  to: Pick<RemoteObject, 'client'>,
+  label: string,
+): void {
+  if (isMove) throw usageError(`${label} is its own target: it would be removed after it was copied.`)
+  const { headers, targetKey } = transfers.encryption
+  const { attr = [], storageClass } = options
+  const isEncryptedAnew = Object.keys(headers).length > 0 || targetKey !== undefined
+  if (!isEncryptedAnew && attr.length === 0 && storageClass === undefined) {
+    throw usageError(
+      `${label} is its own target: add --sse s3, --sse kms or --sse-c FILE to encrypt it anew, or --attr or --storage-class to ` +
+        'change what is kept with it.',
+    )
+  }
+  // From one client to another tags would be lost on the way.
+  if (from.client !== to.client) throw usageError(`${label} is its own target: name both by the same alias.`)
+}
 
 /** A target that is a bucket, ends at a slash, or takes several sources is a folder. */
 function remoteKey({ isMany }: Plan, { key }: RemoteTarget, name: string): string {
@@ -333,9 +359,11 @@ async function placeBelow(plan: Plan, source: RemoteTarget, target: Target, own:
   const remote = target as RemoteTarget
   const client = await context.connect(remote.alias)
   const prefix = folderPrefix(remote.key) + own
-  const isSameBucket =
-    client.endpoint === (await context.connect(source.alias)).endpoint && remote.bucket === source.bucket
-  if (isSameBucket && prefix.startsWith(folderPrefix(source.key))) {
+  const from = { ...(await remoteObject(plan, source)), key: folderPrefix(source.key) }
+  const to = { client, bucket: remote.bucket, key: prefix }
+  // Each object onto itself ends: no key comes that was not there.
+  if (isSamePlace(from, to)) requireChange(plan, from, to, formatRemote(source))
+  else if (isSamePlace({ ...from, key: '' }, { ...to, key: '' }) && prefix.startsWith(from.key)) {
     throw usageError(`${formatRemote(remote)} is in ${formatRemote(source)}: the copy would go on for ever.`)
   }
   return {

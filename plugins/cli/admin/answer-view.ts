@@ -38,12 +38,20 @@ const heading = (name: string): string =>
 const valueAt = (item: Json, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), item)
 
+export interface TableOptions {
+  /** Default: whatever is short. */
+  readonly columns?: readonly string[]
+  /** What a column means where an item leaves it out. */
+  readonly defaults?: Readonly<Record<string, unknown>>
+}
+
 /** Rows of a table, with headings. Columns that nobody fills are left out. */
-export function tableOf(items: readonly unknown[], columns?: readonly string[]): readonly string[] {
+export function tableOf(items: readonly unknown[], { columns, defaults = {} }: TableOptions = {}): readonly string[] {
   const rows = items.filter(isObject)
   if (rows.length < items.length) return items.map(item => formatValue('', item))
-  const names = (columns ?? columnsOf(rows)).filter(name => rows.some(row => !isEmpty(valueAt(row, name))))
-  const cells = rows.map(row => names.map(name => cell(name, valueAt(row, name))))
+  const valueIn = (row: Json, name: string) => valueAt(row, name) ?? defaults[name]
+  const names = (columns ?? columnsOf(rows)).filter(name => rows.some(row => !isEmpty(valueIn(row, name))))
+  const cells = rows.map(row => names.map(name => cell(name, valueIn(row, name))))
   return align([names.map(heading), ...cells])
 }
 

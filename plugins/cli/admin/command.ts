@@ -45,11 +45,11 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
       }
       const client = await context.connectAdmin(target.alias)
       const limit = options.limit as number | undefined
-      const { columns } = overrides[operation.id] ?? {}
+      const { columns, defaults } = overrides[operation.id] ?? {}
       try {
         if (isStream) await followEvents(context, client, request, { columns, limit })
         else if (isBytes(operation)) await saveBytes(context, client, request, options.output as string)
-        else if (plan.isPaged) await showPages(context, client, request, limit, columns)
+        else if (plan.isPaged) await showPages(context, client, request, { limit, columns, defaults })
         else
           await showAnswer(context, client, request, isDocument, { name, label, check, waits: options.wait === true })
       } catch (error) {
@@ -247,7 +247,7 @@ async function showAnswer(
   { name, label, check, waits }: AnswerOptions,
 ): Promise<void> {
   const { output } = context
-  const { job } = overrides[request.operation] ?? {}
+  const { job, isEcho, notesOf, failureOf } = overrides[request.operation] ?? {}
   const { body, etag } = await client.send(request).catch(async error => {
     throw check !== undefined && error instanceof AdminError && error.code === 'malformed_policy'
       ? await withPlaces(client, check, error)
@@ -259,7 +259,8 @@ async function showAnswer(
   }
   const first = body as Readonly<Record<string, unknown>>
   const answer = waits && job !== undefined ? await waitForJob(context, client, first, job) : first
-  output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer)))
+  if (isEcho) output.done(answer, `${question(name, label)}: done.`)
+  else output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer)))
   const { notApplied } = answer
   if (Array.isArray(notApplied) && notApplied.length > 0) {
     output.note(
@@ -268,8 +269,11 @@ async function showAnswer(
   }
   if (typeof answer.secretKey === 'string') output.note('Keep the secret key: it is not shown again.')
   if (isDocument && etag !== undefined && !output.options.isJson) output.note(`ETag, for --if-match: ${etag}`)
-  const { notesOf, failureOf } = overrides[request.operation] ?? {}
-  for (const note of (await notesOf?.(answer, client)) ?? []) output.note(note)
+  const notes = [
+    ...((await notesOf?.(answer, client)) ?? []),
+    ...((waits && (await job?.notesOf?.(answer, client))) || []),
+  ]
+  for (const note of notes) output.note(note)
   const reason = failureOf?.(answer) ?? (waits ? job?.failureOf(answer) : undefined)
   if (reason !== undefined) throw failure('not_done', reason)
 }

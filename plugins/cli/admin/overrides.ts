@@ -28,6 +28,10 @@ export interface Override {
   readonly job?: JobFacts
   /** Of its table or its lines; default: whatever is short. */
   readonly columns?: readonly string[]
+  /** What a column means where the answer leaves it out. */
+  readonly defaults?: Readonly<Record<string, unknown>>
+  /** It answers with the document that it was given: people hear that it is stored. */
+  readonly isEcho?: boolean
 }
 
 export const overrides: Readonly<Record<string, Override>> = {
@@ -48,6 +52,7 @@ export const overrides: Readonly<Record<string, Override>> = {
             : Number(failed) > 0 || Number(dangling) > Number(removed)
               ? `${failed} could not be healed, ${dangling} are dangling.`
               : undefined,
+      notesOf: redundancyNotes,
     },
   },
   listHealJobs: {
@@ -64,12 +69,20 @@ export const overrides: Readonly<Record<string, Override>> = {
       'removed',
       'error',
     ],
+    defaults: { 'request.dryRun': false },
   },
   getRedundancy: {
     name: 'heal status',
     failureOf: ({ isFull, summary }) => (isFull === true ? undefined : String(summary)),
   },
-  getKmsStatus: { notesOf: async answer => [kmsNote(answer)] },
+  getKmsStatus: { failureOf: kmsProblem, notesOf: kmsNotes },
+  resealKms: {
+    failureOf: ({ failed, firstError }) =>
+      Number(failed) === 0
+        ? undefined
+        : `${failed} could not be sealed anew. The first error: ${sentenceOf(firstError)} Keep the former key where it is until this ` +
+          'ends without failures.',
+  },
   getUsage: { name: 'usage' },
   getPermissions: { name: 'permissions' },
   changeOwnSecretKey: { elsewhere: 'passwd' },
@@ -84,6 +97,7 @@ export const overrides: Readonly<Record<string, Override>> = {
 
   getConfig: { name: 'config list', notesOf: configNotes },
   getConfigSchema: { name: 'config schema' },
+  replaceConfig: { isEcho: true },
   updateConfigSubsystem: { name: 'config set' },
   listNotifyTargets: { name: 'notify list' },
   testNotifyTarget: {
@@ -101,7 +115,12 @@ export const overrides: Readonly<Record<string, Override>> = {
   discardNotifyDeadLetters: { name: 'notify dead-letter discard' },
 
   createBucket: { bucketField: 'name' },
+  putPolicy: { isEcho: true },
+  putBucketLifecycle: { isEcho: true },
+  putBucketCors: { isEcho: true },
+  putBucketEvents: { isEcho: true },
   putBucketPolicy: {
+    isEcho: true,
     check: (document, bucket) => ({
       operation: 'validatePolicy',
       method: 'POST',
@@ -127,11 +146,37 @@ export const overrides: Readonly<Record<string, Override>> = {
   createPostPolicy: { elsewhere: 'share upload' },
 }
 
-/** What the fields of a status mean, and what to do where something is not as it should be. */
-function kmsNote({ configured, online, error }: Readonly<Record<string, unknown>>): string {
-  if (error !== '') return 'Something is missing: see the error.'
-  if (configured !== true) {
-    return 'Objects cannot be encrypted: set SVC_KMS_SECRET_KEY, as `svc init` writes it, or a key server, and restart the server.'
+type Answer = Readonly<Record<string, unknown>>
+
+/** Of a message that may be none yet. */
+function sentenceOf(message: unknown): string {
+  const text = String(message)
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.')
+}
+
+function kmsProblem({ configured, online, error }: Answer): string | undefined {
+  if (error !== '') return sentenceOf(error)
+  return configured === true && online !== true ? 'The key server cannot be reached at present.' : undefined
+}
+
+/** What the fields of a status mean, where nothing is wrong. */
+async function kmsNotes(answer: Answer): Promise<readonly string[]> {
+  if (kmsProblem(answer) !== undefined) return []
+  return answer.configured === true
+    ? ['Keys can be had, and none is missing.']
+    : [
+        'Objects cannot be encrypted: set SVC_KMS_SECRET_KEY, as `svc init` writes it, or a key server, and restart the server.',
+      ]
+}
+
+/** A job looks at drives that are there: what is on one that is away, it does not count as damaged. */
+async function redundancyNotes(_job: Answer, client: AdminClient): Promise<readonly string[]> {
+  try {
+    const { body } = await client.send({ operation: 'getRedundancy', method: 'GET', path: '/redundancy' })
+    const { isFull, summary } = body as Answer
+    return isFull === true ? [] : [String(summary)]
+  } catch {
+    // Not told to whoever may only heal, nor by a single drive: the job has ended as it has.
+    return []
   }
-  return online === true ? 'Keys can be had, and none is missing.' : 'The key server cannot be reached at present.'
 }

@@ -1,6 +1,6 @@
 /** Lists, page by page, as long as there are any and as many as are wanted. */
 import type { Context } from '../context.ts'
-import { tableOf } from './answer-view.ts'
+import { type TableOptions, tableOf } from './answer-view.ts'
 import type { AdminClient, AdminRequest } from './client.ts'
 
 const pageItemsMax = 1000
@@ -9,8 +9,7 @@ export async function showPages(
   { output }: Context,
   client: AdminClient,
   request: AdminRequest,
-  limit: number | undefined,
-  columns: readonly string[] | undefined,
+  { limit, ...table }: TableOptions & { readonly limit: number | undefined },
 ): Promise<void> {
   let cursor = ''
   let shown = 0
@@ -20,7 +19,7 @@ export async function showPages(
     const { body } = await client.send({ ...request, query: page as [string, string][] })
     const { items, nextCursor = '' } = body as { readonly items: readonly object[]; readonly nextCursor?: string }
     if (output.options.isJson) for (const item of items) output.result(item as Record<string, unknown>)
-    else if (items.length > 0) output.result({}, ...tableOf(items, columns).slice(shown === 0 ? 0 : 1))
+    else if (items.length > 0) output.result({}, ...tableOf(items, table).slice(shown === 0 ? 0 : 1))
     else if (shown === 0) output.note('There are none.')
     await output.drained()
     shown += items.length

@@ -14,6 +14,8 @@ export interface JobFacts {
   lineOf(job: Answer): string
   /** Why its end is no success: a sentence. */
   failureOf(job: Answer): string | undefined
+  /** What else people should know at its end. */
+  notesOf?(job: Answer, client: AdminClient): Promise<readonly string[]>
 }
 
 const askedEveryMs = 500

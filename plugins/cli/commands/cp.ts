@@ -6,7 +6,8 @@ export default defineCommand<CopyOptions>({
   summary: 'Copies files and objects: up, down, and from server to server.',
   description:
     'With -r, what is below the source goes below the target. A target that is a bucket, a folder, or ends at a slash takes the ' +
-    'name of the source. An interrupted transfer of a large file goes on when the same command is run again.',
+    'name of the source. An interrupted transfer of a large file goes on when the same command is run again. With --sse a bucket, prefix or ' +
+    'object may be its own target: each object is encrypted anew, where it is.',
   arguments: [
     {
       name: 'paths',
@@ -28,6 +29,7 @@ export default defineCommand<CopyOptions>({
     'svcctl cp -r home/photos offsite/photos',
     'svcctl cp --sse kms:photos film.mkv home/videos/',
     'svcctl cp --sse-c key.b64 letter.txt home/private/',
+    'svcctl cp -r --sse s3 home/papers home/papers',
   ],
   run: (context, args, options) => copyAll(context, args, options, false),
 })

@@ -35,7 +35,7 @@ export default defineCommand<Options>({
       path: '/shares',
       query: Object.entries(query).flatMap(([name, value]) => (value ? [[name, value] as const] : [])),
     }
-    await showPages(context, client, request, limit, columns)
+    await showPages(context, client, request, { limit, columns })
   },
 })
 

@@ -1,26 +1,38 @@
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
+import { usageError } from '../errors.ts'
 import { formatBytes, formatTime, isoTime } from '../formatting.ts'
 import type { S3Client } from '../s3/client.ts'
-import { copiedHeaders, headObject } from '../s3/object.ts'
+import { copiedHeaders, headObject, type ObjectName } from '../s3/object.ts'
 import { readXml, textOf } from '../s3/xml.ts'
 import { formatRemote, type RemoteTarget, requireBucket } from '../target.ts'
+import { customerKeyOption, encryptionOf } from '../transfer/encryption.ts'
 
 interface Options {
   readonly versionId?: string
+  readonly sseC?: string
 }
 
 export default defineCommand<Options>({
   name: 'stat',
   summary: 'Shows what is known of an object or a bucket.',
   arguments: [{ name: 'target', summary: 'ALIAS/bucket or ALIAS/bucket/key', kind: 'target' }],
-  options: [{ flags: '--version-id <id>', summary: 'of this version' }],
-  examples: ['svcctl stat home/photos/a.jpg', 'svcctl stat --json home/photos'],
-  async run(context, [text], { versionId }) {
+  options: [{ flags: '--version-id <id>', summary: 'of this version' }, customerKeyOption],
+  examples: [
+    'svcctl stat home/photos/a.jpg',
+    'svcctl stat --json home/photos',
+    'svcctl stat --sse-c key.b64 home/private/letter.txt',
+  ],
+  async run(context, [text], { versionId, sseC }) {
     const target = context.remote(text!)
     requireBucket(target)
     const client = await context.connect(target.alias)
-    await (target.key === '' ? showBucket(context, client, target) : showObject(context, client, target, versionId))
+    if (target.key === '') {
+      if (sseC !== undefined) throw usageError(`--sse-c goes with an object, and ${formatRemote(target)} is a bucket.`)
+      return showBucket(context, client, target)
+    }
+    const customerKey = encryptionOf(context, { sseC }).readKey
+    await showObject(context, target, client, { bucket: target.bucket, key: target.key, versionId, customerKey })
   },
 })
 
@@ -51,9 +63,9 @@ async function showBucket({ output }: Context, client: S3Client, target: RemoteT
 
 const lockHeaders = ['mode', 'retain-until-date', 'legal-hold'].map(name => `x-amz-object-lock-${name}`)
 
-async function showObject({ output }: Context, client: S3Client, target: RemoteTarget, versionId: string | undefined) {
-  const { bucket, key } = target
-  const facts = await headObject(client, { bucket, key, versionId })
+async function showObject({ output }: Context, target: RemoteTarget, client: S3Client, object: ObjectName) {
+  const { key } = object
+  const facts = await headObject(client, object)
   const stored = copiedHeaders(facts.headers)
   const metadata = Object.fromEntries(
     Object.entries(stored).flatMap(([name, value]) =>
@@ -67,7 +79,8 @@ async function showObject({ output }: Context, client: S3Client, target: RemoteT
     lockHeaders.flatMap(name => (facts.headers[name] === undefined ? [] : [[name.slice(18), facts.headers[name]]])),
   )
   const name = formatRemote(target)
-  const encryption = facts.headers['x-amz-server-side-encryption']
+  const customerAlgorithm = facts.headers['x-amz-server-side-encryption-customer-algorithm']
+  const encryption = facts.headers['x-amz-server-side-encryption'] ?? customerAlgorithm
   const kmsKeyId = facts.headers['x-amz-server-side-encryption-aws-kms-key-id']
   const { etag, sizeBytes, modifiedMs } = facts
   output.result(
@@ -84,7 +97,15 @@ async function showObject({ output }: Context, client: S3Client, target: RemoteT
       contentEncoding: stored['content-encoding'],
       contentDisposition: stored['content-disposition'],
       storageClass: facts.headers['x-amz-storage-class'] ?? 'STANDARD',
-      ...(encryption === undefined ? undefined : { encryption: { algorithm: encryption, kmsKeyId } }),
+      ...(encryption === undefined
+        ? undefined
+        : {
+            encryption: {
+              algorithm: encryption,
+              kmsKeyId,
+              ...(customerAlgorithm === undefined ? undefined : { isCustomerKey: true }),
+            },
+          }),
       metadata,
       checksums,
       lock,
@@ -98,7 +119,11 @@ async function showObject({ output }: Context, client: S3Client, target: RemoteT
       ['Content-Type', stored['content-type']],
       ['Cache-Control', stored['cache-control']],
       ['Storage class', facts.headers['x-amz-storage-class']],
-      ['Encryption', encryption && [encryption, kmsKeyId].filter(Boolean).join(', key ')],
+      [
+        'Encryption',
+        encryption &&
+          [encryption, customerAlgorithm ? 'of the client (SSE-C)' : kmsKeyId].filter(Boolean).join(', key '),
+      ],
       ...Object.entries(checksums),
       ...Object.entries(metadata).map(([label, value]) => [`Metadata ${label}`, value] as const),
       ...Object.entries(lock).map(([label, value]) => [`Lock ${label}`, value] as const),

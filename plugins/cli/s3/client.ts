@@ -12,7 +12,7 @@ import {
   isRefused,
   tlsExpected,
 } from './connection-failure.ts'
-import { carriesCustomerKey } from './customer-key.ts'
+import { carriesCustomerKey, carriesSourceKey } from './customer-key.ts'
 import type { AnswerHeaders, BodySink, HttpAnswer, RoomSink } from './messages.ts'
 import { readXml, textOf, textsOf } from './xml.ts'
 
@@ -273,7 +273,7 @@ function errorOf(request: S3Request, answer: HttpAnswer): S3Error {
       const code = textOf(document, 'Code')
       if (code) {
         const said = textOf(document, 'Message') || 'The server gave no reason.'
-        const message = wantsClientKey(request, said) ? clientKeyMessage : said
+        const message = wantsClientKey(request, said) ? clientKeyMessage : withKeyDoubted(request, status, said)
         return new S3Error({ status, code, message, requestId, operation, details: textsOf(document) })
       }
     } catch {
@@ -281,7 +281,17 @@ function errorOf(request: S3Request, answer: HttpAnswer): S3Error {
     }
   }
   const [code, message] = statusCodes[status] ?? [`Http${status}`, `The server answered with status ${status}.`]
-  return new S3Error({ status, code, message, requestId, operation })
+  return new S3Error({ status, code, message: withKeyDoubted(request, status, message), requestId, operation })
+}
+
+/** Another key than that of the object is refused as other credentials are: with the status alone. */
+function withKeyDoubted({ operation, headers }: S3Request, status: number, message: string): string {
+  const opens =
+    carriesSourceKey(headers) ||
+    ((operation === 'GetObject' || operation === 'HeadObject') && carriesCustomerKey(headers))
+  if (status !== 403 || !opens) return message
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`
+  return `${sentence} The key that was given (--sse-c) may be another one than the object was encrypted with.`
 }
 
 /** In AWS' words: the code alone, InvalidRequest, says nothing. */
@@ -289,8 +299,12 @@ const wantsClientKey = ({ operation }: S3Request, message: string): boolean =>
   /^(Get|Head|Copy)Object$|^UploadPartCopy$/.test(operation) &&
   message.startsWith('The object was stored using a form of Server Side Encryption.')
 
+/** The object is encrypted with a key of the client, and none was sent. */
+export const isClientKeyWanted = (error: unknown): boolean =>
+  error instanceof S3Error && error.message === clientKeyMessage
+
 const clientKeyMessage =
-  'The object is encrypted with a key of the client (SSE-C): `svcctl cat`, `cp` and `mirror` take the file that holds it with ' +
+  'The object is encrypted with a key of the client (SSE-C): `svcctl stat`, `cat`, `cp` and `mirror` take the file that holds it with ' +
   '--sse-c, and of the source of a copy with --sse-c-source.'
 
 /** CopyObject and CompleteMultipartUpload may begin with 200 and end with an error. */

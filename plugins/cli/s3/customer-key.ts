@@ -46,5 +46,8 @@ export function readCustomerKey(path: string): CustomerKey {
   }
 }
 
+export const carriesSourceKey = (headers: Readonly<Record<string, string>> | undefined): boolean =>
+  headers?.['x-amz-copy-source-server-side-encryption-customer-key'] !== undefined
+
 export const carriesCustomerKey = (headers: Readonly<Record<string, string>> | undefined): boolean =>
   headers !== undefined && Object.keys(headers).some(name => name.endsWith('server-side-encryption-customer-key'))

@@ -87,6 +87,12 @@ export function copiedHeaders(headers: AnswerHeaders): Record<string, string> {
   return copied
 }
 
+/** What a copy has only where its own request says so, and what stays what it is has again. */
+export function requestedHeaders(headers: AnswerHeaders): Record<string, string> {
+  const names = ['x-amz-storage-class', 'x-amz-website-redirect-location']
+  return Object.fromEntries(names.flatMap(name => (headers[name] === undefined ? [] : [[name, headers[name]]])))
+}
+
 const storedHeaders = new Set([
   'content-type',
   'content-encoding',

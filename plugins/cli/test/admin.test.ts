@@ -1,11 +1,13 @@
 /** `svcctl admin`: a command for each operation that is served, and a good part of them against the real server. */
 import { hash, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GetObjectTaggingCommand } from '@aws-sdk/client-s3'
 import { definePlugin } from 'svc/kernel'
+import 'svc/plugins/kms/api'
 import 'svc/plugins/settings/api'
 import { startAdmin } from 'svc/plugins/admin/testing'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
@@ -16,6 +18,9 @@ import { createAdminCommands } from '../admin/index.ts'
 import { commandName, servedElsewhere } from '../admin/naming.ts'
 import { listOperations, type Operation } from '../admin/operations.ts'
 import { listCommands } from '../commands/index.ts'
+import { createClient } from '../s3/client.ts'
+import { headObject } from '../s3/object.ts'
+import { copyOnServer } from '../transfer/server-copy.ts'
 import { createSession } from './session.ts'
 
 const server = await startAdmin({
@@ -48,6 +53,8 @@ const fails = async (t: Test, code: number, pattern: RegExp, line: string, optio
   t.match(outcome.stderr, pattern)
   return outcome
 }
+const tagsOf = async (Bucket: string, Key: string) =>
+  (await server.s3.send(new GetObjectTaggingCommand({ Bucket, Key }))).TagSet
 const file = (name: string, content: unknown): string => {
   writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
   return name
@@ -203,7 +210,9 @@ t.test('policies come from files and pipes, and what is wrong is told with its p
     Version: '2012-10-17',
     Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: 'arn:aws:s3:::*' }],
   }
-  await admin(t, `policy put home everything ${file('policy.json', document)}`)
+  const put = await admin(t, `policy put home everything ${file('policy.json', document)}`)
+  t.equal(put.stdout, 'Put policy everything: done.\n', 'what was given is not shown again')
+  t.match(await json(t, 'policy put home everything policy.json'), [{ name: 'everything', document }])
   const [stored] = await json(t, 'policy get home everything')
   t.same(stored!.document, document)
   await admin(t, 'policy put home everything -', { input: JSON.stringify(stored) })
@@ -251,7 +260,8 @@ t.test('buckets and their settings', async t => {
   t.match(await json(t, 'bucket tags set home/photos --none'), [{ tags: {} }])
 
   const rules = [{ enabled: true, filter: { prefix: 'tmp/' }, expiration: { days: 7 } }]
-  await admin(t, `bucket lifecycle put home/photos ${file('rules.json', rules)}`)
+  const put = await admin(t, `bucket lifecycle put home/photos ${file('rules.json', rules)}`)
+  t.equal(put.stdout, 'Put bucket lifecycle home/photos: done.\n')
   const shown = await admin(t, 'bucket lifecycle get home/photos')
   t.match(JSON.parse(shown.stdout), { rules }, 'is shown as the file that it came from')
   await admin(t, 'bucket lifecycle put home/photos -', { input: shown.stdout })
@@ -600,12 +610,31 @@ t.test('objects are encrypted as is asked for, and read with keys of files', asy
     t.match(back.records, [{ verifiedBy: 'CRC32' }])
     isHere(`${key}.bin`)
     t.match(await run(['cp', '--sse-c', 'two.key', `home/sealed/${key}`, 'wrong.bin']), { code: 4 })
-    t.match(await run(['cat', '--sse-c', 'two.key', `home/sealed/${key}`]), { code: 4, stdout: '' })
+    const doubted = /The key that was given \(--sse-c\) may be another one than the object was encrypted with\./
+    for (const command of ['cat', 'stat']) {
+      const refused = await run([command, '--sse-c', 'two.key', `home/sealed/${key}`])
+      t.match(refused, { code: 4, stdout: '', stderr: doubted }, command)
+    }
+    const ofSource = ['cp', '--sse-c-source', 'two.key', '--sse', 's3', `home/sealed/${key}`, 'home/sealed/no']
+    t.match(await run(ofSource), { code: 4, stderr: doubted })
+    const told = (await succeed('stat', '--sse-c', 'one.key', `home/sealed/${key}`)).stdout
+    t.match(
+      told,
+      new RegExp(`Size .*\\(${content.length}\\)[\\s\\S]*Encryption +AES256, key of the client \\(SSE-C\\)\n`),
+    )
+    t.match((await succeed('stat', '--json', '--sse-c', 'one.key', `home/sealed/${key}`)).records, [
+      { size: content.length, encryption: { algorithm: 'AES256', isCustomerKey: true } },
+    ])
     t.match(await run(['cp', `home/sealed/${key}`, 'wrong.bin']), { code: 1, stderr: /--sse-c/ })
   }
   t.notOk(existsSync(join(folder, 'wrong.bin')))
   const read = await succeed('cat', '--sse-c', 'one.key', 'home/sealed/parted')
   t.ok(read.stdout === content.toString('utf8'), 'cat writes it')
+
+  t.match(await run(['stat', '--sse-c', 'one.key', 'home/sealed']), { code: 2, stderr: /home\/sealed is a bucket/ })
+  const link = await succeed('share', 'download', 'home/sealed/whole')
+  t.match(link.stderr, /^No browser can use this link: .*\(SSE-C\)\.\nsvcctl share revoke /)
+  t.notMatch((await succeed('share', 'download', 'home/sealed/s3')).stderr, /browser/)
 
   // Copies that the server makes: under another key, under none, and of none.
   await succeed('cp', '--sse-c-source', 'one.key', '--sse-c', 'two.key', 'home/sealed/parted', 'home/sealed/again')
@@ -645,6 +674,186 @@ t.test('objects are encrypted as is asked for, and read with keys of files', asy
   const plain = await run(['cp', '--sse-c', 'one.key', 'letter.bin', 'home/sealed/plain'])
   writeFileSync(config, before)
   t.match(plain, { code: 2, stderr: /goes only over https/ })
+})
+
+t.test('what was there before is encrypted by a copy onto itself', async t => {
+  const succeed = async (...args: string[]) => {
+    const outcome = await run(args)
+    t.equal(outcome.code, 0, args.join(' '), { stderr: outcome.stderr })
+    return outcome
+  }
+  const shown = async (key: string) => (await json(t, `object stat home/before/${key}`))[0]!.encryption
+  await succeed('mb', 'home/before')
+  for (const key of ['a', 'sub/b', 'sub/c']) {
+    writeFileSync(join(folder, 'plain.txt'), `text of ${key}`)
+    const words = ['--attr', 'author=ada', '--attr', 'Cache-Control=no-store', '--tags', 'x=1', '--storage-class']
+    await succeed('cp', ...words, 'REDUCED_REDUNDANCY', 'plain.txt', `home/before/${key}`)
+  }
+  for (const words of [
+    ['home/before/a', 'home/before/a'],
+    ['home/before/a', 'home/before/'],
+    ['-r', 'home/before/', 'home/before'],
+    ['-r', 'home/before/sub', 'home/before/sub/'],
+  ]) {
+    t.match(await run(['cp', ...words]), {
+      code: 2,
+      stderr: /is its own target: add --sse s3, --sse kms or --sse-c FILE/,
+    })
+    // It would be gone.
+    t.match(await run(['mv', '--sse', 's3', ...words]), { code: 2, stderr: /is its own target: it would be removed/ })
+  }
+  await run(['alias', 'set', '--admin-url', adminUrl, 'twin', endpoint, 'admin'], {
+    env: { SVCCTL_SECRET_KEY: 'change-me-please' },
+  })
+  t.match(await run(['mv', 'home/before/a', 'twin/before/a']), { code: 2, stderr: /would be removed/ })
+  t.match(await run(['cp', '--sse', 's3', 'home/before/a', 'twin/before/a']), { code: 2, stderr: /by the same alias/ })
+  t.equal(await shown('a'), undefined)
+
+  const whole = await succeed('cp', '--sse', 's3', 'home/before/a', 'home/before/a')
+  t.equal(whole.stdout, 'home/before/a -> home/before/a\n')
+  t.match([await shown('a'), await shown('sub/b')], [{ type: 'SSE-S3' }, undefined])
+  await succeed('cp', '-r', '--sse', 'kms:photos', 'home/before/sub', 'home/before/sub')
+  t.match([await shown('a'), await shown('sub/c')], [{ type: 'SSE-S3' }, { type: 'SSE-KMS', kmsKeyId: 'photos' }])
+  const all = await succeed('cp', '-r', '--json', '--sse', 's3', 'home/before/', 'home/before/')
+  t.same(all.records.map(({ target }) => target).sort(), ['home/before/a', 'home/before/sub/b', 'home/before/sub/c'])
+  for (const key of ['a', 'sub/b', 'sub/c']) {
+    t.match(await shown(key), { type: 'SSE-S3' })
+    t.equal((await succeed('cat', `home/before/${key}`)).stdout, `text of ${key}`)
+    t.match((await succeed('stat', '--json', `home/before/${key}`)).records, [
+      { metadata: { author: 'ada' }, cacheControl: 'no-store', storageClass: 'REDUCED_REDUNDANCY' },
+    ])
+    t.same(await tagsOf('before', key), [{ Key: 'x', Value: '1' }])
+  }
+  await succeed('cp', '-r', '--sse', 's3', 'home/before/sub', 'home/before/a', 'home/before')
+  const inside = await run(['cp', '-r', '--sse', 's3', 'home/before', 'home/before/sub'])
+  t.match(inside, { code: 2, stderr: /the copy would go on for ever/ })
+})
+
+t.test('a copy in parts has the tags of its source', async t => {
+  writeFileSync(join(folder, 'tagged.txt'), 'tagged')
+  await run(['mb', 'home/parts'])
+  t.match(await run(['cp', '--tags', 'a%2Bb=1%202&c=', 'tagged.txt', 'home/parts/one']), { code: 0 })
+  const client = createClient({
+    alias: { endpoint, accessKey: 'admin', secretKey: 'change-me-please', region: 'us-east-1', pathStyle: 'on' },
+    connectionCount: 2,
+    timeoutMs: 10_000,
+    debug: undefined,
+  })
+  t.teardown(() => client.close())
+  const from = { bucket: 'parts', key: 'one' }
+  const facts = await headObject(client, from)
+  await copyOnServer({ client, from, to: from, facts, headers: {}, wholeBytesMax: 0 })
+  t.match((await run(['stat', 'home/parts/one'])).stdout, /^ETag +\w+-1$/m, 'it went in parts')
+  t.same(await tagsOf('parts', 'one'), [
+    { Key: 'a+b', Value: '1 2' },
+    { Key: 'c', Value: '' },
+  ])
+})
+
+t.test('keys that are missing, or cannot be had, are failures', async t => {
+  const drive = t.testdir({})
+  const start = async (name: string, config: object, plugins?: Parameters<typeof startAdmin>[0] & object) => {
+    const started = await startAdmin({ config: { storage: { endpoints: [drive] }, ...config }, ...plugins })
+    const url = (port: number) => `http://127.0.0.1:${port}`
+    await run(['--admin-url', url(started.port), 'alias', 'set', name, url(started.s3Port), 'admin'], {
+      env: { SVCCTL_SECRET_KEY: 'change-me-please' },
+    })
+    return started
+  }
+  const iam = { rootUser: 'admin', rootPassword: 'change-me-please' }
+  const keyed = (fill: number, previous: readonly number[] = []) => {
+    const text = (byte: number) => `name:${Buffer.alloc(32, byte).toString('base64')}`
+    return { iam, kms: { secretKey: text(fill), previousSecretKeys: previous.map(text) } }
+  }
+  const first = await start('first', keyed(1))
+  await run(['mb', 'first/locked'])
+  t.match(await run(['cp', '--sse', 's3', '-', 'first/locked/a'], { input: 'a' }), { code: 0 })
+  t.match(await json(t, 'kms reseal first'), [{ failed: 0 }])
+  await first.stop()
+  // The store goes over to the other key by itself, and the object stays under the former one.
+  const between = await start('between', keyed(2, [1]))
+  await between.stop()
+
+  const second = await start('second', keyed(2))
+  const missing = await fails(
+    t,
+    1,
+    /Objects may still be sealed under the former master key "name".*SECRET_KEY_PREVIOUS/,
+    'kms status get second',
+  )
+  t.match(missing.stdout, /configured: +yes[\s\S]*error: +objects may/, 'all of it is shown')
+  const resealed = await run(['admin', 'kms', 'reseal', 'second', '--json'])
+  t.match(resealed, { code: 1, records: [{ failed: 1 }], error: { code: 'not_done' } })
+  t.match(
+    resealed.error.message,
+    /^1 could not be sealed anew\. The first error: .+\. Keep the former key .* without failures\.$/,
+  )
+  await second.stop()
+
+  const third = await start('third', keyed(2, [1]))
+  t.match(await json(t, 'kms reseal third'), [{ resealed: 1, failed: 0 }])
+  t.match((await admin(t, 'kms status get third')).stderr, 'Keys can be had, and none is missing.\n')
+  await third.stop()
+
+  const away = definePlugin({
+    name: 'away',
+    setup({ contribute }) {
+      const refuse = () => {
+        throw new Error('is never asked')
+      }
+      contribute('kms.backend', 'away', {
+        isConfigured: true,
+        kind: 'remote',
+        create: () => ({
+          defaultKeyId: 'far',
+          generate: refuse,
+          seal: refuse,
+          open: refuse,
+          isCurrent: refuse,
+          getKey: refuse,
+          createKey: refuse,
+          listKeys: refuse,
+          status: () => ({ endpoints: [{ url: 'https://far', online: false }], online: false, error: '', version: '' }),
+        }),
+      })
+      return {}
+    },
+  })
+  const fourth = await start('fourth', keyed(2), { plugins: [away] })
+  await fails(t, 1, /The key server cannot be reached at present\.\n$/, 'kms status get fourth')
+  await fourth.stop()
+
+  const none = await startAdmin({})
+  t.teardown(() => none.stop())
+  const url = (port: number) => `http://127.0.0.1:${port}`
+  await run(['--admin-url', url(none.port), 'alias', 'set', 'none', url(none.s3Port), 'admin'], {
+    env: { SVCCTL_SECRET_KEY: 'change-me-please' },
+  })
+  t.match(await admin(t, 'kms status get none'), { stdout: /configured: +no/, stderr: /^Objects cannot be encrypted/ })
+})
+
+t.test('the end of a heal job says what is on a drive that is away', { timeout: 120_000 }, async t => {
+  const drives = t.testdir({})
+  const set = await startAdmin({ config: { storage: { endpoints: [join(drives, 'd{1...4}')] } } })
+  t.teardown(() => set.stop())
+  const url = (port: number) => `http://127.0.0.1:${port}`
+  await run(['--admin-url', url(set.port), 'alias', 'set', 'set', url(set.s3Port), 'admin'], {
+    env: { SVCCTL_SECRET_KEY: 'change-me-please' },
+  })
+  writeFileSync(join(folder, 'shards.bin'), randomBytes(1 << 20))
+  await run(['mb', 'set/photos'])
+  t.match(await run(['cp', 'shards.bin', 'set/photos/a']), { code: 0 })
+  const heal = 'heal start set --recursive --deep --wait'
+  while ((await run(['admin', 'heal', 'status', 'set'])).code !== 0) await sleep(100)
+  const { stdout, stderr } = await admin(t, heal)
+  t.match([stdout, stderr], [/state: +completed/, ''], 'everything is there')
+  renameSync(join(drives, 'd3'), join(drives, 'd3.away'))
+  while ((await run(['admin', 'heal', 'status', 'set'])).code === 0) await sleep(100)
+  const dry = await admin(t, `${heal} --dry-run`)
+  t.match(dry.stdout, /damaged: +0\n/)
+  t.match(dry.stderr, /1 of 4 drives cannot be read\..* records lack a shard/)
+  const listed = await admin(t, 'heal list set')
+  t.match(listed.stdout, /DRY RUN .*\n\S+ +completed +\S+ +yes .*\n\S+ +completed +\S+ +no /)
 })
 
 t.test('an upload that the bucket has no room for leaves nothing behind', async t => {

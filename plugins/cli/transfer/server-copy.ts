@@ -1,8 +1,8 @@
 /** Copies that the server makes by itself. */
 import { failure } from '../errors.ts'
 import { encodeKey, encodeName, type S3Client } from '../s3/client.ts'
-import { copiedHeaders, type ObjectFacts, type ObjectName } from '../s3/object.ts'
-import { escapeXml, readXml, textOf } from '../s3/xml.ts'
+import { copiedHeaders, type ObjectFacts, type ObjectName, versionQuery } from '../s3/object.ts'
+import { childrenOf, escapeXml, readXml, textOf } from '../s3/xml.ts'
 import { workThrough } from './work.ts'
 
 const GIB = 1024 ** 3
@@ -17,16 +17,37 @@ export interface ServerCopy {
   readonly facts: ObjectFacts
   /** Headers of the copy that differ from those of the source. Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
+  /** A larger one goes in parts. */
+  readonly wholeBytesMax?: number
 }
 
 /** What a copy can have of its own without its metadata being named anew. */
-const unchanging = /^x-amz-(storage-class|tagging|server-side-encryption.*)$/
+const unchanging = /^x-amz-(storage-class|tagging|website-redirect-location|server-side-encryption.*)$/
 
 const sourceOf = ({ bucket, key, versionId }: ObjectName): string =>
   `${encodeName(bucket)}/${encodeKey(key)}${versionId === undefined ? '' : `?versionId=${encodeName(versionId)}`}`
 
 export async function copyOnServer(copy: ServerCopy): Promise<{ etag: string; versionId: string | undefined }> {
-  return copy.facts.sizeBytes > copyBytesMax ? copyParts(copy) : copyWhole(copy)
+  return copy.facts.sizeBytes > (copy.wholeBytesMax ?? copyBytesMax) ? copyParts(copy) : copyWhole(copy)
+}
+
+/** Nobody copies them with parts: the header that gives the new object those of the source. */
+async function tagHeader({ client, from, facts, headers }: ServerCopy): Promise<Record<string, string>> {
+  const name = 'x-amz-tagging'
+  if (headers[name] !== undefined || facts.headers['x-amz-tagging-count'] === undefined) return {}
+  const { bucket, key } = from
+  const { body } = await client.send({
+    operation: 'GetObjectTagging',
+    method: 'GET',
+    bucket,
+    key,
+    query: { tagging: '', ...versionQuery(from) },
+  })
+  const tags = childrenOf(childrenOf(readXml(body, 'Tagging'), 'TagSet')[0]!, 'Tag')
+  const pairs = tags.map(tag =>
+    [textOf(tag, 'Key'), textOf(tag, 'Value')].map(text => encodeName(text ?? '')).join('='),
+  )
+  return { [name]: pairs.join('&') }
 }
 
 async function copyWhole({ client, from, to, facts, headers }: ServerCopy) {
@@ -50,7 +71,8 @@ async function copyWhole({ client, from, to, facts, headers }: ServerCopy) {
   return { etag: etag.replaceAll('"', ''), versionId: answer.headers['x-amz-version-id'] }
 }
 
-async function copyParts({ client, from, to, facts, headers }: ServerCopy) {
+async function copyParts(copy: ServerCopy) {
+  const { client, from, to, facts, headers } = copy
   const { bucket, key } = to
   const begun = await client.send({
     operation: 'CreateMultipartUpload',
@@ -58,7 +80,7 @@ async function copyParts({ client, from, to, facts, headers }: ServerCopy) {
     bucket,
     key,
     query: { uploads: '' },
-    headers: { ...copiedHeaders(facts.headers), ...headers, ...to.customerKey?.headers },
+    headers: { ...copiedHeaders(facts.headers), ...(await tagHeader(copy)), ...headers, ...to.customerKey?.headers },
   })
   const uploadId = textOf(readXml(begun.body, 'InitiateMultipartUploadResult'), 'UploadId')
   if (!uploadId) throw failure('bad_answer', 'The server began an upload without a name.')

@@ -4,7 +4,7 @@ import { contentTypeOf } from '../content-types.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../errors.ts'
 import type { S3Client } from '../s3/client.ts'
-import { copiedHeaders, headObject, type ObjectFacts, type ObjectName } from '../s3/object.ts'
+import { copiedHeaders, headObject, type ObjectFacts, type ObjectName, requestedHeaders } from '../s3/object.ts'
 import { readObject } from '../s3/read-object.ts'
 import { createBudget } from './budget.ts'
 import { createChecksum, expectedDigest, requireDigest } from './digest.ts'
@@ -47,6 +47,10 @@ export interface Transfers {
   fromStream(to: RemoteObject): Promise<Transferred>
   toStream(from: RemoteObject): Promise<Transferred>
 }
+
+/** An object and its own place, under whatever aliases. */
+export const isSamePlace = (from: RemoteObject, to: RemoteObject): boolean =>
+  from.client.endpoint === to.client.endpoint && from.bucket === to.bucket && from.key === to.key
 
 export const concurrencyDefault = 16
 const bytesInFlightMax = 96 << 20
@@ -151,7 +155,7 @@ export function createTransfers(context: Context, options: TransferOptions): Tra
           from,
           to: { ...to, customerKey: targetKey },
           facts,
-          headers: given,
+          headers: isSamePlace({ client, ...from }, to) ? { ...requestedHeaders(facts.headers), ...given } : given,
         })
         onProgress(facts.sizeBytes)
         return { size: facts.sizeBytes, ...copied }
