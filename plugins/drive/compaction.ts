@@ -38,6 +38,8 @@ const deadShareMin = 0.5
 const deadShareMinWhenFull = 0.1
 /** Share of the journal that deletes may take up while an old segment keeps them alive; then that one is compacted. */
 const tombstoneShareMax = 0.2
+/** How long after a rescue that has failed it is tried again. */
+const rescueAgainMs = 3_600_000
 /** What is moved in one transaction: small, so that clients' commits do not wait for it. */
 const moveBytesMax = 256 * 1024
 /** Source batches that are kept in memory until a transaction is full: a small one would be padded to 4 KiB again. */
@@ -76,8 +78,8 @@ interface Gathered {
 
 export class Compaction {
   readonly #options: CompactionOptions
-  /** Segments that did not verify, and whether what they have was already written again. */
-  readonly #damaged = new Map<number, 'found' | 'rescued'>()
+  /** Segments that did not verify, and when what they have is to be written again: not before the next look at them, mostly. */
+  readonly #damaged = new Map<number, { rescueMs: number; readonly isHeader: boolean }>()
   get segmentsDamaged(): number {
     return this.#damaged.size
   }
@@ -101,7 +103,7 @@ export class Compaction {
     if (segment === undefined) return hasRemoved ? 'more' : 'idle'
     this.current = segment
     try {
-      if (this.#damaged.get(segment) === 'found') {
+      if (this.#isToRescue(segment)) {
         await this.#rescue(segment, signal)
         return 'more'
       }
@@ -118,7 +120,7 @@ export class Compaction {
   /** The segment that gives back most for what has to be moved. */
   pick(): number | undefined {
     const { journal, isFull } = this.#options
-    for (const [segment, state] of this.#damaged) if (state === 'found') return segment
+    for (const segment of this.#damaged.keys()) if (this.#isToRescue(segment)) return segment
     const oldest = this.#oldestKept()
     let best: number | undefined
     let bestShare = isFull() ? deadShareMinWhenFull : deadShareMin
@@ -175,7 +177,7 @@ export class Compaction {
     await state.index.flushed()
     const use = state.segments.get(segment)
     if (use !== undefined && use.liveBytes !== 0) {
-      this.#damaged.set(segment, 'rescued')
+      this.#damaged.set(segment, { rescueMs: Number.POSITIVE_INFINITY, isHeader: false })
       log.error({ segment, liveBytes: use.liveBytes }, 'a compacted segment still has live records; it is kept')
       return false
     }
@@ -229,8 +231,10 @@ export class Compaction {
 
   /** It does not verify: what it has that counts is written again at the tail, as far as it is known otherwise. */
   onDamaged(segment: number, { offset, message }: SegmentDamage): void {
-    if (this.#damaged.get(segment) !== undefined) return
-    this.#damaged.set(segment, 'found')
+    // It may have gone, or be about to, while it was read.
+    const isKept = this.#options.journal.segments.has(segment) && !this.#retired.has(segment)
+    if (!isKept || this.#damaged.has(segment)) return
+    this.#damaged.set(segment, { rescueMs: 0, isHeader: offset === 0 })
     this.#options.log.error({ segment, offset, reason: message }, 'a journal segment is damaged')
   }
 
@@ -238,7 +242,11 @@ export class Compaction {
   get problem(): string | undefined {
     const count = this.#damaged.size
     if (count === 0) return undefined
-    return `${count} segments of the journal are damaged: should the index be lost, it could not be built again from them.`
+    const ofHeaders = [...this.#damaged.values()].some(({ isHeader }) => isHeader)
+    return (
+      `${count} segments of the journal are damaged: should the index be lost, it could not be built again from them.` +
+      (ofHeaders ? ' The next start would refuse the drive: look at the disk before a restart.' : '')
+    )
   }
 
   isDamaged(segment: number): boolean {
@@ -247,18 +255,23 @@ export class Compaction {
 
   /** What could not be read may have been put again since. */
   rescueAgain(segment: number): void {
-    if (this.#damaged.get(segment) === 'rescued') this.#damaged.set(segment, 'found')
+    const damage = this.#damaged.get(segment)
+    if (damage !== undefined) damage.rescueMs = 0
+  }
+
+  #isToRescue(segment: number): boolean {
+    const damage = this.#damaged.get(segment)
+    return damage !== undefined && damage.rescueMs <= this.#nowMs()
   }
 
   async #rescue(segment: number, signal: AbortSignal): Promise<void> {
     const { log } = this.#options
-    // Also where there is no room: the next look at the journal tries again.
-    this.#damaged.set(segment, 'rescued')
+    const damage = this.#damaged.get(segment)!
+    // Where it fails, for want of room for example: all records are looked at each time.
+    damage.rescueMs = this.#nowMs() + rescueAgainMs
     const rescued = await rescueSegment(this.#options, segment, signal)
-    if (rescued === undefined) {
-      this.#damaged.set(segment, 'found')
-      return
-    }
+    if (rescued === undefined) return
+    damage.rescueMs = Number.POSITIVE_INFINITY
     const { moved, unreadable } = rescued
     if (unreadable > 0) log.error({ segment, moved, unreadable }, 'bodies in a damaged journal segment cannot be read')
     else if (moved > 0) log.warn({ segment, moved }, 'what a damaged journal segment had was written again')

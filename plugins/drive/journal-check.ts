@@ -24,25 +24,25 @@ export interface JournalCheckOptions {
 
 export class JournalCheck {
   readonly #options: JournalCheckOptions
-  /** Share of the segments, by number, behind which it goes on; at first a random one. */
+  /** The segment behind which it goes on; at first at a random one. */
   #last: number | undefined
-  #dueMs: number
+  #lastMs = Number.NEGATIVE_INFINITY
   segmentsChecked = 0
 
   constructor(options: JournalCheckOptions) {
     this.#options = options
-    this.#dueMs = this.#nowMs()
   }
 
   /** Reads one segment if it is time. */
   async work(signal: AbortSignal): Promise<void> {
     const { intervalMs } = this.#options
-    if (intervalMs === 0 || this.#nowMs() < this.#dueMs) return
+    if (intervalMs === 0) return
     const segments = this.#sealed()
-    this.#dueMs = this.#nowMs() + intervalMs / Math.max(1, segments.length)
     const segment = this.#next(segments)
-    if (segment === undefined) return
+    // As many as there are now: a drive that has just been filled does not wait as long as an empty one.
+    if (segment === undefined || this.#nowMs() - this.#lastMs < intervalMs / segments.length) return
     this.#last = segment
+    this.#lastMs = this.#nowMs()
     await this.#check(segment, signal)
   }
 
@@ -76,8 +76,6 @@ export class JournalCheck {
         if (pauseMs >= 1) await new Promise<void>(resolve => void clock.after(pauseMs, resolve))
       }
     } catch (error) {
-      // Compacted meanwhile.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
       if (!(error instanceof SegmentDamage)) throw error
       compaction.onDamaged(segment, error)
     }

@@ -69,22 +69,28 @@ export interface SegmentBatch {
   readonly bytes: Buffer
 }
 
-/** Every batch of a segment that is written no more, in turn. Throws `SegmentDamage` where one does not verify. */
+/** Whether an error says that bytes of a file cannot be had, rather than that something else is wrong. */
+export function isUnreadable(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return code === 'EIO' || code === 'EUCLEAN' || code === 'EILSEQ' || code === 'ENODATA' || code === 'ENOENT'
+}
+
+/** Every batch of a segment that is written no more, in turn. Throws `SegmentDamage` where one does not verify or cannot be read. */
 export async function* readSegment(
   { disk, journal, journalKey }: { readonly disk: Disk; readonly journal: Journal; readonly journalKey: Buffer },
   segment: number,
 ): AsyncGenerator<SegmentBatch, void> {
   const end = journal.segments.get(segment)!
   const salt = segmentSalt(journalKey, segment)
-  const file = await disk.open(journal.pathOf(segment), { mode: 'read' })
+  const file = await orDamage(0, disk.open(journal.pathOf(segment), { mode: 'read' }))
   try {
     const reader = new SegmentReader(file, end)
-    const head = await reader.at(0, segmentHeaderBytes)
+    const head = await orDamage(0, reader.at(0, segmentHeaderBytes))
     const header = head && decodeSegmentHeader(head)
     if (header === undefined) throw new SegmentDamage(0, 'its header does not verify')
     let position = { offset: segmentHeaderBytes, batch: header.firstBatch, crc: header.previousCrc }
     while (position.offset < end) {
-      const batch = await readBatch(reader, salt, position)
+      const batch = await orDamage(position.offset, readBatch(reader, salt, position))
       if (typeof batch === 'string') throw new SegmentDamage(position.offset, batch)
       const { bytes, header } = batch
       const next = { offset: position.offset + alignUp(bytes.length), batch: header.number + 1, crc: header.crc }
@@ -93,6 +99,14 @@ export async function* readSegment(
     }
   } finally {
     await file.close()
+  }
+}
+
+async function orDamage<T>(offset: number, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    throw isUnreadable(error) ? new SegmentDamage(offset, `it cannot be read: ${(error as Error).message}`) : error
   }
 }
 

@@ -8,6 +8,7 @@ import type { BodyReader } from './body-reader.ts'
 import { keyText } from './bytes.ts'
 import { walk } from './cursor.ts'
 import type { Engine } from './engine.ts'
+import { isUnreadable } from './journal-reader.ts'
 import type { DriveState } from './state.ts'
 import { storedBody, storedEntry } from './stored-record.ts'
 import type { DriveTransaction } from './transaction.ts'
@@ -97,12 +98,13 @@ function isSameEntry(now: Buffer, before: Buffer): boolean {
   return isSame && (body === undefined ? storedBody(now) === undefined : isSameBody(storedBody(now), body))
 }
 
-/** Undefined where it is not what was written. */
+/** Undefined where what was written cannot be had any more. */
 async function readable(bodies: BodyReader, body: BodyRef): Promise<Buffer | undefined> {
   try {
     return await bodies.read(body)
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'corrupt') return undefined
+    const { code } = error as { code?: unknown }
+    if (code === 'corrupt' || code === 'gone' || isUnreadable(error)) return undefined
     throw error
   }
 }

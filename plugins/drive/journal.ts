@@ -272,9 +272,9 @@ export class Journal {
     await place.require()
     // Without this segment's header only its size says where the segment before ends.
     const end = this.segments.get(segment - 1)
-    if (end !== undefined) await this.#cut(segment - 1, end)
+    if (end !== undefined) await unlessGone(this.#cut(segment - 1, end))
     if (!this.#removed.has(segment)) {
-      await disk.remove(this.pathOf(segment))
+      await unlessGone(disk.remove(this.pathOf(segment)))
       this.#removed.add(segment)
     }
     // Until its name is gone for good it counts as there: a power loss may bring it back, and deletes must outlive it.
@@ -312,4 +312,13 @@ let sharedZeroes: Buffer | undefined
 function zeroes(): Buffer {
   sharedZeroes ??= allocateAligned(prepareStepBytes)
   return sharedZeroes
+}
+
+/** A file that somebody else has taken away: see `JournalCheck`, which tells of it. */
+async function unlessGone(work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
 }

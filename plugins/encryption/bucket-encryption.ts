@@ -50,12 +50,23 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
     return document === undefined ? then(requireNone(bucket), nothing) : document.value
   }
 
+  /** The key that the bucket names may have another one in its place by now. */
+  const present = (wanted: MaybePromise<EncryptionWish | undefined>): MaybePromise<EncryptionWish | undefined> => {
+    if (wanted instanceof Promise) return wanted.then(present)
+    if (wanted?.type !== 'SSE-KMS' || wanted.kmsKeyId === undefined || !kms.isConfigured) return wanted
+    const kmsKeyId = kms.presentKeyId(wanted.kmsKeyId)
+    return kmsKeyId instanceof Promise
+      ? kmsKeyId.then(late => ({ ...wanted, kmsKeyId: late }))
+      : { ...wanted, kmsKeyId }
+  }
+
   return {
     configuration,
 
     wishOf(bucket, wish) {
       const found = configuration(bucket)
-      return found instanceof Promise ? found.then(late => decide(late, wish)) : decide(found, wish)
+      const decided = found instanceof Promise ? found.then(late => decide(late, wish)) : decide(found, wish)
+      return wish === undefined ? present(decided) : decided
     },
 
     async replace(bucket, encryption) {

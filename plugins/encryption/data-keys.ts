@@ -28,6 +28,8 @@ export interface DataKeys {
   /** Whether there is key management. Keys of customers need none. */
   canSeal(): boolean
   create(place: ObjectPlace, wish: EncryptionWish): MaybePromise<NewDataKey>
+  /** Of a key that something stored names: see `KmsService`. */
+  presentKeyId(keyId: string | undefined): MaybePromise<string | undefined>
   /** Throws InvalidRequest without the key of the customer that is needed, AccessDenied with another. */
   open(
     place: ObjectPlace,
@@ -95,6 +97,8 @@ export function createDataKeys(kms: KmsService, random: Random): DataKeys {
 
   return {
     canSeal: () => kms.isConfigured,
+
+    presentKeyId: keyId => (keyId === undefined || !kms.isConfigured ? keyId : kms.presentKeyId(keyId)),
 
     create(place, wish) {
       if (wish.type === 'SSE-C') return createUnder(place, wish.customerKey)

@@ -29,17 +29,20 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
     wish: EncryptionWish | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<NewDataKey | undefined> => {
-    const create = (wanted = source && ofCopy(source)) => wanted && dataKeys.create(place, wanted)
-    const wanted = wishOf(place.bucket, wish)
-    return wanted instanceof Promise ? wanted.then(create) : create(wanted)
+    const create = (wanted: EncryptionWish | undefined) => wanted && dataKeys.create(place, wanted)
+    const inherit = (wanted: EncryptionWish | undefined) =>
+      wanted !== undefined || source === undefined ? create(wanted) : later(ofCopy(source), create)
+    return later(wishOf(place.bucket, wish), inherit)
   }
 
   /**
    * What a copy is where nobody says. Of what a customer's key encrypts, which does not come for copies: encrypted, too, if only there
    * are keys. Others without key management cannot be read, so that there is no copy.
    */
-  const ofCopy = ({ type, kmsKeyId, bucketKeyEnabled }: ObjectEncryption): EncryptionWish | undefined => {
-    if (type === 'SSE-KMS') return { type, kmsKeyId, bucketKeyEnabled }
+  const ofCopy = ({ type, kmsKeyId, bucketKeyEnabled }: ObjectEncryption): MaybePromise<EncryptionWish | undefined> => {
+    if (type === 'SSE-KMS') {
+      return later(dataKeys.presentKeyId(kmsKeyId), id => ({ type, kmsKeyId: id, bucketKeyEnabled }))
+    }
     return type === 'SSE-S3' || dataKeys.canSeal() ? { type: 'SSE-S3' } : undefined
   }
 
@@ -132,6 +135,10 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
       return { ...encryption, sealed: encodeSealed({ ...sealed, dataKey }) }
     },
   }
+}
+
+function later<A, B>(value: MaybePromise<A>, then: (value: A) => MaybePromise<B>): MaybePromise<B> {
+  return value instanceof Promise ? value.then(then) : then(value)
 }
 
 /** Without a key nobody reads on: what was opened is closed. */

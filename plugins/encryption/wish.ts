@@ -1,5 +1,5 @@
 /** What the headers of a write ask for. Source: AWS S3 API reference, PutObject. */
-import { checkKeyId } from 'svc/plugins/kms/api'
+import { mayBeKeyId } from 'svc/plugins/kms/api'
 import type { EncryptionWish } from 'svc/plugins/objects/api'
 import { kmsKeyIdOf } from 'svc/plugins/policy/api'
 import type { AttributeRequest } from 'svc/plugins/s3/api'
@@ -62,7 +62,7 @@ export function readKeyId(text: string): string {
   const id = kmsKeyIdOf(text)
   if (id === '') throw invalid(keyIdHeader, 'The key id is empty.')
   // No key can have it, and a key server would be asked for it by a path.
-  if (checkKeyId(id) !== undefined) throw encryptionErrors['KMS.NotFoundException']()
+  if (!mayBeKeyId(id)) throw encryptionErrors['KMS.NotFoundException']()
   return id
 }
 

@@ -388,10 +388,12 @@ export class Keeper {
   async #healOne(key: Buffer): Promise<void> {
     const { healing, clock, log } = this.#options
     const outcome = await healing.heal(key, { deep: false, dryRun: false })
-    this.#failing.delete(key.latin1Slice())
+    const hasFailed = this.#failing.delete(key.latin1Slice())
     if (outcome === undefined) return
     const { before, after, error } = outcome
-    for (const member of this.#options.set.members) if (isLacking(before[member.slot])) member.isFilling = true
+    for (const member of this.#options.set.members) {
+      if (!hasFailed && isLacking(before[member.slot])) member.isFilling = true
+    }
     if (isBetter(before, after)) this.counts.healed++
     if (!after.some(isLacking)) {
       // What is left is on drives that are away: nothing to be done before they are back.

@@ -82,6 +82,12 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
   gauge('svc_mrf_queue_pending', 'Versions and parts that wait to be healed.', [], async (gauge, open) => {
     gauge.set((await open.amounts()).below.records)
   })
+  gauge(
+    'svc_redundancy_failing_records',
+    'Of those below their redundancy, versions and parts that could not be healed at the last try: some may be lost.',
+    [],
+    (gauge, open) => gauge.set(open.failingCount),
+  )
   metrics.gauge({
     name: 'svc_heal_jobs',
     help: 'Heal jobs that are listed, by state.',

@@ -9,7 +9,7 @@ import type { MaybePromise } from 'svc/plugins/storage/api'
 
 export { masterKeyKey, previousMasterKeysKey } from './config.ts'
 export { kmsErrors, notConfiguredTitle } from './errors.ts'
-export { checkKeyId } from './key-id.ts'
+export { checkKeyId, mayBeKeyId } from './key-id.ts'
 export {
   deriveKey,
   deriveKeyFromPassword,
@@ -60,8 +60,7 @@ export interface KmsStatus {
 }
 
 /**
- * Everything rejects with `kmsErrors`. A key id that was the name of a master key, and that a key server does not know, stands for its
- * default key: that is what it was when objects and buckets got it. What a backend can answer from what it has at hand comes without a promise, so that a
+ * Everything rejects with `kmsErrors`. What a backend can answer from what it has at hand comes without a promise, so that a
  * small object is read in the turn in which it was asked for.
  */
 export interface KmsService {
@@ -73,12 +72,17 @@ export interface KmsService {
   generate(keyId: string | undefined, context: KmsContext): MaybePromise<DataKey>
   /** The plaintext of what `generate` or `seal` made for this context; the caller overwrites it with zeros after use. */
   open(sealed: Uint8Array, context: KmsContext): MaybePromise<Buffer>
-  /** Seals what another context had, or another key. */
+  /** Seals what another context had, or another key. The id is one that something stored names: see `presentKeyId`. */
   seal(keyId: string | undefined, plaintext: Uint8Array, context: KmsContext): MaybePromise<Buffer>
   /** Whether it is sealed by the present backend, under this key in its present form. If not, sealing it anew makes it so. */
   isCurrent(sealed: Uint8Array, keyId: string | undefined): MaybePromise<boolean>
   /** Throws `kms_key_not_found`. */
   requireKey(keyId: string): MaybePromise<void>
+  /**
+   * The key that takes the place of one which something stored names: the same, but for the name of a master key that a key server does
+   * not have. That stands for its default key, as it did when objects and buckets got it. Not for what requests name.
+   */
+  presentKeyId(keyId: string): MaybePromise<string>
   /** Throws `already_exists`, and `invalid_key_id` for what is no id. */
   createKey(id: string): Promise<KmsKey>
   /** By id; those after `startAfter`. */

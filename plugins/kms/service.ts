@@ -6,7 +6,7 @@ import type { DataKey, KmsBackend, KmsContext, KmsKey, KmsKeyPage, KmsService, K
 import { createDataKeyCache } from './data-key-cache.ts'
 import { decodeEnvelope, type Envelope, encodeEnvelope } from './envelope.ts'
 import { kmsErrors } from './errors.ts'
-import { checkKeyId } from './key-id.ts'
+import { checkKeyId, mayBeKeyId } from './key-id.ts'
 
 /** How long it is believed that a key server does not have a key. */
 const successorMs = 60_000
@@ -63,14 +63,17 @@ export function createKms({
     return sealing
   }
 
-  /** The key that the id stands for with who seals now. */
+  /** Throws for what would mean another thing in a path. */
+  const known = (keyId: string): string => {
+    if (mayBeKeyId(keyId)) return keyId
+    throw kmsErrors.kms_key_not_found('No key can have this id.')
+  }
+
   const present = (keyId: string | undefined): MaybePromise<string> => {
     const { kind, backend } = primary()
     if (keyId === undefined || keyId === backend.defaultKeyId) return backend.defaultKeyId
     if (kind === 'local') return keyId
-    const problem = checkKeyId(keyId)
-    if (problem !== undefined) throw kmsErrors.kms_key_not_found(`The id of a key ${problem}.`)
-    const isMasterKey = isMasterKeyName(keyId)
+    const isMasterKey = isMasterKeyName(known(keyId))
     return isMasterKey instanceof Promise || isMasterKey ? successorOf(keyId, isMasterKey) : keyId
   }
 
@@ -124,15 +127,14 @@ export function createKms({
 
     generate(keyId, context) {
       const { name, backend } = primary()
-      return later(present(keyId), id =>
-        later(
-          counted('generate', () => backend.generate(id, contextBytes(context))),
-          ({ plaintext, sealed }): DataKey => ({
-            plaintext,
-            sealed: encodeEnvelope({ backend: name, keyId: id, sealed }),
-            keyId: id,
-          }),
-        ),
+      const id = keyId === undefined ? backend.defaultKeyId : known(keyId)
+      return later(
+        counted('generate', () => backend.generate(id, contextBytes(context))),
+        ({ plaintext, sealed }): DataKey => ({
+          plaintext,
+          sealed: encodeEnvelope({ backend: name, keyId: id, sealed }),
+          keyId: id,
+        }),
       )
     },
 
@@ -174,21 +176,23 @@ export function createKms({
 
     requireKey(keyId) {
       const { backend } = primary()
-      return later(present(keyId), id =>
-        later(
-          counted('status', () => backend.getKey(id)),
-          key => {
-            if (key === undefined) throw kmsErrors.kms_key_not_found(`There is no key "${keyId}".`)
-          },
-        ),
+      return later(
+        counted('status', () => backend.getKey(known(keyId))),
+        key => {
+          if (key === undefined) throw kmsErrors.kms_key_not_found(`There is no key "${keyId}".`)
+        },
       )
     },
+
+    presentKeyId: present,
 
     async createKey(id) {
       const { backend } = primary()
       const problem = checkKeyId(id)
       if (problem !== undefined) throw kmsErrors.invalid_key_id(`The id of a key ${problem}.`)
-      return describe(await counted('create', () => backend.createKey(id)), backend.defaultKeyId)
+      const created = describe(await counted('create', () => backend.createKey(id)), backend.defaultKeyId)
+      successors.delete(id)
+      return created
     },
 
     async listKeys({ startAfter, limit }): Promise<KmsKeyPage> {

@@ -356,6 +356,8 @@ export interface Upload {
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
   readonly checksumType: ChecksumType | undefined
   readonly encryption?: ObjectEncryption
+  /** Who began it has not asked for its encryption: it is that of the bucket's default, or of what was copied into it. */
+  readonly isEncryptedUnasked?: boolean
   /** What a request on the upload brought; not of the upload itself. */
   readonly customerKey?: KeyObject
 }

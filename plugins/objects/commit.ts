@@ -87,6 +87,8 @@ export interface UploadDocument {
   readonly checksumAlgorithm: string | null
   readonly checksumType: string | null
   readonly encryption?: EncodedEncryption | null
+  /** Who began the upload has not asked for its encryption. */
+  readonly isEncryptedUnasked?: true
 }
 
 export interface PutObjectArgs {
@@ -359,7 +361,7 @@ const encryptUpload = (
       'The source of this part is encrypted, and the parts that the upload has are not. Begin the upload with x-amz-server-side-encryption.',
     )
   }
-  tx.put(upload, encodeDocument({ ...document, encryption: args.encryption }))
+  tx.put(upload, encodeDocument({ ...document, encryption: args.encryption, isEncryptedUnasked: true }))
 }
 
 const createUpload = (

@@ -232,7 +232,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     const checksum = combineChecksums(checksums, upload, parts, request)
     const md5 = multipartMd5(parts.map(part => md5Of(part.version)))
     const blobs = parts.flatMap(part => part.version.data.blobs)
-    const encryption = encryptionOf(upload, parts)
+    const encryption = await encryptionOf(upload, parts)
     const value = encodeVersion({
       attributes: upload.attributes,
       sizeBytes,
@@ -276,9 +276,16 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     }
   }
 
-  const encryptionOf = ({ encryption }: Upload, parts: readonly StoredPart[]): ObjectEncryption | undefined => {
+  const encryptionOf = async (
+    { bucket, key, uploadId, encryption }: Upload,
+    parts: readonly StoredPart[],
+  ): Promise<ObjectEncryption | undefined> => {
     const ofParts = parts.flatMap(({ version }) => version.encryption ?? [])
     if (ofParts.length !== (encryption === undefined ? 0 : parts.length)) {
+      const now = await getUpload(bucket, key, uploadId)
+      if (encryption === undefined && now.encryption !== undefined) {
+        throw storageErrors.gone('The upload has become encrypted meanwhile.')
+      }
       throw storageErrors.corrupt('Parts of an upload are not encrypted as it is.')
     }
     return encryption && requireTransform().completeUpload(encryption, ofParts)
@@ -418,6 +425,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
         checksumAlgorithm: checksumAlgorithm ?? null,
         checksumType: checksumType ?? null,
         ...(encryption === undefined ? undefined : { encryption: encodeEncryption(encryption) }),
+        ...(encryption !== undefined && wish === undefined ? { isEncryptedUnasked: true } : undefined),
       }
       const created = await storage.execute<{ uploadId: string; startedMs: number }>('objects.createUpload', {
         bucket,
@@ -537,6 +545,7 @@ function toUpload(bucket: string, key: string, uploadId: string, value: Uint8Arr
     checksumAlgorithm: (document.checksumAlgorithm ?? undefined) as Upload['checksumAlgorithm'],
     checksumType: (document.checksumType ?? undefined) as Upload['checksumType'],
     encryption: decodeEncryption(document.encryption),
+    isEncryptedUnasked: document.isEncryptedUnasked === true,
   }
 }
 

@@ -6,16 +6,24 @@
 export const kmsKeyIdCondition = 's3:x-amz-server-side-encryption-aws-kms-key-id'
 
 const arn = 'arn:aws:kms:::key/'
-const fullArn = /^arn:aws[a-z-]*:kms:[^:/]*:[^:/]*:key\//
+/** As AWS has it, and as other servers and their clients shorten it: without region and account, and without `key/`. */
+const beforeId = /^arn:aws[a-z-]*:kms:(?:[^:/]*:[^:/]*:)?(?:key\/)?/
 
-/** The id in the full ARN of a key; any other text as it is. */
+/** The id in the ARN of a key; any other text as it is. */
 export function kmsKeyIdOf(text: string): string {
-  return text.replace(fullArn, '')
+  return text.replace(beforeId, '')
 }
 
-/** What a policy says of a key, in the form that `kmsKeySpellings` have: wildcards may stand for any part before the id. */
+/** What a policy says of a key, in the form that `kmsKeySpellings` have. Wildcards may stand for any part, and for several. */
 export function normalizeKmsKey(text: string): string {
-  return text.replace(/^arn:[^/]*:key\//i, arn)
+  const fields = text.split(':')
+  // `*` and `arn:*` are what they say; so is an id.
+  if (fields[0]!.toLowerCase() !== 'arn' || fields.length < 4 || (fields.length === 4 && fields[3] === '*')) return text
+  // One wildcard stands for several fields: the region, or the account and what follows it.
+  if (fields.length === 5) return fields[3]!.includes('*') ? text : `arn:aws:kms::${fields[4]}`
+  const id = fields.length === 4 ? fields[3]! : fields.slice(5).join(':')
+  const isWhole = id.startsWith('key/') || /^(?:k|ke|key)?[*?]/.test(id)
+  return isWhole && fields.length > 4 ? `arn:aws:kms:::${id}` : arn + id
 }
 
 /** A policy agrees with a key when it agrees with any of these. */

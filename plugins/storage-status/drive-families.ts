@@ -20,6 +20,11 @@ const families: readonly (readonly [name: string, help: string, value: (drive: D
     drive => drive.reservedBytes ?? 0,
   ],
   ['svc_drive_free_inodes', 'Free inodes of that file system.', drive => drive.freeInodes],
+  [
+    'svc_drive_damaged_segments',
+    'Files of the journal that are not what was written, and are kept because something in them is needed.',
+    drive => drive.metrics?.damagedSegments ?? 0,
+  ],
 ]
 
 const setHelp = {

@@ -692,8 +692,17 @@ t.test('the condition keys of a request are made from its facts', async () => {
 t.test('a condition on a key of the key management is about the key, whatever it is called', async () => {
   const name = 's3:x-amz-server-side-encryption-aws-kms-key-id'
   const arn = 'arn:aws:kms:eu-west-1:111122223333:key/photos'
-  const spellings = ['photos', 'arn:aws:kms:::key/photos', 'arn:aws:kms:us-east-1:1:key/photos', arn]
-  const others = ['films', 'arn:aws:kms:::key/films', 'arn:aws:kms:photos', 'key/photos', 'PHOTOS']
+  const short = ['arn:aws:kms:photos', 'arn:aws:kms:::photos']
+  const spellings = ['photos', 'arn:aws:kms:::key/photos', 'arn:aws:kms:us-east-1:1:key/photos', arn, ...short]
+  const others = ['films', 'arn:aws:kms:::key/films', 'arn:aws:kms:films', 'key/photos', 'PHOTOS']
+  const ofAll = [
+    '*',
+    'arn:*',
+    'arn:aws:kms:*',
+    'arn:aws:kms:eu-west-1:*',
+    'arn:aws:kms:eu-west-1:1:*',
+    'arn:aws:kms:*:1:key*',
+  ]
   const holds = (operator: string, value: string, keyId: string | undefined) => {
     const headers = keyId === undefined ? {} : { 'x-amz-server-side-encryption-aws-kms-key-id': keyId }
     const facts = { headers, secure: true, timeMs: 0, sourceAddress: '127.0.0.1' }
@@ -701,7 +710,8 @@ t.test('a condition on a key of the key management is about the key, whatever it
     const request = { identity: ada, action: 's3:PutObject', bucket: 'photos', key: 'k' }
     return decision({ ...request, conditions: () => requestConditions(facts) }, { identity: { granted } })
   }
-  for (const value of [...spellings, 'arn:aws:kms:*:*:key/photos', 'arn:aws:kms:*:key/ph*', 'arn:*', 'photo?', '*']) {
+  const ofOne = ['arn:aws:kms:*:*:key/photos', 'arn:aws:kms:*:key/ph*', 'arn:aws:kms:eu-west-1:*:key/phot?s', 'photo?']
+  for (const value of [...spellings, ...ofOne, ...ofAll]) {
     const isPattern = /[*?]/.test(value)
     const [positive, negative] = isPattern ? ['StringLike', 'StringNotLike'] : ['StringEquals', 'StringNotEquals']
     for (const keyId of spellings) {
@@ -711,7 +721,7 @@ t.test('a condition on a key of the key management is about the key, whatever it
       assert.equal(holds(`ForAllValues:${positive}`, value, keyId), true, text)
       assert.equal(holds(`ForAnyValue:${negative}`, value, keyId), false, text)
     }
-    for (const keyId of value === '*' || value === 'arn:*' ? [] : others) {
+    for (const keyId of ofAll.includes(value) ? [] : others) {
       assert.equal(holds(positive, value, keyId), false, `${value} ${keyId}`)
       assert.equal(holds(negative, value, keyId), true, `${value} ${keyId}`)
     }
