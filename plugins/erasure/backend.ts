@@ -79,6 +79,8 @@ function createMainSet(options: BackendOptions): SetBackend {
   const newId = () => drives.newBlobId(ports)
   const watch = new AnswerWatch(ports.clock, options.tickMs)
   const shared = SharedMembers.create(slotCount)
+  const noteAsked = () => shared.noteAsked(ports.clock.now())
+  const msSinceAsked = () => shared.msSinceAsked(ports.clock.now())
   shared.leader = -1
   let running: Running | undefined
   const open = (): Running => {
@@ -133,7 +135,7 @@ function createMainSet(options: BackendOptions): SetBackend {
       const stopping = new AbortController()
       try {
         const ledger = new Ledger(set)
-        const healing = new Healing(set, newId)
+        const healing = new Healing(set, newId, { clock: ports.clock, msSinceAsked })
         const folders = {
           look: (path: string) => drives.look(ports, path),
           isThere: (path: string) => ports.disk.exists(path),
@@ -153,7 +155,7 @@ function createMainSet(options: BackendOptions): SetBackend {
           ledger,
           presence: new Presence({ set, watch, ...folders, deviceOf: ports.disk.deviceOf }),
           lateness,
-          reading: new SetReading(set),
+          reading: new SetReading(set, noteAsked),
           stripes: new StripePool(document.unitBytes),
           stopping,
         }
@@ -172,8 +174,10 @@ function createMainSet(options: BackendOptions): SetBackend {
       closing?.stopping.abort()
       await closing?.set.stop()
     },
-    execute: <Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) =>
-      open().set.execute(name, args, body, options) as Promise<Result>,
+    execute<Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) {
+      noteAsked()
+      return open().set.execute(name, args, body, options) as Promise<Result>
+    },
     get: key => open().reading.get(key),
     scan: (start, end, visit) => open().reading.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),

@@ -2,6 +2,7 @@
  * Makes shards anew that drives lack: from others, record by record. A record counts as healed when the drives have said that they
  * have their shards, and its record says so on the write quorum; nothing is believed before.
  */
+import type { Clock } from 'svc/kernel'
 import { anyBlobCheck } from 'svc/plugins/drive/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { RecordHealth, ShardState } from './api.ts'
@@ -34,17 +35,30 @@ function targetOf({ slot, drive, generation }: Member): Target {
   return { slot, drive, generation }
 }
 
+/** A large blob is healed in windows. While somebody else wants the drives it rests so many times as long as one took, in between. */
+const restTimes = 2
+const restMsMax = 500
+/** So long ago somebody else counts as being there. */
+const askedMsMax = 100
+
+export interface Foreground {
+  readonly clock: Clock
+  msSinceAsked(): number
+}
+
 export class Healing {
   readonly #set: ErasureSet
   readonly #newId: () => string
+  readonly #foreground: Foreground
   /** Records that are being healed, as latin1: two who make the same shard anew would stand in each other's way. */
   readonly #busy = new Map<string, Promise<unknown>>()
   /** Damages that are about to be written down, by record. */
   #marking = new Map<string, DamageMark>()
 
-  constructor(set: ErasureSet, newId: () => string) {
+  constructor(set: ErasureSet, newId: () => string, foreground: Foreground) {
     this.#set = set
     this.#newId = newId
+    this.#foreground = foreground
   }
 
   /** Undefined where there is no such record, or nothing of it is in shards. One after the other for the same record. */
@@ -235,12 +249,15 @@ export class Healing {
       }
     }
     try {
+      let beganMs = this.#foreground.clock.now()
       for (let window = await reader.readStripes(); window !== undefined; window = await reader.readStripes()) {
         window.reconstruct(dataMask, wanted)
         for (let stripe = 0; stripe < window.stripeCount; stripe++) {
           await Promise.all(writers.map(each => write(each, window!, stripe)))
         }
         window.letGo()
+        await this.#giveWay(beganMs)
+        beganMs = this.#foreground.clock.now()
       }
       await Promise.all(
         writers.map(async each => {
@@ -265,6 +282,16 @@ export class Healing {
       failed.set(member, error)
     }
     return failed
+  }
+
+  /** `beganMs`: when the window did that has just been healed. */
+  async #giveWay(beganMs: number): Promise<void> {
+    const { clock, msSinceAsked } = this.#foreground
+    if (msSinceAsked() > askedMsMax) return
+    const restMs = Math.min(restMsMax, restTimes * (clock.now() - beganMs))
+    await new Promise<void>(resolve => {
+      clock.after(restMs, resolve)
+    })
   }
 
   /** Writes down what readers and drives found missing. Resolves with how many records were marked. */

@@ -15,9 +15,11 @@ import { idInSlot, type Leader, type SetView } from './set-view.ts'
 
 export class SetReading {
   readonly #view: SetView
+  readonly #onAsked: () => void
 
-  constructor(view: SetView) {
+  constructor(view: SetView, onAsked: () => void) {
     this.#view = view
+    this.#onAsked = onAsked
   }
 
   get(key: RecordKey): MaybePromise<StoredRecord | undefined> {
@@ -48,6 +50,7 @@ export class SetReading {
   }
 
   #ask<Answer>(question: (leader: Leader) => MaybePromise<Answer>): MaybePromise<Answer> {
+    this.#onAsked()
     const leader = this.#view.leader()
     return leader instanceof Promise ? leader.then(question) : question(leader)
   }
@@ -68,6 +71,7 @@ export class SetReading {
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {
+    this.#onAsked()
     return new SetBlobReader(this.#view, ref, start, length)
   }
 }

@@ -13,7 +13,10 @@ export const message = {
   status: 'erasure.status',
 } as const
 
-/** Shared memory: who leads (-1: nobody), then for each slot how often its drive was opened (0: it cannot be used now) and its generation. */
+/**
+ * Shared memory: who leads (-1: nobody), then for each slot how often its drive was opened (0: it cannot be used now) and its generation;
+ * at last when somebody last asked for something.
+ */
 export class SharedMembers {
   readonly cells: Int32Array
 
@@ -22,7 +25,7 @@ export class SharedMembers {
   }
 
   static create(slotCount: number): SharedMembers {
-    return new SharedMembers(new SharedArrayBuffer((2 * slotCount + 1) * 4))
+    return new SharedMembers(new SharedArrayBuffer((2 * slotCount + 2) * 4))
   }
 
   get leader(): number {
@@ -31,6 +34,16 @@ export class SharedMembers {
 
   set leader(slot: number) {
     Atomics.store(this.cells, 0, slot)
+  }
+
+  /** A client, or somebody on its behalf, reads or changes something. */
+  noteAsked(nowMs: number): void {
+    // Its lower half: what counts is the difference.
+    Atomics.store(this.cells, this.cells.length - 1, nowMs | 0)
+  }
+
+  msSinceAsked(nowMs: number): number {
+    return ((nowMs | 0) - Atomics.load(this.cells, this.cells.length - 1)) >>> 0
   }
 
   openingOf(slot: number): number {

@@ -42,7 +42,7 @@ export function createWorkerSet(options: SetMakings): StorageBackend {
       const attachment = await threads.call<SetAttachment>(main, message.attach)
       const view = new WorkerSet(options, attachment, attached, watch)
       await view.attachAll()
-      running = { view, reading: new SetReading(view), stripes: new StripePool(view.unitBytes) }
+      running = { view, reading: new SetReading(view, () => view.noteAsked()), stripes: new StripePool(view.unitBytes) }
     },
     async stop() {
       const closing = running
@@ -208,6 +208,10 @@ class WorkerSet implements SetView {
 
   generationAt(slot: number): number {
     return this.#shared.generationOf(slot)
+  }
+
+  noteAsked(): void {
+    this.#shared.noteAsked(this.#options.ports.clock.now())
   }
 
   onDamaged(damage: Damage): void {
