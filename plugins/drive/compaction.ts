@@ -245,7 +245,7 @@ export class Compaction {
     const ofHeaders = [...this.#damaged.values()].some(({ isHeader }) => isHeader)
     return (
       `${count} segments of the journal are damaged: should the index be lost, it could not be built again from them.` +
-      (ofHeaders ? ' The next start would refuse the drive: look at the disk before a restart.' : '')
+      (ofHeaders ? ' The next start may refuse the drive: look at the disk before a restart.' : '')
     )
   }
 

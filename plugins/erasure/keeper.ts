@@ -424,13 +424,28 @@ export class Keeper {
     log.info(message)
   }
 
+  /** Whether of so many records that lack a shard none is left but those that could not be healed at the last try. */
+  async #isAllFailing(belowCount: number): Promise<boolean> {
+    const { set } = this.#options
+    if (this.failingCount < belowCount || !set.members.some(({ isFilling }) => isFilling)) return false
+    const { drive } = set.leader()
+    const generations = Buffer.from(set.members.map(({ generation }) => generation))
+    for (const key of this.#failing.keys()) {
+      const record = await drive.get(Buffer.from(key, 'latin1'))
+      // Deleted, or written anew, since: it lacks nothing.
+      if (record === undefined || generationsOf(record.value).equals(generations)) this.#failing.delete(key)
+    }
+    return this.#failing.size >= belowCount
+  }
+
   /** Records of a drive that was replaced say nothing of that themselves: all are looked at. */
   async #healReplaced(signal: AbortSignal): Promise<boolean> {
     const { set, ledger } = this.#options
     if (this.#walkFrom === undefined) {
       const { below } = await ledger.read()
       if (below.records === 0) this.#onFilled('everything in the set has all of its shards again')
-      else if (this.failingCount >= below.records) this.#onFilled('what can be made anew has all of its shards again')
+      else if (await this.#isAllFailing(below.records))
+        this.#onFilled('what can be made anew has all of its shards again')
       if (below.records === 0 || this.#skipped.size >= below.records) return false
       this.#walkFrom = Buffer.from([0])
     }

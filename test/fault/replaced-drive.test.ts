@@ -51,11 +51,8 @@ t.teardown(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// Two of the usual segments would fill these small file systems: a full drive is another test's affair.
-const environment = { SVC_DRIVE_SEGMENT_BYTES: '4MiB' }
-
 t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, async t => {
-  const server = await startServer({ drive: join(folder, 'd{1...4}'), environment })
+  const server = await startServer({ drive: join(folder, 'd{1...4}') })
   t.teardown(() => server.stop())
   const s3 = createClient(server)
   t.teardown(() => s3.destroy())
