@@ -52,7 +52,13 @@ export class BlobReading {
   takeBack(buffer: Buffer): void {
     const size = buffer.length
     this.#lentBytes -= size
-    if (this.#freeBytes + this.#lentBytes + size > this.#bytesMax) return
+    // What is read now is kept for what is read next: those of the other size make room.
+    const others = this.#free.get(size === bufferSizes[0] ? bufferSizes[1] : bufferSizes[0])!
+    while (this.#freeBytes + this.#lentBytes + size > this.#bytesMax) {
+      const other = others.pop()
+      if (other === undefined) return
+      this.#freeBytes -= other.length
+    }
     this.#free.get(size)!.push(buffer)
     this.#freeBytes += size
   }

@@ -11,6 +11,7 @@ import type {
   StoredRecord,
 } from 'svc/plugins/storage/api'
 
+export { sumOf } from './ledger.ts'
 export { deploymentsProblem } from './mounts.ts'
 
 /** Drives of a set. */
@@ -95,10 +96,10 @@ export interface RedundantStorage {
   /** Asks each folder first whether it still holds its drive. */
   drives(): Promise<readonly DriveStatus[]>
   /**
-   * Exact at any instant. Of the group that this record belongs to: its table and bucket; of all without it. Of a group, where the
-   * storage has several sets: a set in which anything is below its redundancy counts with all that the group has in it.
+   * Exact at any instant. Of the groups that these records belong to, by their tables and buckets; of all without them. What lies in
+   * another set than its record counts there: each blob for itself, and with its bucket whatever the table.
    */
-  amounts(record?: RecordKey): Promise<RedundancyReading>
+  amounts(records?: readonly RecordKey[]): Promise<RedundancyReading>
   /** Records with start <= key < end, at most 256, and where to go on. */
   page(
     start: RecordKey,

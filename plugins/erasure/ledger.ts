@@ -1,18 +1,7 @@
 /** How many records, and how many bytes of data, have fewer shards than they should: exact at any instant, because it is derived. */
+import type { RedundancyAmount, RedundancyReading } from './api.ts'
 import type { ErasureSet } from './erasure-set.ts'
 import { ledgerKey, totalKey } from './set-keys.ts'
-
-export interface Amount {
-  readonly records: number
-  readonly bytes: number
-}
-
-export interface LedgerReading {
-  /** What is kept in shards. */
-  readonly total: Amount
-  /** Of it, what lacks a shard, or has one on a drive that is away. */
-  readonly below: Amount
-}
 
 const allGroups = Buffer.alloc(0)
 
@@ -24,7 +13,7 @@ export class Ledger {
   }
 
   /** `group`: see set-keys.ts; all of them by default. */
-  async read(group: Uint8Array = allGroups): Promise<LedgerReading> {
+  async read(group: Uint8Array = allGroups): Promise<RedundancyReading> {
     const set = this.#set
     const { drive } = set.leader()
     const whole = ledgerKey(
@@ -39,6 +28,14 @@ export class Ledger {
   }
 }
 
-function amount([records = 0, bytes = 0]: readonly number[]): Amount {
+function amount([records = 0, bytes = 0]: readonly number[]): RedundancyAmount {
   return { records, bytes }
+}
+
+export function sumOf(readings: readonly RedundancyReading[]): RedundancyReading {
+  const sum = (which: keyof RedundancyReading): RedundancyAmount => ({
+    records: readings.reduce((total, reading) => total + reading[which].records, 0),
+    bytes: readings.reduce((total, reading) => total + reading[which].bytes, 0),
+  })
+  return { total: sum('total'), below: sum('below') }
 }

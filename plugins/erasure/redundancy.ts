@@ -1,6 +1,7 @@
 /** The open set as `redundancy` shows it. */
 import type { PlacedSet, RedundantSet } from './api.ts'
 import type { OpenSet } from './backend.ts'
+import { sumOf } from './ledger.ts'
 import { isLost } from './lost-records.ts'
 import { groupOf, tableByte } from './set-keys.ts'
 
@@ -31,7 +32,11 @@ export function createRedundantSet({ set, healing, keeper, ledger, presence }: O
       await presence.check()
       return set.status()
     },
-    amounts: record => ledger.read(record === undefined ? undefined : groupOf(record)),
+    async amounts(records) {
+      if (records === undefined) return ledger.read()
+      const groups = new Map(records.map(groupOf).map(group => [group.latin1Slice(), group]))
+      return sumOf(await Promise.all(Array.from(groups.values(), group => ledger.read(group))))
+    },
     async page(start, end) {
       return set.leader().drive.scan(start, end, cursor => {
         const keys: Buffer[] = []

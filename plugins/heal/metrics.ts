@@ -32,7 +32,7 @@ const amounts = [
 const bucketAmounts = [
   [
     'svc_redundancy_bucket_below_target_records',
-    'Versions of a bucket that lack a shard, or have one on a drive that is away; at most 1000 buckets, the others as _other.',
+    'Versions and parts of a bucket that lack a shard, or have one on a drive that is away; at most 1000 buckets, the others as _other.',
     'records',
   ],
   ['svc_redundancy_bucket_below_target_bytes', 'Bytes of their data, without parity.', 'bytes'],
@@ -137,7 +137,7 @@ async function readBuckets(
   while (startAfter !== undefined) {
     const page: Awaited<ReturnType<typeof listBuckets>> = await listBuckets({ prefix: '', startAfter, limit: 1000 })
     for (const { name } of page.buckets) {
-      const { below } = await set.amounts(recordRanges(name, '')[0]![0])
+      const { below } = await set.amounts(recordRanges(name, '').map(([start]) => start))
       if (count++ < bucketsMax) gauge.set({ bucket: name }, below[what])
       else others += below[what]
     }

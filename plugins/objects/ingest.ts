@@ -5,7 +5,7 @@
  */
 import { createHash, hash } from 'node:crypto'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
-import type { BlobRef, BlobWriter, MaybePromise, Redundancy, StorageService } from 'svc/plugins/storage/api'
+import type { BlobRef, BlobWriter, MaybePromise, RecordKey, Redundancy, StorageService } from 'svc/plugins/storage/api'
 import type { Body } from './api.ts'
 import { objectErrors } from './errors.ts'
 import type { WriteTransform } from './transform.ts'
@@ -32,6 +32,8 @@ export interface IngestOptions {
   /** Bodies up to this many stored bytes stay in memory; 0 sends everything to a blob. */
   readonly inlineBytesMax: number
   readonly redundancy: Redundancy
+  /** Key of the record that is to have the bytes. */
+  readonly record: RecordKey
   /** Makes of what comes what is stored. Its size, digests and checksums are of what comes. */
   readonly transform?: WriteTransform
 }
@@ -106,9 +108,9 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
       held.push(Buffer.from(chunk))
       return
     }
-    const { redundancy } = options
+    const { redundancy, record } = options
     const sizeHint = body.sizeBytes === undefined ? undefined : storedBytes(body.sizeBytes, options)
-    writer = options.storage.createBlob(sizeHint, { redundancy })
+    writer = options.storage.createBlob(sizeHint, { redundancy, for: record })
     if (held.length === 0) return writer.write(chunk)
     const first = Buffer.concat([...held, chunk])
     held = []

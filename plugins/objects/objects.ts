@@ -136,7 +136,8 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     const algorithm = checksumAlgorithm ?? 'CRC64NVME'
     const { inlineBytesMax } = storage
     const redundancy = redundancyOf(attributes)
-    const settings = { storage, checksums, algorithm, inlineBytesMax, redundancy, transform: transformed }
+    const record = objectKey(bucket, key)
+    const settings = { storage, checksums, algorithm, inlineBytesMax, redundancy, record, transform: transformed }
     const ingested = await ingest(body, settings)
     const checksum = checksumValue(algorithm, ingested.checksum)
     const md5 = etagBytes(ingested, transformed)
@@ -167,7 +168,8 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     const transformed = await beginPart(upload, partNumber)
     try {
       const redundancy = redundancyOf(upload.attributes)
-      const settings = { storage, checksums, algorithm, inlineBytesMax: 0, redundancy, transform: transformed }
+      const record = partKey(bucket, uploadId, partNumber)
+      const settings = { storage, checksums, algorithm, inlineBytesMax: 0, redundancy, record, transform: transformed }
       const ingested = await ingest(body, settings)
       return await commitPart(upload, partNumber, ingested, transformed)
     } finally {

@@ -4,11 +4,12 @@ import type { ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { isInDoubt, storageErrors } from 'svc/plugins/storage/api'
 import { Comparing } from './comparing.ts'
 import { Forgetting } from './forgetting.ts'
-import { FreshBlobs } from './fresh-blobs.ts'
+import { FreshClaims } from './fresh-claims.ts'
+import { Granting } from './granting.ts'
 import { createSets, type PoolsMakings } from './named-sets.ts'
 import { type Candidate, openPools, type PoolSet } from './opening.ts'
 import { Placement } from './placement.ts'
-import { type Commit, createPoolProcedures, type TicketArgs } from './procedures.ts'
+import { type Commit, createPoolProcedures, newCommit, type TicketArgs } from './procedures.ts'
 import { drivesOf } from './redundancy.ts'
 import { Routing } from './routing.ts'
 import { type ExecuteMessage, message, type PoolsAttachment } from './thread-messages.ts'
@@ -35,12 +36,16 @@ export function createBackend(options: PoolsOptions): StorageBackend {
 
 interface Running extends OpenPools {
   readonly routing: Routing
+  readonly granting: Granting
 }
+
+/** Each time other records may have gone, or other blobs may be wanted. */
+const grantsMax = 16
 
 function createMainPools(options: PoolsOptions): StorageBackend {
   const { threads, ports, log, drives, procedures } = options
   const run = ports.random.bytes(16)
-  const fresh = new FreshBlobs()
+  const fresh = new FreshClaims()
   const commits = new Map<number, Commit>()
   const candidates: Candidate[] = createSets(options, index =>
     createPoolProcedures({ procedures, fresh, commits, run, setNumber: () => candidates[index]!.number }),
@@ -58,15 +63,39 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     body?: Uint8Array,
     options?: ExecuteOptions,
   ): Promise<Result> => {
+    const { granting, forgetting } = open()
+    const granted: string[] = []
+    try {
+      for (let grants = 0; ; grants++) {
+        const commit = newCommit()
+        try {
+          return await executeOnce<Result>(commit, name, args, body, options)
+        } catch (error) {
+          if (commit.wanted.length === 0 || grants === grantsMax) throw error
+        }
+        granted.push(...(await granting.grant(commit.wanted)))
+      }
+    } finally {
+      const unused = granted.filter(claim => fresh.giveUp(claim))
+      if (unused.length > 0) forgetting.add(unused, fresh.lastGrant)
+    }
+  }
+
+  const executeOnce = async <Result>(
+    commit: Commit,
+    name: string,
+    args: unknown,
+    body: Uint8Array | undefined,
+    options: ExecuteOptions | undefined,
+  ): Promise<Result> => {
     const { routing, forgetting } = open()
     const ticket = ++lastTicket
-    const commit: Commit = { referred: [], ended: [], hasThrown: false }
     commits.set(ticket, commit)
     try {
       const ticketed: TicketArgs = { ticket, args }
       const result = await routing.records.execute<Result>(name, ticketed, body, options)
-      fresh.onAcknowledged(commit.referred)
-      if (commit.ended.length > 0) forgetting.add(commit.ended)
+      forgetting.add(fresh.onAcknowledged(commit.referred), fresh.lastGrant)
+      forgetting.add(commit.ended.claims, commit.ended.upTo)
       return result
     } catch (error) {
       // Else it is not known: what it has referred to stays until the next start finds out.
@@ -105,6 +134,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
           comparing: new Comparing({ sets, run, log }),
           forgetting: new Forgetting({ sets, clock: ports.clock, log }),
           routing: new Routing(backends, placement),
+          granting: new Granting(sets),
         }
         options.onOpen(running)
       } catch (error) {

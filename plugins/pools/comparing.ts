@@ -1,16 +1,16 @@
 /**
- * Finds shadows to which no record refers: those of blobs whose record never came, or went just before the server ended. Once in each run,
+ * Finds shadows that no record needs: those of blobs whose record never came, or went just before the server ended. Once in each run,
  * in the background.
  *
- * Only shadows of former runs are looked at: a commit of this run may still come to refer to what this run has written, and to nothing else
- * that no record refers to. Whether a record refers to one is asked in the set of the records, by a procedure: it sees all earlier changes,
- * and changes something itself when it finds one, so that what it has seen is on the write quorum when it answers.
+ * Only shadows of former runs are looked at: a commit of this run may still come to use what this run has granted, and nothing else that no
+ * record has. Whether a record needs one is asked in the set of the records, by a procedure: it sees all earlier changes, and changes
+ * something itself when it finds one, so that what it has seen is on the write quorum when it answers.
  */
 import type { Logger } from 'svc/kernel'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
 import type { PoolSet } from './opening.ts'
-import { procedure } from './procedures.ts'
-import { idOfShadow, isOfRun, shadowEnd, shadowStart } from './shadows.ts'
+import { type ForgetArgs, procedure } from './procedures.ts'
+import { claimOfShadow, isOfRun, shadowEnd, shadowStart } from './shadows.ts'
 
 const shadowsPerStep = 512
 
@@ -43,22 +43,23 @@ export class Comparing {
     if (this.isDone) return
     const { sets, run, log } = this.#options
     const { backend, number } = sets[this.#number]!
-    const { ids, next } = await backend.scan(this.#from, shadowEnd, cursor => {
+    const { claims, next } = await backend.scan(this.#from, shadowEnd, cursor => {
       const found: string[] = []
       let more = cursor.next()
       let count = 0
       for (; more && count < shadowsPerStep; count++) {
-        if (!isOfRun(cursor.value, run)) found.push(idOfShadow(cursor.key))
+        if (!isOfRun(cursor.value, run)) found.push(claimOfShadow(cursor.key))
         more = cursor.next()
       }
       this.looked += count
-      return { ids: found, next: more ? Buffer.from(cursor.key) : undefined }
+      return { claims: found, next: more ? Buffer.from(cursor.key) : undefined }
     })
-    if (ids.length > 0) {
-      const asked = ids.map(id => blobIdFrom(id, number))
+    if (claims.length > 0) {
+      const asked = claims.map(claim => blobIdFrom(claim, number))
       const ended = await sets[0]!.backend.execute<readonly string[]>(procedure.settle, asked)
       if (ended.length > 0) {
-        await backend.execute(procedure.forget, ended.map(idInSet))
+        const args: ForgetArgs = { claims: ended.map(idInSet), upTo: 0 }
+        await backend.execute(procedure.forget, args)
         this.deleted += ended.length
         log.info({ count: ended.length, set: number }, 'deleted blobs to which no record refers')
       }

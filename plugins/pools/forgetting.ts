@@ -1,15 +1,16 @@
 /**
- * Deletes the shadows of blobs to which no record refers any more, behind the answer. The set then treats the blob as one that has lost
- * its last record: it stays for `readWindowMs`, and as long as somebody reads it. What is not done when the server ends the next start does.
+ * Deletes the shadows of claims that no record has any more, behind the answer. When its last shadow has gone, the set treats the blob as
+ * one that has lost its last record: it stays for `readWindowMs`, and as long as somebody reads it. What is not done when the server ends
+ * the next start does.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import { idInSet, setOfBlob } from './blob-ids.ts'
 import type { PoolSet } from './opening.ts'
-import { procedure } from './procedures.ts'
+import { type ForgetArgs, procedure } from './procedures.ts'
 
-const idsPerStep = 256
+const claimsPerStep = 256
 /** More than any commit deletes; of more the next start takes care. */
-const idsMax = 200_000
+const claimsMax = 200_000
 const retryMs = 2000
 
 export interface ForgettingOptions {
@@ -20,26 +21,27 @@ export interface ForgettingOptions {
 
 export class Forgetting {
   readonly #options: ForgettingOptions
-  /** By the number of the set. */
-  readonly #queues: Set<string>[]
+  /** By the number of the set: claims there, and the grants that are meant. */
+  readonly #queues: Map<string, number>[]
   readonly #working: (Promise<void> | undefined)[]
   readonly #timers = new Set<() => void>()
   #isClosed = false
 
   constructor(options: ForgettingOptions) {
     this.#options = options
-    this.#queues = options.sets.map(() => new Set<string>())
+    this.#queues = options.sets.map(() => new Map<string, number>())
     this.#working = options.sets.map(() => undefined)
   }
 
-  /** Of blobs to which, for good, no record refers. */
-  add(ids: readonly string[]): void {
+  /** Claims that no record has, and none will have but by a grant after `upTo`. */
+  add(claims: readonly string[], upTo: number): void {
     if (this.#isClosed) return
-    for (const id of ids) {
-      const number = setOfBlob(id)
+    for (const claim of claims) {
+      const number = setOfBlob(claim)
       const queue = this.#queues[number]
       if (queue === undefined) continue
-      if (queue.size < idsMax) queue.add(idInSet(id))
+      const inSet = idInSet(claim)
+      if (queue.has(inSet) || queue.size < claimsMax) queue.set(inSet, upTo)
       this.#work(number)
     }
   }
@@ -62,10 +64,18 @@ export class Forgetting {
     await undefined
     try {
       while (queue.size > 0 && !this.#isClosed) {
-        const ids: string[] = []
-        for (const id of queue) if (ids.push(id) >= idsPerStep) break
-        await backend.execute(procedure.forget, ids)
-        for (const id of ids) queue.delete(id)
+        const claims: string[] = []
+        let upTo = 0
+        // Those of one transaction follow each other.
+        for (const [claim, meant] of queue) {
+          if (claims.length > 0 && meant !== upTo) break
+          upTo = meant
+          if (claims.push(claim) >= claimsPerStep) break
+        }
+        const args: ForgetArgs = { claims, upTo }
+        await backend.execute(procedure.forget, args)
+        // One that was added again meanwhile is to be looked at again.
+        for (const claim of claims) if (queue.get(claim) === upTo) queue.delete(claim)
       }
     } catch (error) {
       this.#options.log.debug(

@@ -1,8 +1,8 @@
 /** Sets as they were named, in each thread with the same names. */
 import type { DriveSet, SetsService } from 'svc/plugins/erasure/api'
 import type { StorageBackendOptions } from 'svc/plugins/storage/api'
+import { deriveInPools } from './derive.ts'
 import { cutPools, type NamedSet } from './endpoints.ts'
-import { deriveInPools } from './references.ts'
 
 /** What several sets are made with in each thread. */
 export interface PoolsMakings extends StorageBackendOptions {

@@ -20,6 +20,7 @@ import {
   type ListedSet,
   type PoolsDocument,
   type RecordsDocument,
+  recordsVersion,
 } from './pools-document.ts'
 import { procedure } from './procedures.ts'
 
@@ -191,7 +192,9 @@ async function addSets(
   log: Logger,
 ): Promise<readonly ListedSet[]> {
   const { set: recordSet } = records.candidate
-  if (added.length === 0) return listed
+  // A release that does not know of groups must not open what this one is about to write.
+  const isOlder = records.says !== undefined && records.says.version !== recordsVersion
+  if (added.length === 0 && !isOlder) return listed
   const sets = [...listed]
   const pools = new Map<number, number>()
   for (const { candidate, id, says } of added) {
@@ -209,7 +212,7 @@ async function addSets(
     sets.push({ setId: id, pool, drives: candidate.paths.length })
     log.info({ pool, drives: candidate.paths.length, first: candidate.paths[0] }, 'a set was added to the storage')
   }
-  const document: RecordsDocument = { version: 1, role: 'records', sets }
+  const document: RecordsDocument = { version: recordsVersion, role: 'records', sets }
   await recordSet.execute(procedure.describe, encodePoolsDocument(document))
   return sets
 }

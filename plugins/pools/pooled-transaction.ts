@@ -5,20 +5,36 @@
 import type { PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { isElsewhere } from './blob-ids.ts'
-import type { FreshBlobs } from './fresh-blobs.ts'
-import { countKey, decodeReferences, encodeReferences, type Reference, referencesKey } from './references.ts'
+import { claimOf, groupOf, groupOfClaim, noGroup } from './claims.ts'
+import type { FreshClaims } from './fresh-claims.ts'
+import {
+  claimCountKey,
+  countKey,
+  decodeReferences,
+  encodeReferences,
+  type Reference,
+  referencesKey,
+} from './references.ts'
 
 const nothing: readonly string[] = []
 
+/** How many records use the claim. Blobs that were referred to before there were groups count with all that refer to them. */
+export function countOf(tx: Pick<Transaction, 'counter'>, blobId: string, claim: string): number {
+  const key = groupOfClaim(claim) === noGroup ? countKey(blobId) : claimCountKey(claim)
+  return tx.counter(key)[0] ?? 0
+}
+
 export class PooledTransaction implements Transaction {
   readonly #tx: Transaction
-  readonly #fresh: FreshBlobs
-  /** Fresh blobs that it refers to. */
+  readonly #fresh: FreshClaims
+  /** Fresh claims that it uses. */
   readonly referred: string[] = []
-  /** Blobs to which a record no longer refers, and their sizes. */
-  readonly #released = new Map<string, number>()
+  /** Claims that are to be granted first: of blobs that are kept, but not for this group. The transaction must not be made. */
+  readonly wanted = new Map<string, Reference>()
+  /** Claims that a record no longer has, by blob, and the sizes of these. */
+  readonly #released = new Map<string, { readonly size: number; readonly claims: Set<string> }>()
 
-  constructor(tx: Transaction, fresh: FreshBlobs) {
+  constructor(tx: Transaction, fresh: FreshClaims) {
     this.#tx = tx
     this.#fresh = fresh
   }
@@ -64,32 +80,46 @@ export class PooledTransaction implements Transaction {
     const place = referencesKey(key)
     const found = this.#tx.get(place)
     if (found === undefined && ids.length === 0) return
-    const before = found === undefined ? [] : decodeReferences(found.value)
-    const references = [...new Set(ids)].map(id => this.#known(id, before))
-    for (const { id, size } of before) if (!ids.includes(id)) this.#released.set(id, size)
+    const before = found === undefined ? [] : decodeReferences(place, found.value)
+    const group = groupOf(key)
+    const references = [...new Set(ids)].map(id => this.#known(id, group, before))
+    for (const reference of before) {
+      if (!references.some(({ claim }) => claim === reference.claim)) this.#release(reference)
+    }
     if (references.length === 0) this.#tx.delete(place)
     else this.#tx.put(place, encodeReferences(references))
   }
 
-  /** Throws `gone` where nothing keeps the blob: it may be deleted already, or at any moment. */
-  #known(id: string, before: readonly Reference[]): Reference {
-    const own = before.find(reference => reference.id === id)
-    if (own !== undefined) return own
-    const [count = 0, bytes = 0] = this.#tx.counter(countKey(id))
-    if (count > 0) return { id, size: bytes / count }
-    const released = this.#released.get(id)
-    if (released !== undefined) return { id, size: released }
-    const size = this.#fresh.sizeOf(id)
-    if (size === undefined || !this.#fresh.refer(id))
-      throw storageErrors.gone('Nothing keeps a blob that is referred to.')
-    this.referred.push(id)
-    return { id, size }
+  #release({ id, size, claim }: Reference): void {
+    const found = this.#released.get(id)
+    if (found === undefined) this.#released.set(id, { size, claims: new Set([claim]) })
+    else found.claims.add(claim)
   }
 
-  /** At its end: the blobs to which no record refers any more. */
+  /** Throws `gone` where nothing keeps the blob: it may be deleted already, or at any moment. */
+  #known(id: string, group: string, before: readonly Reference[]): Reference {
+    const claim = claimOf(id, group)
+    const own = before.find(reference => reference.claim === claim)
+    if (own !== undefined) return own
+    const [count = 0, bytes = 0] = this.#tx.counter(countKey(id))
+    const released = this.#released.get(id)
+    const size = count > 0 ? bytes / count : (released?.size ?? this.#fresh.sizeOf(id))
+    if (size === undefined) throw storageErrors.gone('Nothing keeps a blob that is referred to.')
+    const reference = { id, claim, size }
+    if (countOf(this.#tx, id, claim) > 0 || released?.claims.has(claim)) return reference
+    if (this.#fresh.refer(claim)) this.referred.push(claim)
+    else this.wanted.set(claim, reference)
+    return reference
+  }
+
+  /** At its end: the claims that no record has any more. Whoever has a fresh one gives it up himself. */
   ended(): string[] {
-    const ids: string[] = []
-    for (const id of this.#released.keys()) if ((this.#tx.counter(countKey(id))[0] ?? 0) === 0) ids.push(id)
-    return ids
+    const ended: string[] = []
+    for (const [id, { claims }] of this.#released) {
+      for (const claim of claims.add(claimOf(id, noGroup))) {
+        if (countOf(this.#tx, id, claim) === 0 && !this.#fresh.has(claim)) ended.push(claim)
+      }
+    }
+    return ended
   }
 }

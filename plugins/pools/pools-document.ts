@@ -5,10 +5,13 @@ import { Value } from 'typebox/value'
 
 const SetId = Type.String({ pattern: '^[0-9a-f]{32}$' })
 
+/** Of documents that are written. Version 1 is that of storages whose shadows have no groups. */
+export const recordsVersion = 2
+
 /** Of the set that has the records: all sets by number, itself first. Only ever added to. */
 export const RecordsDocument = Type.Object(
   {
-    version: Type.Literal(1),
+    version: Type.Union([Type.Literal(1), Type.Literal(recordsVersion)]),
     role: Type.Literal('records'),
     sets: Type.Array(
       Type.Object(

@@ -4,22 +4,24 @@
  * | Procedure | Where | What |
  * |---|---|---|
  * | those of the storage's users | the set of the records | as they are, with a transaction that knows of other sets |
- * | refer | a set of blobs | puts the shadow of a blob that is complete |
- * | forget | a set of blobs | deletes shadows |
- * | giveUp | a set of blobs | deletes the shadow of a blob to which no record came to refer |
- * | settle | the set of the records | says to which of some blobs no record refers, for good |
+ * | grant | a set of blobs | puts shadows, of a blob that is complete or of those that have one for another group |
+ * | forget | a set of blobs | deletes shadows, unless they were granted anew |
+ * | giveUp | a set of blobs | deletes the shadows of a blob to which no record came to refer |
+ * | settle | the set of the records | says which of some claims no record has |
  * | describe | every set | says what it is a part of |
  */
 import { sharedSetKey } from 'svc/plugins/erasure/api'
 import type { Procedure, Transaction } from 'svc/plugins/storage/api'
-import { blobIdFrom } from './blob-ids.ts'
-import type { FreshBlobs } from './fresh-blobs.ts'
-import { PooledTransaction } from './pooled-transaction.ts'
-import { countKey, ownTable } from './references.ts'
-import { encodeShadow, shadowKey } from './shadows.ts'
+import { storageErrors } from 'svc/plugins/storage/api'
+import { blobIdFrom, idInSet } from './blob-ids.ts'
+import { blobOfClaim } from './claims.ts'
+import type { FreshClaims } from './fresh-claims.ts'
+import { countOf, PooledTransaction } from './pooled-transaction.ts'
+import { ownTable, type Reference } from './references.ts'
+import { encodeShadow, isNewer, shadowKey } from './shadows.ts'
 
 export const procedure = {
-  refer: 'pools.refer',
+  grant: 'pools.grant',
   forget: 'pools.forget',
   giveUp: 'pools.giveUp',
   settle: 'pools.settle',
@@ -29,18 +31,37 @@ export const procedure = {
 /** How many times something was settled: a change, so that what was seen before it is on the write quorum once this is. */
 const settledKey = Buffer.from([ownTable, 0x63])
 
-export interface ReferArgs {
-  readonly idInSet: string
+/** With ids that blobs have in the set. */
+export interface GrantArgs {
+  readonly claim: string
   readonly size: number
+  /** A claim of the same blob that must be there already. Undefined: the blob was written just now. */
+  readonly besides?: string
+}
+
+export interface ForgetArgs {
+  /** With ids that blobs have in the set. */
+  readonly claims: readonly string[]
+  /** What was granted later than this grant of this run stays. */
+  readonly upTo: number
 }
 
 /** What the transaction of a user of the storage has done to blobs of other sets. */
 export interface Commit {
   referred: readonly string[]
-  ended: readonly string[]
+  /** Claims that no record has any more, if none is granted after this grant. */
+  ended: { readonly claims: readonly string[]; readonly upTo: number }
+  /** It was not made because these claims are to be granted first. */
+  wanted: readonly Reference[]
   /** Its procedure threw: it was not made. */
   hasThrown: boolean
 }
+
+export function newCommit(): Commit {
+  return { referred: [], ended: nothingEnded, wanted: [], hasThrown: false }
+}
+
+const nothingEnded: Commit['ended'] = { claims: [], upTo: 0 }
 
 export interface TicketArgs {
   /** Under which its `Commit` is found: arguments may be copied on their way. */
@@ -50,7 +71,7 @@ export interface TicketArgs {
 
 export interface PoolProceduresOptions {
   readonly procedures: Readonly<Record<string, Procedure>>
-  readonly fresh: FreshBlobs
+  readonly fresh: FreshClaims
   readonly commits: ReadonlyMap<number, Commit>
   /** Of this run of the server. */
   readonly run: Uint8Array
@@ -61,20 +82,35 @@ export interface PoolProceduresOptions {
 export function createPoolProcedures(options: PoolProceduresOptions): Readonly<Record<string, Procedure>> {
   const { fresh, commits, run, setNumber } = options
   const made: Record<string, Procedure> = {
-    [procedure.refer]: (tx: Transaction, { idInSet, size }: ReferArgs) => {
-      tx.put(shadowKey(idInSet), encodeShadow(run, size), { blobs: [idInSet] })
-      fresh.add(blobIdFrom(idInSet, setNumber()), size)
+    [procedure.grant]: (tx: Transaction, all: readonly GrantArgs[]): readonly string[] => {
+      const refused: string[] = []
+      for (const { claim, size, besides } of all) {
+        // A blob that nothing keeps any more is not kept by one that comes now.
+        if (besides !== undefined && tx.get(shadowKey(besides)) === undefined) refused.push(claim)
+        else {
+          const number = fresh.add(blobIdFrom(claim, setNumber()), size, besides === undefined)
+          tx.put(shadowKey(claim), encodeShadow({ run, number }, size), { blobs: [blobOfClaim(claim)] })
+        }
+      }
+      return refused
     },
-    [procedure.forget]: (tx: Transaction, idsInSet: readonly string[]) => {
-      for (const id of idsInSet) remove(tx, id)
+    [procedure.forget]: (tx: Transaction, { claims, upTo }: ForgetArgs) => {
+      for (const claim of claims) {
+        const key = shadowKey(claim)
+        const found = tx.get(key)
+        if (found !== undefined && !isNewer(found.value, { run, number: upTo })) tx.delete(key)
+      }
     },
-    [procedure.giveUp]: (tx: Transaction, idInSet: string) => {
-      if (!fresh.giveUp(blobIdFrom(idInSet, setNumber()))) return false
-      remove(tx, idInSet)
-      return true
+    [procedure.giveUp]: (tx: Transaction, blobInSet: string) => {
+      const claims = fresh.giveUpBlob(blobIdFrom(blobInSet, setNumber()))
+      for (const claim of claims ?? []) {
+        const key = shadowKey(idInSet(claim))
+        if (tx.get(key) !== undefined) tx.delete(key)
+      }
+      return claims !== undefined
     },
-    [procedure.settle]: (tx: Transaction, ids: readonly string[]) => {
-      const ended = ids.filter(id => (tx.counter(countKey(id))[0] ?? 0) === 0)
+    [procedure.settle]: (tx: Transaction, claims: readonly string[]) => {
+      const ended = claims.filter(claim => countOf(tx, blobOfClaim(claim), claim) === 0)
       if (ended.length > 0) {
         const before = tx.get(settledKey)
         const count = before === undefined ? 0 : Number(Buffer.from(before.value).toString())
@@ -90,22 +126,22 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
   return made
 }
 
-function remove(tx: Transaction, idInSet: string): void {
-  const key = shadowKey(idInSet)
-  if (tx.get(key) !== undefined) tx.delete(key)
-}
-
-function pooled(run: Procedure, fresh: FreshBlobs, commits: ReadonlyMap<number, Commit>): Procedure {
+function pooled(run: Procedure, fresh: FreshClaims, commits: ReadonlyMap<number, Commit>): Procedure {
   return (tx: Transaction, { ticket, args }: TicketArgs, body) => {
     const commit = commits.get(ticket)!
     // It may have run before, in a batch that was taken back.
     fresh.onRefused(commit.referred)
     const pooledTx = new PooledTransaction(tx, fresh)
     commit.referred = pooledTx.referred
-    commit.ended = []
+    commit.ended = nothingEnded
+    commit.wanted = []
     commit.hasThrown = true
     const result = run(pooledTx, args, body)
-    commit.ended = pooledTx.ended()
+    if (pooledTx.wanted.size > 0) {
+      commit.wanted = [...pooledTx.wanted.values()]
+      throw storageErrors.unavailable('Blobs are not kept for these records yet.')
+    }
+    commit.ended = { claims: pooledTx.ended(), upTo: fresh.lastGrant }
     commit.hasThrown = false
     return result
   }

@@ -1,18 +1,12 @@
 /** All sets together, as `redundancy` has them. A record's shards are those of its own set, and those of the shadows of its blobs. */
-import type {
-  HealCounts,
-  HealOutcome,
-  PlacedSet,
-  RedundancyAmount,
-  RedundancyReading,
-  RedundantStorage,
-  ShardState,
-} from 'svc/plugins/erasure/api'
+import type { HealCounts, HealOutcome, PlacedSet, RedundantStorage, ShardState } from 'svc/plugins/erasure/api'
+import { sumOf } from 'svc/plugins/erasure/api'
 import type { DriveStatus, RecordKey } from 'svc/plugins/storage/api'
 import { idInSet, setOfBlob } from './blob-ids.ts'
+import { groupOf } from './claims.ts'
 import type { PoolSet } from './opening.ts'
-import { decodeReferences, groupKey, groupOf, type Reference, referencesKey } from './references.ts'
-import { shadowEnd, shadowKey, shadowStart } from './shadows.ts'
+import { decodeReferences, type Reference, referencesKey } from './references.ts'
+import { shadowEnd, shadowKey, shadowStart, shadowsOf } from './shadows.ts'
 
 /** Tables from here on are the backends' own. */
 const usersEnd = Buffer.from([0xfe])
@@ -40,12 +34,13 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
   const sum = (count: keyof HealCounts) => sets.reduce((total, { of }) => total + of.counts[count], 0)
 
   const referencesOf = async (key: RecordKey): Promise<readonly Reference[]> => {
-    const found = await records.backend.get(referencesKey(key))
-    return found === undefined ? [] : decodeReferences(found.value)
+    const place = referencesKey(key)
+    const found = await records.backend.get(place)
+    return found === undefined ? [] : decodeReferences(place, found.value)
   }
   /** Each set makes sure that its folders still hold its drives. */
   const askFolders = () => Promise.all(sets.map(({ of }) => of.drives()))
-  const shadowOf = ({ id }: Reference) => ({ set: sets[setOfBlob(id)]!, key: shadowKey(idInSet(id)) })
+  const shadowOf = ({ claim }: Reference) => ({ set: sets[setOfBlob(claim)]!, key: shadowKey(idInSet(claim)) })
 
   return {
     sets: placed,
@@ -79,21 +74,10 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
       await askFolders()
       return drivesOf(pools)
     },
-    async amounts(record) {
-      const readings = await Promise.all(
-        sets.map(async ({ of, number }): Promise<RedundancyReading> => {
-          if (record === undefined) return of.amounts()
-          if (number === 0) return of.amounts(record)
-          const [count = 0, bytes = 0] = await records.backend.counter(groupKey(number, groupOf(record)))
-          const total = { records: count, bytes }
-          const isBelow = count > 0 && (await of.amounts()).below.records > 0
-          return { total, below: isBelow ? total : nothing }
-        }),
-      )
-      return {
-        total: readings.reduce((all, { total }) => added(all, total), nothing),
-        below: readings.reduce((all, { below }) => added(all, below), nothing),
-      }
+    async amounts(some) {
+      const shadows = some && [...new Set(some.map(groupOf))].map(shadowsOf)
+      const readings = await Promise.all(sets.map(({ of, number }) => of.amounts(number === 0 ? some : shadows)))
+      return sumOf(readings)
     },
     page: (start, end) => records.of.page(start, Buffer.compare(end, usersEnd) > 0 ? usersEnd : end),
     async heal(key, options) {
@@ -142,12 +126,6 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
   async function isReferred(key: RecordKey, { id }: Reference): Promise<boolean> {
     return (await referencesOf(key)).some(reference => reference.id === id)
   }
-}
-
-const nothing: RedundancyAmount = { records: 0, bytes: 0 }
-
-function added(a: RedundancyAmount, b: RedundancyAmount): RedundancyAmount {
-  return { records: a.records + b.records, bytes: a.bytes + b.bytes }
 }
 
 /** Outcomes of one record in several sets. */

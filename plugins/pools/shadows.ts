@@ -1,40 +1,102 @@
 /**
  * Shadows: the records of a set that has no others. Each is of one blob, which it refers to as records do: so all that a set does for its
- * records (repeating changes, catching up, healing, reading everything, counting) it does for blobs whose records lie in another set.
+ * records (repeating changes, catching up, healing, reading everything, counting) it does for blobs whose records lie in another set. A
+ * blob has one for each group of records that refer to it (see claims.ts): the set's ledger, which counts by the start of a key up to its
+ * first zero byte, is then one of these groups.
  *
- *     ff s 00, id in the set    u8 format 1, 16 bytes: the run of the server that wrote the blob, f64 size
+ *     ff s group 00 id in the set    u8 format 2, 16 bytes: the run of the server that put it, f64 size, f64 number of its grant
+ *     derived ff b id group          nothing: which shadows a blob has
+ *
+ * Format 1 ends with the size, has no group, and no derived entry.
  */
+import type { Derive } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
+import { blobOfClaim, claimOf, groupOfClaim, noGroup } from './claims.ts'
 import { ownTable } from './references.ts'
 
-const prefix = Buffer.from([ownTable, 0x73, 0])
-const format = 1
+const format = 2
 const runBytes = 16
-const valueBytes = 1 + runBytes + 8
+const grantAt = 1 + runBytes + 8
+const valueBytes = grantAt + 8
+const idBytes = 26
+const nothing = Buffer.alloc(0)
 
-export const shadowStart = prefix
-export const shadowEnd = Buffer.from([ownTable, 0x73, 1])
+export const shadowStart = Buffer.from([ownTable, 0x73])
+export const shadowEnd = Buffer.from([ownTable, 0x74])
 
-/** Of the id that the blob has in its set. */
-export function shadowKey(idInSet: string): Buffer {
-  return Buffer.concat([prefix, Buffer.from(idInSet, 'latin1')])
+/** `claim`: with the id that the blob has in its set. */
+export function shadowKey(claim: string): Buffer {
+  return Buffer.concat([shadowsOf(groupOfClaim(claim)), Buffer.from(blobOfClaim(claim), 'latin1')])
 }
 
-export function idOfShadow(key: Buffer): string {
-  return key.latin1Slice(prefix.length)
+/** All keys of a group begin like this. */
+export function shadowsOf(group: string): Buffer {
+  return Buffer.concat([shadowStart, Buffer.from(`${group}\0`, 'latin1')])
 }
 
-/** A run of the server: 16 bytes that no other has had. */
-export function encodeShadow(run: Uint8Array, size: number): Buffer {
+/** With the id that the blob has in its set. */
+export function claimOfShadow(key: Buffer): string {
+  const idStart = key.length - idBytes
+  return claimOf(key.latin1Slice(idStart), key.latin1Slice(shadowStart.length, idStart - 1))
+}
+
+/** What the shadow was put by: a run of the server, and in it the grants are numbered from 1. */
+export interface Grant {
+  /** 16 bytes that no other run has had. */
+  readonly run: Uint8Array
+  readonly number: number
+}
+
+export function encodeShadow({ run, number }: Grant, size: number): Buffer {
   const bytes = Buffer.alloc(valueBytes)
   bytes[0] = format
   bytes.set(run, 1)
   bytes.writeDoubleLE(size, 1 + runBytes)
+  bytes.writeDoubleLE(number, grantAt)
   return bytes
+}
+
+/** Whether the shadow was put after this grant. Throws `corrupt`. */
+export function isNewer(value: Uint8Array, { run, number }: Grant): boolean {
+  return isOfRun(value, run) && bufferOf(value).readDoubleLE(grantAt) > number
 }
 
 /** Throws `corrupt`. */
 export function isOfRun(value: Uint8Array, run: Uint8Array): boolean {
-  if (value.length !== valueBytes || value[0] !== format) throw storageErrors.corrupt('A shadow has an unknown format.')
-  return Buffer.compare(value.subarray(1, 1 + runBytes), run) === 0
+  const isKnown = value[0] === format ? value.length === valueBytes : value[0] === 1 && value.length === grantAt
+  if (!isKnown) throw storageErrors.corrupt('A shadow has an unknown format.')
+  return value[0] === format && Buffer.compare(value.subarray(1, 1 + runBytes), run) === 0
+}
+
+function bufferOf(value: Uint8Array): Buffer {
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}
+
+function entryKey(claim: string): Buffer {
+  return Buffer.concat([Buffer.from([ownTable, 0x62]), Buffer.from(claim, 'latin1')])
+}
+
+/** Of the shadows of a blob: start and end of their derived entries. */
+export function shadowEntriesOf(idInSet: string): [Buffer, Buffer] {
+  const start = entryKey(idInSet)
+  const end = Buffer.from(start)
+  // Ids are letters and digits: there is always a greater byte.
+  end[end.length - 1]!++
+  return [start, end]
+}
+
+/** With the id that the blob has in its set. */
+export function claimOfEntry(key: Buffer): string {
+  return key.latin1Slice(2)
+}
+
+export const deriveFromShadow: Derive = (key, before, after, emit) => {
+  const claim = claimOfShadow(key)
+  if (groupOfClaim(claim) === noGroup) return
+  if (before !== undefined) emit.delete(entryKey(claim))
+  if (after !== undefined) emit.put(entryKey(claim), nothing)
+}
+
+export function isShadow(key: Buffer): boolean {
+  return key[1] === shadowStart[1]
 }

@@ -181,6 +181,8 @@ export interface ExecuteOptions {
 
 export interface BlobOptions {
   readonly redundancy?: Redundancy
+  /** Key of a record that is to refer to the blob. A hint: what keeps books by tables and buckets has less to do. */
+  readonly for?: RecordKey
 }
 
 /** The interface behind the extension point `storage.backend`. Every method may be called in every thread. */

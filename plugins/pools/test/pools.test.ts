@@ -1,11 +1,15 @@
 /** Cutting drives into sets, recognising sets at a start, and references that nothing keeps. */
-import { rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BlobRef } from 'svc/plugins/storage/api'
 import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract'
 import { readBlob } from 'svc/plugins/storage/testing'
 import t from 'tap'
 import { blobIdFrom, idInSet, isElsewhere, setOfBlob, setsMax } from '../blob-ids.ts'
+import { blobOfClaim } from '../claims.ts'
 import { cutPools, poolProblems, setSizeOf } from '../endpoints.ts'
 import { decodeReferences, encodeReferences, referencesKey } from '../references.ts'
+import { claimOfShadow, encodeShadow, isNewer, isOfRun, shadowEnd, shadowStart } from '../shadows.ts'
 import { newFolder, openTestPools, pathsIn, type TestPools } from './fixtures/open-pools.ts'
 
 // The server's listeners keep its process alive; timers of the clock do not.
@@ -22,6 +26,15 @@ async function writeBlob({ backend }: TestPools, bytes: Buffer) {
 
 const put = ({ backend }: TestPools, name: string, ...blobs: string[]) =>
   backend.execute('contract.steps', [{ put: name, value: name, blobs }])
+/** Waits until no shadow of the blob is left. */
+async function isGone({ sets, forgetting }: TestPools, { id }: BlobRef): Promise<boolean> {
+  while (forgetting.count > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  return sets[setOfBlob(id)]!.backend.scan(shadowStart, shadowEnd, cursor => {
+    while (cursor.next()) if (blobOfClaim(claimOfShadow(cursor.key)) === idInSet(id)) return false
+    return true
+  })
+}
+
 const remove = ({ backend }: TestPools, name: string) => backend.execute('contract.steps', [{ delete: name }])
 
 t.test('drives are cut into the largest equal sets', async t => {
@@ -68,8 +81,10 @@ t.test('an id says its set, and is another one in no set', async t => {
   t.strictSame(ids.map(setOfBlob), [...ids.keys()])
   t.ok(ids.every(each => idInSet(each) === id && each.length === 26))
   const references = ids.map((each, size) => ({ id: each, size: size * 2 ** 40 }))
-  t.strictSame(decodeReferences(encodeReferences(references)), references)
-  t.throws(() => decodeReferences(Buffer.from([2, 0, 0, 0])), { code: 'corrupt' })
+  const place = referencesKey(Buffer.from('obucket\0key'))
+  const claimed = references.map(reference => ({ ...reference, claim: `${reference.id}bucket` }))
+  t.strictSame(decodeReferences(place, encodeReferences(references)), claimed)
+  t.throws(() => decodeReferences(place, Buffer.from([3, 0, 0, 0])), { code: 'corrupt' })
   const longest = Buffer.alloc(3900, 'k')
   t.ok(referencesKey(longest).length <= 3900)
   const other = Buffer.from(longest)
@@ -140,8 +155,10 @@ t.test('a record refers only to what is kept for it', async t => {
   await put(pools, 'd', third.ref.id)
   await remove(pools, 'c')
   t.equal((await readBlob(pools.backend, third.ref)).length, 150_000)
-  // Keys without a zero byte are one group: what is left are `a` and `d`.
-  t.match(await pools.redundant.amounts(keyOf('d')), { total: { records: 2, bytes: 300_000 }, below: { records: 0 } })
+  await isGone(pools, first.ref)
+  // Keys without a zero byte are a group each.
+  const amounts = await pools.redundant.amounts([keyOf('a'), keyOf('c'), keyOf('d'), keyOf('d')])
+  t.match(amounts, { total: { records: 2, bytes: 300_000 }, below: { records: 0 } })
   t.match(await pools.redundant.heal(keyOf('d'), { deep: true, dryRun: false }), {
     before: [undefined, undefined, 'ok', 'ok'],
     isReadable: true,
@@ -159,4 +176,190 @@ t.test('a record refers only to what is kept for it', async t => {
   pools = await openTestPools(shapes, options)
   while (!pools.comparing.isDone) await pools.comparing.step()
   t.equal(pools.comparing.deleted, 1)
+})
+
+t.test('each bucket has its own figures, also of blobs that buckets share', async t => {
+  const folder = await newFolder(t)
+  const shapes = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2)]
+  const pools = await openTestPools(shapes, options)
+  t.teardown(() => pools.stop())
+  pools.placement.exclude(0)
+  const inP = (name: string) => Buffer.from(`tp\0${name}`)
+  const inQ = (name: string) => Buffer.from(`tq\0${name}`)
+  const steps = (...list: { put?: Buffer; delete?: Buffer; blobs?: readonly string[] }[]) =>
+    pools.backend.execute('contract.steps', list)
+  const write = async (size: number, record?: Buffer) => {
+    const writer = pools.backend.createBlob(size, { for: record })
+    await writer.write(Buffer.alloc(size, 'x'))
+    return writer.finish()
+  }
+  const one = await write(150_000, inP('one'))
+  const two = await write(160_000)
+  const three = await write(170_000, inQ('three'))
+  await steps({ put: inP('one'), blobs: [one.id] })
+  await steps({ put: inP('two'), blobs: [two.id] })
+  await steps({ put: inQ('three'), blobs: [three.id] })
+  await steps({ put: inQ('copies'), blobs: [one.id, two.id] }, { put: inP('copy'), blobs: [three.id] })
+  const figures = async (...records: Buffer[]) => {
+    const { total, below } = await pools.redundant.amounts(records)
+    return [total.records, total.bytes, below.records, below.bytes]
+  }
+  t.strictSame(await figures(inP('')), [3, 480_000, 0, 0])
+  t.strictSame(await figures(inQ('')), [3, 480_000, 0, 0])
+  t.strictSame(await figures(inP(''), inQ('any')), [6, 960_000, 0, 0])
+  await steps({ delete: inP('copy') }, { delete: inQ('three') })
+  await steps({ put: inQ('another') })
+  t.ok(await isGone(pools, three), 'no record needs it')
+  t.strictSame(await figures(inP('')), [2, 310_000, 0, 0])
+  t.strictSame(await figures(inQ('')), [2, 310_000, 0, 0])
+  /** Takes the shard away that reads use: on either drive. */
+  const loseShard = async (ref: BlobRef) => {
+    const ofSet = () => pools.sets[1]!.backend.redundant!.amounts()
+    const before = (await ofSet()).below.records
+    for (const drive of shapes[1]!) {
+      const folder = join(drive, 'blobs')
+      const name = (await readdir(folder, { recursive: true })).find(path => path.includes(ref.id.slice(11)))!
+      await rename(join(folder, name), join(drive, 'aside'))
+      await readBlob(pools.backend, ref)
+      await pools.markDamages()
+      if ((await ofSet()).below.records > before) return
+      await rename(join(drive, 'aside'), join(folder, name))
+    }
+    t.fail('a shard that is read')
+  }
+  const below = async () => [await figures(inP('')), await figures(inQ(''))]
+  const states: unknown[] = [await below()]
+  for (const ref of [one, two]) {
+    await loseShard(ref)
+    states.push(await below())
+  }
+  for (const record of [inP('one'), inQ('copies'), inP('two')]) {
+    await pools.redundant.heal(record, { deep: false, dryRun: false })
+    states.push(await below())
+  }
+  const whole = [2, 310_000, 0, 0]
+  t.strictSame(states, [
+    [whole, whole],
+    [
+      [2, 310_000, 1, 150_000],
+      [2, 310_000, 1, 150_000],
+    ],
+    [
+      [2, 310_000, 2, 310_000],
+      [2, 310_000, 2, 310_000],
+    ],
+    [
+      [2, 310_000, 1, 160_000],
+      [2, 310_000, 2, 310_000],
+    ],
+    [[2, 310_000, 1, 160_000], whole],
+    [whole, whole],
+  ])
+})
+
+t.test('a copy in another bucket outlives what it was made of, however their changes meet', async t => {
+  const folder = await newFolder(t)
+  const pools = await openTestPools([pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2)], {
+    ...options,
+    procedures: {
+      ...contractProcedures,
+      'test.copy': (tx, { from, to }: { from: Buffer; to: Buffer }) => {
+        const source = tx.get(Buffer.from(from))
+        if (source === undefined) return false
+        const id = Buffer.from(source.value).toString()
+        tx.put(Buffer.from(to), source.value, { blobs: [id] })
+        return true
+      },
+    },
+  })
+  t.teardown(() => pools.stop())
+  pools.placement.exclude(0)
+  const keyIn = (bucket: string) => Buffer.from(`t${bucket}\0key`)
+  const copy = (from: string, to: string) =>
+    pools.backend.execute<boolean>('test.copy', { from: keyIn(from), to: keyIn(to) })
+  const drop = (bucket: string) => pools.backend.execute('contract.steps', [{ delete: keyIn(bucket) }])
+  const bytes = Buffer.alloc(140_000, 'c')
+  for (let round = 0; round < 12; round++) {
+    const writer = pools.backend.createBlob(bytes.length, { for: keyIn('a') })
+    await writer.write(bytes)
+    const ref = await writer.finish()
+    await pools.backend.execute('contract.steps', [{ put: keyIn('a'), value: ref.id, blobs: [ref.id] }])
+    await copy('a', 'b')
+    // The last record of `b` goes while others come to it from `a`, which goes too.
+    const outcomes = await Promise.all([
+      copy('a', 'c'),
+      drop('b'),
+      copy('a', 'b'),
+      copy('c', 'd'),
+      drop('a'),
+      copy('b', 'd'),
+    ])
+    t.equal(outcomes.length, 6)
+    const left: string[] = []
+    for (const bucket of ['a', 'b', 'c', 'd']) {
+      const record = await pools.backend.get(keyIn(bucket))
+      if (record === undefined) continue
+      left.push(bucket)
+      t.equal(Buffer.from(record.value).toString(), ref.id)
+    }
+    while (pools.forgetting.count > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    if (left.length > 0) t.ok((await readBlob(pools.backend, ref)).equals(bytes), `${left} can be read`)
+    for (const bucket of left) {
+      t.match(await pools.redundant.amounts([keyIn(bucket)]), { total: { records: 1, bytes: bytes.length } })
+      await drop(bucket)
+    }
+    t.ok(await isGone(pools, ref))
+  }
+})
+
+t.test('references without groups, as they were written before, keep what they refer to', async t => {
+  const folder = await newFolder(t)
+  const shapes = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2)]
+  const procedures: typeof contractProcedures = {
+    ...contractProcedures,
+    'test.put': (tx, { key, value }: { key: Buffer; value: Buffer }) => tx.put(Buffer.from(key), Buffer.from(value)),
+  }
+  let pools = await openTestPools(shapes, { ...options, procedures })
+  t.teardown(() => pools.stop())
+  pools.placement.exclude(0)
+  const inBucket = (name: string) => Buffer.from(`tbucket\0${name}`)
+  const { ref } = await writeBlob(pools, Buffer.alloc(150_000, 'o'))
+  const references = encodeReferences([ref])
+  references[0] = 1
+  for (const name of ['one', 'two']) {
+    await pools.backend.execute('test.put', { key: inBucket(name), value: Buffer.from(name) })
+    await pools.backend.execute('test.put', { key: referencesKey(inBucket(name)), value: references })
+  }
+  await pools.stop()
+
+  pools = await openTestPools(shapes, { ...options, procedures })
+  while (!pools.comparing.isDone) await pools.comparing.step()
+  t.equal(pools.comparing.deleted, 0)
+  const steps = (...list: { put?: Buffer; delete?: Buffer; blobs?: readonly string[] }[]) =>
+    pools.backend.execute('contract.steps', list)
+  t.match(await pools.redundant.heal(inBucket('one'), { deep: true, dryRun: false }), { isReadable: true })
+  await steps({ delete: inBucket('one') })
+  await steps({ put: inBucket('moved'), blobs: [ref.id] }, { delete: inBucket('two') })
+  await steps({ put: inBucket('later') })
+  t.notOk(await isGone(pools, ref))
+  t.match(await pools.redundant.amounts([inBucket('')]), { total: { records: 1, bytes: 150_000 } })
+  t.equal((await readBlob(pools.backend, ref)).length, 150_000)
+  await steps({ delete: inBucket('moved') })
+  t.ok(await isGone(pools, ref))
+})
+
+t.test('a shadow of an earlier format is of another run, and newer than nothing', t => {
+  const run = Buffer.alloc(16, 7)
+  const shadow = encodeShadow({ run, number: 5 }, 1000)
+  t.ok(isOfRun(shadow, run))
+  t.notOk(isOfRun(shadow, Buffer.alloc(16, 8)))
+  t.strictSame(
+    [4, 5, 6].map(number => isNewer(shadow, { run, number })),
+    [true, false, false],
+  )
+  const earlier = Buffer.concat([Buffer.from([1]), shadow.subarray(1, -8)])
+  t.notOk(isOfRun(earlier, run))
+  t.notOk(isNewer(earlier, { run, number: 0 }))
+  t.throws(() => isOfRun(shadow.subarray(0, -8), run), { code: 'corrupt' })
+  t.end()
 })

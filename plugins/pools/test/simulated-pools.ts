@@ -13,13 +13,16 @@ import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenPools } from '../backend.ts'
 import { idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
-import { idOfShadow, shadowEnd, shadowStart } from '../shadows.ts'
+import { blobOfClaim, claimOf, groupOf, groupOfClaim, noGroup } from '../claims.ts'
+import { claimOfShadow, shadowEnd, shadowStart, shadowsOf } from '../shadows.ts'
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f']
 const lastKey = Buffer.from('last')
-const keyOf = (name: string) => Buffer.from(`tb\0${name}`, 'latin1')
-const recordsStart = Buffer.from('tb\0')
-const recordsEnd = Buffer.from('tb\x01')
+/** In two groups, and one of them in two tables. */
+const starts: Readonly<Record<string, string>> = { a: 'tp', b: 'tp', c: 'tp', d: 'tq', e: 'tq', f: 'uq' }
+const keyOf = (name: string) => Buffer.from(`${starts[name]}\0${name}`, 'latin1')
+const recordsStart = Buffer.from('t')
+const recordsEnd = Buffer.from('v')
 const log = pino({ level: process.env.LOG ?? 'silent' })
 
 interface Value {
@@ -275,9 +278,12 @@ export class SimulatedPools {
     return run
   }
 
-  async #writeBlob(backend: StorageBackend, client: number): Promise<{ value: Value; abort: Abort }> {
+  async #writeBlob(backend: StorageBackend, client: number, name: string): Promise<{ value: Value; abort: Abort }> {
     const size = this.random.pick([0, 1, 5000, 131_073, 140_000])
-    const writers = Array.from({ length: this.random.float() < 0.3 ? 2 : 1 }, () => backend.createBlob(size))
+    const luck = this.random.float()
+    const record = luck < 0.7 ? keyOf(name) : luck < 0.85 ? keyOf(this.random.pick(names)) : undefined
+    const count = this.random.float() < 0.3 ? 2 : 1
+    const writers = Array.from({ length: count }, () => backend.createBlob(size, { for: record }))
     const abort = async (isInDoubt = false) => {
       for (const writer of writers) if (!isInDoubt || isElsewhere(writer.id)) await writer.abort()
     }
@@ -309,7 +315,7 @@ export class SimulatedPools {
       if (luck < 0.2) change = { kind: 'delete', name }
       else if (luck < 0.45) change = { kind: luck < 0.32 ? 'move' : 'copy', name, to: random.pick(names) }
       else {
-        const written = await this.#writeBlob(backend, client)
+        const written = await this.#writeBlob(backend, client, name)
         abort = written.abort
         change = { kind: 'put', name, value: written.value, ifAbsent: random.float() < 0.3 }
         // Clients go away, and bodies turn out to be wrong.
@@ -369,7 +375,7 @@ export class SimulatedPools {
     }
     const listed = await backend.scan(recordsStart, recordsEnd, cursor => {
       const keys: string[] = []
-      while (cursor.next()) keys.push(cursor.key.latin1Slice(recordsStart.length))
+      while (cursor.next()) keys.push(cursor.key.latin1Slice(cursor.key.indexOf(0) + 1))
       return keys
     })
     assert.deepEqual(listed, [...model.keys()].sort(), 'exactly the records that should be there')
@@ -403,17 +409,31 @@ export class SimulatedPools {
     for (const { keeper } of this.#sets) await this.ticking(keeper.bringBack(signal), 'bringing back')
     while (!comparing.isDone) await this.ticking(comparing.step(), 'a comparison')
     this.counts.collected += comparing.deleted
-    const referred = sets.map(() => new Set<string>())
-    for (const { blobs } of this.#expected.values()) {
-      for (const { id } of blobs) if (isElsewhere(id)) referred[setOfBlob(id)]!.add(idInSet(id))
+    const referred = sets.map(() => new Map<string, number>())
+    for (const [name, { blobs }] of this.#expected) {
+      for (const { id, size } of blobs) {
+        if (isElsewhere(id)) referred[setOfBlob(id)]!.set(idInSet(claimOf(id, groupOf(keyOf(name)))), size)
+      }
     }
     for (const { number, backend } of sets.slice(1)) {
+      const expected = referred[number]!
       const shadows = await backend.scan(shadowStart, shadowEnd, cursor => {
-        const ids: string[] = []
-        while (cursor.next()) ids.push(idOfShadow(cursor.key))
-        return ids
+        const claims: string[] = []
+        while (cursor.next()) claims.push(claimOfShadow(cursor.key))
+        return claims
       })
-      assert.deepEqual(shadows, [...referred[number]!].sort(), `shadows of set ${number} are what records refer to`)
+      const found = shadows.filter(claim => groupOfClaim(claim) !== noGroup)
+      assert.deepEqual(found.sort(), [...expected.keys()].sort(), `shadows of set ${number} are what records refer to`)
+      // What was written for nobody in particular, and came to be in doubt, stays as long as the blob does.
+      const blobs = new Set([...expected.keys()].map(blobOfClaim))
+      for (const claim of shadows) assert.ok(blobs.has(blobOfClaim(claim)), 'a shadow is of a blob that is needed')
+      for (const group of ['p', 'q']) {
+        const sizes = [...expected].filter(([claim]) => groupOfClaim(claim) === group).map(([, size]) => size)
+        const { total, below } = await backend.redundant!.amounts([shadowsOf(group)])
+        const bytes = sizes.reduce((sum, size) => sum + size, 0)
+        assert.deepEqual(total, { records: sizes.length, bytes }, `what set ${number} has of ${group}`)
+        assert.ok(below.records <= total.records && below.bytes <= total.bytes)
+      }
     }
     this.counts.exact++
   }

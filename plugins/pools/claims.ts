@@ -1,0 +1,39 @@
+/**
+ * A claim: records of one group refer to a blob of another set. It is the blob's id followed by the group, and there is one shadow for each
+ * (see shadows.ts). So a set counts for each group what it has of it, exactly, although the records lie in another.
+ *
+ * The group of a record is what its table is divided by, such as the bucket: its key from the second byte up to the first zero byte.
+ */
+import { createHash } from 'node:crypto'
+
+const idBytes = 26
+/** A longer one, or one that is empty, is known by its hash. */
+const groupBytesMax = 200
+
+/**
+ * Of blobs of which it is not known for whom they are written, and of those that were referred to before there were groups. No record has
+ * this group.
+ */
+export const noGroup = ''
+
+/** Latin-1, without a zero byte. The same for keys that have their first 202 bytes in common. */
+export function groupOf(recordKey: Buffer): string {
+  const end = recordKey.indexOf(0, 1)
+  const group = recordKey.subarray(1, end === -1 ? undefined : end)
+  if (group.length > 0 && group.length <= groupBytesMax) return group.latin1Slice()
+  return createHash('sha256')
+    .update(group.subarray(0, groupBytesMax + 1))
+    .digest('hex')
+}
+
+export function claimOf(blobId: string, group: string): string {
+  return blobId + group
+}
+
+export function blobOfClaim(claim: string): string {
+  return claim.slice(0, idBytes)
+}
+
+export function groupOfClaim(claim: string): string {
+  return claim.slice(idBytes)
+}
