@@ -27,28 +27,74 @@ interface PendingChange {
   isDone: boolean
 }
 
+const pageBytes = 4096
+const zeros = Buffer.alloc(pageBytes)
+
+/** In pages that are never changed once they are there, only replaced: several contents share them, and a copy costs next to nothing. */
 class Content {
-  bytes: Buffer = Buffer.alloc(0)
+  /** Undefined: nothing was written there. */
+  #pages: (Buffer | undefined)[] = []
   size = 0
 
+  /** Keeps parts of the change's bytes: nobody may write into them afterwards. */
   apply(change: Change): void {
     if (change.kind === 'size') {
-      if (change.size < this.size) this.bytes.fill(0, change.size, this.size)
-      this.#reserve(change.size)
+      if (change.size < this.size) this.#cut(change.size)
       this.size = change.size
       return
     }
-    const end = change.position + change.bytes.length
-    this.#reserve(end)
-    change.bytes.copy(this.bytes, change.position)
-    this.size = Math.max(this.size, end)
+    const { position, bytes } = change
+    for (let at = 0; at < bytes.length; ) {
+      const within = (position + at) % pageBytes
+      const count = Math.min(bytes.length - at, pageBytes - within)
+      this.#set(position + at - within, within, bytes.subarray(at, at + count))
+      at += count
+    }
+    this.size = Math.max(this.size, position + bytes.length)
   }
 
-  #reserve(size: number): void {
-    if (size <= this.bytes.length) return
-    const larger = Buffer.alloc(Math.max(size, this.bytes.length * 2, 4096))
-    this.bytes.copy(larger, 0, 0, this.size)
-    this.bytes = larger
+  #set(pageStart: number, within: number, part: Buffer): void {
+    const number = pageStart / pageBytes
+    if (part.length === pageBytes) {
+      this.#pages[number] = part
+      return
+    }
+    const page = Buffer.from(this.#pages[number] ?? zeros)
+    part.copy(page, within)
+    this.#pages[number] = page
+  }
+
+  #cut(size: number): void {
+    const rest = size % pageBytes
+    const last = Math.floor(size / pageBytes)
+    this.#pages.length = Math.min(this.#pages.length, rest === 0 ? last : last + 1)
+    const page = this.#pages[last]
+    if (page !== undefined) this.#pages[last] = Buffer.concat([page.subarray(0, rest)], pageBytes)
+  }
+
+  /** Bytes up to the end of the file; returns how many. */
+  read(buffer: Uint8Array, offset: number, length: number, position: number): number {
+    const count = Math.max(0, Math.min(length, this.size - position))
+    for (let at = 0; at < count; ) {
+      const within = (position + at) % pageBytes
+      const part = Math.min(count - at, pageBytes - within)
+      const page = this.#pages[(position + at - within) / pageBytes] ?? zeros
+      buffer.set(page.subarray(within, within + part), offset + at)
+      at += part
+    }
+    return count
+  }
+
+  flipBit(offset: number, bit: number): void {
+    const byte = Buffer.alloc(1)
+    if (this.read(byte, 0, 1, offset) === 0) return
+    byte[0]! ^= 1 << bit
+    this.apply({ kind: 'write', position: offset, bytes: byte })
+  }
+
+  become(other: Content): void {
+    this.#pages = other.#pages.slice()
+    this.size = other.size
   }
 }
 
@@ -144,8 +190,7 @@ export class SimulatedDisk {
     for (const inode of inodes) {
       for (const { change } of inode.pending) this.#tear(inode.durable, change)
       inode.pending = []
-      inode.current.bytes = Buffer.from(inode.durable.bytes)
-      inode.current.size = inode.durable.size
+      inode.current.become(inode.durable)
     }
   }
 
@@ -170,9 +215,7 @@ export class SimulatedDisk {
   /** Damages one bit of a file, everywhere. */
   flipBit(path: string, offset: number, bit = 0): void {
     const inode = this.#find(path)
-    for (const content of [inode.current, inode.durable]) {
-      if (offset < content.size) content.bytes[offset]! ^= 1 << bit
-    }
+    for (const content of [inode.current, inode.durable]) content.flipBit(offset, bit)
   }
 
   /** Names of files below a folder. */
@@ -265,10 +308,7 @@ export class SimulatedDisk {
       read: (buffer, offset, length, position) =>
         this.#later(() => {
           check(aligned(length, position))
-          const { bytes, size } = inode.current
-          const count = Math.max(0, Math.min(length, size - position))
-          buffer.set(bytes.subarray(position, position + count), offset)
-          return count
+          return inode.current.read(buffer, offset, length, position)
         }),
       write: async (buffer, offset, length, position) => {
         // The bytes are taken now and reach the disk some time before the end: in between, the power may go.
