@@ -2,7 +2,10 @@
  * Simulated schedules, one after the other, in a worker of a test, where no test runner watches each promise, or by hand:
  * `node --conditions=svc-src …/simulate.ts SEED ROUNDS`.
  */
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import type { Test } from 'tap'
 import { createSeededRandom, type SeededRandom } from './fake-ports.ts'
 
 export interface Outcome<Totals> {
@@ -47,6 +50,43 @@ async function simulate<Totals>(
     }
   }
   return { totals, failedSeed: undefined, error: undefined }
+}
+
+/** Minutes on a machine that is busy with other tests; a file that runs into its limit ends the whole run. */
+export const schedulesMsMax = 1_300_000
+/** Below that, starting another worker takes longer than it saves. */
+const roundsPerWorkerMin = 100
+
+export interface ScheduleTestOptions {
+  readonly script: URL
+  readonly firstSeed: number
+  readonly rounds: number
+  /** With fewer rounds not everything that may happen does. */
+  readonly allHappensFrom: number
+}
+
+/** Runs the schedules of a script that calls `runSchedules`, shared out among workers; resolves with the sums of their totals. */
+export async function testSchedules<Totals extends object>(
+  t: Test,
+  { script, firstSeed, rounds, allHappensFrom }: ScheduleTestOptions,
+): Promise<Totals> {
+  const workerCount = Math.max(1, Math.min(availableParallelism(), Math.floor(rounds / roundsPerWorkerMin)))
+  const totals: Record<string, number> = {}
+  const share = async (worker: number) => {
+    const from = firstSeed + Math.floor((rounds * worker) / workerCount)
+    const to = firstSeed + Math.floor((rounds * (worker + 1)) / workerCount)
+    const [outcome] = (await once(new Worker(script, { workerData: [from, to - from] }), 'message')) as [
+      Outcome<Totals>,
+    ]
+    t.equal(outcome.error, undefined, `${to - from} schedules; SEED=${outcome.failedSeed} ROUNDS=1 repeats what fails`)
+    for (const [what, count] of Object.entries(outcome.totals)) totals[what] = (totals[what] ?? 0) + count
+  }
+  await Promise.all(Array.from({ length: workerCount }, (_, worker) => share(worker)))
+  t.comment(JSON.stringify(totals))
+  if (rounds >= allHappensFrom) {
+    for (const [what, count] of Object.entries(totals)) t.ok(count > 0, `the schedules exercised: ${what}`)
+  }
+  return totals as Totals
 }
 
 /** The bytes that belong to a number: they differ everywhere, so that a misplaced one shows. */

@@ -11,7 +11,7 @@ import { Keeper } from './keeper.ts'
 import { Lateness } from './lateness.ts'
 import { defaultUnitBytes } from './layout.ts'
 import { Ledger } from './ledger.ts'
-import { type IsMount, isMount as isMountPoint } from './mounts.ts'
+import * as mounts from './mounts.ts'
 import { openSet } from './opening.ts'
 import { Presence } from './presence.ts'
 import { deriveInSet } from './set-derive.ts'
@@ -44,7 +44,8 @@ export interface OpenSet {
 export interface BackendOptions extends SetMakings {
   readonly parityCount: number
   /** Default: asks the file system. */
-  readonly isMount?: IsMount
+  readonly isMount?: mounts.IsMount
+  readonly sharedFileSystems?: typeof mounts.sharedFileSystems
   /** How often is looked for drives that do not answer, in milliseconds. Default: see `AnswerWatch`. */
   readonly tickMs?: number
   /** In the thread that commits: hears of the open set, and of its end. */
@@ -73,7 +74,7 @@ interface Running extends OpenSet {
 
 function createMainSet(options: BackendOptions): SetBackend {
   const { threads, ports, log, drives, endpoints, parityCount, procedures, derive } = options
-  const { isMount = isMountPoint } = options
+  const { isMount = mounts.isMount, sharedFileSystems = mounts.sharedFileSystems } = options
   const slotCount = endpoints.length
   const freshBlobs = new FreshBlobs()
   const newId = () => drives.newBlobId(ports)
@@ -115,6 +116,7 @@ function createMainSet(options: BackendOptions): SetBackend {
         deploymentId: ofDeployment,
         watch,
         isMount,
+        sharedFileSystems,
         create,
       })
       const { document } = opened

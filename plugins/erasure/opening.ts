@@ -13,7 +13,7 @@ import {
   type IsMount,
   missingMounts,
   notMounted,
-  sharedFileSystems,
+  type sharedFileSystems,
 } from './mounts.ts'
 import { writeQuorumOf } from './parity.ts'
 import {
@@ -38,6 +38,7 @@ export interface OpeningOptions {
   readonly unitBytes: number
   readonly watch: AnswerWatch
   readonly isMount: IsMount
+  readonly sharedFileSystems: typeof sharedFileSystems
   /** Of drives without a format, where none has one. Default: a new one. */
   readonly deploymentId?: string
   /** In the order of the paths. `deploymentId`: of those that have no format yet. */
@@ -201,7 +202,7 @@ async function createSet(options: OpeningOptions, found: readonly Found[]): Prom
   const { ports, parityCount, unitBytes } = options
   const failed = found.find(({ isOpen }) => !isOpen)
   if (failed !== undefined) throw failed.error
-  const shared = await sharedFileSystems(options.paths)
+  const shared = await options.sharedFileSystems(options.paths)
   if (shared.length > 0) {
     options.log.warn(
       { paths: shared },

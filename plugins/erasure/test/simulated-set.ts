@@ -158,6 +158,8 @@ export class SimulatedSet {
       parityCount: this.parityCount,
       reducedParityCount: this.reducedParityCount,
       isMount: async () => true,
+      // The folders are of no file system: asking takes time that no seed decides.
+      sharedFileSystems: async () => [],
       threads: createSingleThread(log),
       ports: {
         clock: this.#time.clock,
@@ -490,7 +492,7 @@ export class SimulatedSet {
       }
       await this.#requireHonesty()
       while (await this.ticking(keeper.scrubSome(signal), 'scrubbing')) this.recount()
-      this.#mayHaveRotten = false
+      for (const { index, state } of set.members) if (state === 'current') this.#rotten.delete(this.hardware[index]!)
       const wanted = this.hardware.filter(({ isAbsent, isHanging }) => !isAbsent && !isHanging).length
       const { lacking } = await this.#inspect()
       const reading = await this.ticking(ledger.read(), 'reading the ledger')
@@ -507,14 +509,14 @@ export class SimulatedSet {
     return new Set(set.members.filter(({ state }) => state === 'current').map(({ index }) => index))
   }
 
-  /** Damage that nobody has read is not known. */
-  #mayHaveRotten = false
+  /** Drives with damage that nobody has read yet: it is not known. */
+  readonly #rotten = new Set<SimulatedHardware>()
 
   /** When nothing is said to be missing, nothing is, before anybody has looked for it. */
   async #requireHonesty(): Promise<void> {
     const { set, keeper, ledger, healing } = this.open
     const isFull = set.isWhole && keeper.damageCount === 0 && (await ledger.read()).below.records === 0
-    if (!isFull || this.#mayHaveRotten) return
+    if (!isFull || this.#rotten.size > 0) return
     for (const [text, record] of await dump(set.leader().drive)) {
       if (text.charCodeAt(0) === tableByte) continue
       const key = Buffer.from(text, 'latin1')
@@ -600,7 +602,7 @@ export class SimulatedSet {
 
   /** Damages bits of what lies on a drive, between two lives. */
   rot(hardware: SimulatedHardware): void {
-    this.#mayHaveRotten = true
+    this.#rotten.add(hardware)
     const { disk, path } = hardware
     const folder = this.random.float() < 0.8 ? 'blobs' : 'journal'
     const files = disk.files(`${path}/${folder}`).filter(file => disk.sizeOf(file) > 0)
