@@ -48,6 +48,7 @@ export async function dryRun({ plugins, resolved, settings }: Boot, version: str
   })
   // A key that several plugins read is one setting.
   for (const line of new Set(settingLines)) io.stdout.write(line)
+  for (const what of found?.plan ?? []) io.stdout.write(`plan: ${what}\n`)
   for (const what of found?.notLookedAt ?? []) io.stdout.write(`not looked at: ${what}\n`)
   const all = [...configurationProblems, ...problems]
   if (all.length === 0) {

@@ -211,16 +211,18 @@ export function createKernel(options: KernelOptions): Kernel {
     async check() {
       const problems: string[] = []
       const notLookedAt: string[] = []
+      const plan: string[] = []
       for (const { plugin, parts } of units) {
         try {
           const found = await parts.check?.()
           for (const problem of found?.problems ?? []) problems.push(`${plugin.name}: ${problem}`)
           for (const what of found?.notLookedAt ?? []) notLookedAt.push(`${plugin.name}: ${what}`)
+          plan.push(...(found?.plan ?? []))
         } catch (error) {
           problems.push(`${plugin.name}: ${(error as Error).message}`)
         }
       }
-      return { problems, notLookedAt }
+      return { problems, notLookedAt, plan }
     },
     start: async () => {
       if (lifecycle === undefined) throw new Error('plugins are not set up yet')

@@ -69,6 +69,8 @@ export interface Findings {
   readonly problems?: readonly string[]
   /** What could not be looked at without changing something, so that the start may still be refused for it. */
   readonly notLookedAt?: readonly string[]
+  /** What the start would do that is more than opening what is there: what it would make, and what it would go on without. */
+  readonly plan?: readonly string[]
 }
 
 export interface PluginParts<Provided extends ServiceName> {

@@ -29,9 +29,16 @@ export interface DriveOptions {
   readonly log: Logger
   /** What a folder without a format will belong to. Default: a new deployment. A drive of another one is refused at the start. */
   readonly deploymentId?: string
+  /**
+   * Whether a blob of a former run may be deleted because no record of this drive refers to it: asked before each. `later`: it is not known
+   * yet, and the rest is to be looked at again. Default: `delete`. In the main thread.
+   */
+  garbage?(blobId: string): Garbage
   /** Among how many drives the memory of the configuration (caches, buffers) is divided. Default 1. */
   readonly shareOf?: number
 }
+
+export type Garbage = 'delete' | 'keep' | 'later'
 
 export interface DriveBlobOptions extends BlobOptions {
   /** Made by the caller: see `newBlobId`. */
@@ -44,6 +51,11 @@ export interface Drive extends StorageBackend {
    * stays until then. `abort` of one that was finished deletes it unless a record references it. RangeError for what is no id.
    */
   createBlob(sizeHint?: number, options?: DriveBlobOptions): BlobWriter
+  /**
+   * Brings a blob that can be read onto stable storage: what a process that was killed left may be in the memory of the machine only.
+   * Rejects where it is not there.
+   */
+  syncBlob(id: string): Promise<void>
   /** 32 hexadecimal digits; only of a drive that has been started, in the main thread. */
   readonly driveId: string
 }

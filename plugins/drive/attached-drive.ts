@@ -92,6 +92,7 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
     counter: key => open().counter(key),
     readBody: ref => open().readBody(ref),
     createBlob: (_sizeHint, options) => open().createBlob(options?.id),
+    syncBlob: async id => open().syncBlob(id),
     holdBlobs: refs => open().holdBlobs(refs),
     readBlob: (ref, start, length) => open().readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
@@ -296,6 +297,10 @@ class AttachedDrive {
 
   createBlob(id?: string): BlobWriter {
     return new DriveBlobWriter(this.#blobWriting, id)
+  }
+
+  syncBlob(id: string): Promise<void> {
+    return this.#blobReading.files.sync(id)
   }
 
   holdBlobs(refs: readonly BlobRef[]): () => void {

@@ -16,12 +16,15 @@ export function createBackgroundWork(open: ReadonlySet<OpenDrive>): BackgroundWo
     },
     {
       name: 'unreferenced-blobs',
-      pauseMs: 1000,
+      pauseMs: 3000,
       work: signal =>
         inTurn(open, signal, async one => {
           if (collected.has(one)) return 'idle'
-          await one.run(signal, ended => one.drive.collectGarbage(ended))
-          collected.add(one)
+          let isDone = false
+          await one.run(signal, async ended => {
+            isDone = await one.drive.collectGarbage(ended)
+          })
+          if (isDone) collected.add(one)
           return 'idle'
         }),
     },

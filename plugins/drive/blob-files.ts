@@ -112,6 +112,17 @@ export class BlobFiles {
     return current.next
   }
 
+  /** Brings the bytes of a blob that is there, and its name, onto stable storage. */
+  async sync(id: string): Promise<void> {
+    const file = await this.#disk.open(this.pathOf(id), { mode: 'write' })
+    try {
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await this.syncFolderOf(id)
+  }
+
   #startSync(folder: string): Promise<void> {
     const running = this.#disk.syncDirectory(folder)
     const entry = { running, next: undefined }
@@ -187,14 +198,14 @@ export class BlobFiles {
     }
   }
 
-  /** Deletes the blobs of former runs that nothing references. Resolves with their number. */
-  async collectGarbage(isReferenced: (id: string) => boolean, isStopped: () => boolean): Promise<number> {
+  /** Deletes blobs of former runs that are garbage. Resolves with their number. */
+  async collectGarbage(isGarbage: (id: string) => boolean, isStopped: () => boolean): Promise<number> {
     let collected = 0
     for (const folder of await this.#disk.list(this.#path)) {
       if (isStopped()) break
       for (const id of await this.#disk.list(`${this.#path}/${folder}`)) {
         if (isStopped()) break
-        if (timeOf(id) >= this.startMs || isReferenced(id) || !this.#marks.beginCollect(id)) continue
+        if (timeOf(id) >= this.startMs || !isGarbage(id) || !this.#marks.beginCollect(id)) continue
         try {
           await this.#delete(id)
         } finally {

@@ -17,6 +17,7 @@ import type {
   StoredRecord,
 } from 'svc/plugins/storage/api'
 import { readWindowMs } from 'svc/plugins/storage/api'
+import type { Garbage } from './api.ts'
 import type { Ballast } from './ballast.ts'
 import type { BlobFiles } from './blob-files.ts'
 import type { BlobHolds } from './blob-holds.ts'
@@ -36,6 +37,8 @@ import type { IndexMarker } from './index-marker.ts'
 import { encodePosition, positionKey } from './index-position.ts'
 import type { Journal } from './journal.ts'
 import { JournalCheck } from './journal-check.ts'
+import { segmentHeaderBytes } from './journal-format.ts'
+import { SegmentDamage } from './journal-reader.ts'
 import type { JournalWitness } from './journal-witness.ts'
 import { type DriveParts, openDrive } from './open-drive.ts'
 import type { Space } from './space.ts'
@@ -67,6 +70,8 @@ export interface DriveOptions {
   readonly batchBytes?: number
   /** Default `readWindowMs` of the storage interface. */
   readonly readWindowMs?: number
+  /** See `DriveOptions` of the service. */
+  garbage?(blobId: string): Garbage
   /** Whether another thread is reading this blob. */
   isHeldElsewhere?(id: string): boolean
   /** Shared with other threads where there are any. */
@@ -158,6 +163,9 @@ export class Drive {
     })
     this.#blobReading = new BlobReading(disk, parts.blobFiles, options.config.readBufferBytes)
     this.#blobWriting = blobWriting(disk, parts.blobFiles, options.config, parts.space)
+    for (const segment of parts.missingSegments) {
+      this.compaction.onDamaged(segment, new SegmentDamage(segmentHeaderBytes, 'its file is missing'))
+    }
   }
 
   get inlineBytesMax(): number {
@@ -279,14 +287,25 @@ export class Drive {
     return this.#deadBlobs.spare(id)
   }
 
-  /** Deletes the blobs of former runs that nothing references: what a crash left behind. */
-  async collectGarbage(signal: AbortSignal): Promise<void> {
+  /**
+   * Deletes the blobs of former runs that nothing references: what a crash left behind. False where it is not known of all of them yet
+   * whether they are garbage.
+   */
+  async collectGarbage(signal: AbortSignal): Promise<boolean> {
+    const { garbage, log } = this.#options
+    let isKnown = true
     const count = await this.blobFiles.collectGarbage(
-      // The dead of this run may still be read, and have their own way out.
-      id => this.state.isBlobReferenced(id) || this.#deadBlobs.has(id) || this.#isHeld(id),
-      () => signal.aborted || this.#isStopping,
+      id => {
+        // The dead of this run may still be read, and have their own way out.
+        if (this.state.isBlobReferenced(id) || this.#deadBlobs.has(id) || this.#isHeld(id)) return false
+        const answer = garbage?.(id) ?? 'delete'
+        if (answer === 'later') isKnown = false
+        return answer === 'delete'
+      },
+      () => signal.aborted || this.#isStopping || !isKnown,
     )
-    if (count > 0) this.#options.log.info({ count }, 'deleted blobs that no record references')
+    if (count > 0) log.info({ count }, 'deleted blobs that no record references')
+    return isKnown
   }
 
   /**

@@ -41,6 +41,12 @@ export async function checkDrive(disk: Disk, path: string): Promise<string[]> {
   }
 }
 
+/** What opening it would make there. */
+export async function planDrive(disk: Disk, path: string): Promise<string[]> {
+  const { state } = await lookAtDrive(disk, path)
+  return state === 'empty' ? [`A new drive is made in ${path}.`] : []
+}
+
 /** What the folder says of itself. What is wrong with it is in the answer. */
 export async function lookAtDrive(disk: Disk, path: string): Promise<DriveLook> {
   let format: DriveFormat | undefined

@@ -4,7 +4,7 @@ import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'
 import { DriveConfig } from './config.ts'
 import { createDrives } from './drives.ts'
-import { checkDrive, peekDrive } from './dry-look.ts'
+import { checkDrive, peekDrive, planDrive } from './dry-look.ts'
 
 export default definePlugin({
   name: 'drive',
@@ -17,6 +17,7 @@ export default definePlugin({
     contribute('storage.backend', 'drive', {
       validate: validateEndpoints,
       check: ({ endpoints, ports }) => checkDrive(ports.disk, endpoints[0]!),
+      plan: ({ endpoints, ports }) => planDrive(ports.disk, endpoints[0]!),
       peek: ({ endpoints, ports }, key) => peekDrive(ports.disk, endpoints[0]!, key),
       create: options => createBackend(options, service),
     })

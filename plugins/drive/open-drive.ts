@@ -46,6 +46,7 @@ export interface DriveParts {
   readonly marker: IndexMarker
   readonly witness: JournalWitness
   readonly isIndexUnchecked: boolean
+  readonly missingSegments: readonly number[]
   readonly unlock: () => void
 }
 
@@ -234,6 +235,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       marker,
       witness,
       isIndexUnchecked: !opened.isWhole,
+      missingSegments: recovered.missing,
       unlock,
     })
     return drive

@@ -38,7 +38,7 @@ export function createOwnedDrive(
   open: Set<OpenDrive>,
   environment: DriveEnvironment = realEnvironment,
 ): OfferedDrive {
-  const { path, name, procedures, derive, threads, ports, log, deploymentId } = options
+  const { path, name, procedures, derive, threads, ports, log, deploymentId, garbage } = options
   const host = createWorkerHost(threads)
   let opened: Opened | undefined
   /** Starts and stops, one at a time. */
@@ -63,6 +63,7 @@ export function createOwnedDrive(
       ports,
       log,
       deploymentId,
+      garbage,
       observer: memory?.shared,
       spaceCells: memory?.shared.spaceCells,
       blobMarks: memory?.marks,
@@ -94,6 +95,7 @@ export function createOwnedDrive(
     counter: key => get().counter(key),
     readBody: ref => get().readBody(ref),
     createBlob: (_sizeHint, options) => get().createBlob(options?.id),
+    syncBlob: async id => get().blobFiles.sync(id),
     holdBlobs: refs => get().holdBlobs(refs),
     readBlob: (ref, start, length) => get().readBlob(ref, start, length),
     drives: () => (opened === undefined ? [] : [opened.drive.status()]),

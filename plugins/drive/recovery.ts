@@ -50,6 +50,8 @@ export interface Recovered {
   readonly tail: JournalPosition
   readonly sequence: number
   readonly batchesReplayed: number
+  /** Segments that should be there: they count as damaged. */
+  readonly missing: readonly number[]
 }
 
 interface FoundSegment {
@@ -103,12 +105,17 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
       )
     }
   }
-  for (const segment of options.state.segments.keys()) {
-    if (!journal.segments.has(segment)) options.state.forgetSegment(segment)
+  const missing: number[] = []
+  for (const [segment, { liveBytes }] of options.state.segments) {
+    if (journal.segments.has(segment)) continue
+    // Compaction removes a file only when nothing lives in it any more, and the index says so.
+    if (liveBytes > 0) missing.push(segment)
+    else options.state.forgetSegment(segment)
   }
+  for (const segment of missing) journal.segments.set(segment, segmentHeaderBytes)
   if (position.segment > 0) await makeDurable(disk, journal.pathOf(position.segment), options.journalPath)
   await bringIndexUpToDate(replay)
-  return { tail: position, sequence: replay.sequence, batchesReplayed: replay.batches }
+  return { tail: position, sequence: replay.sequence, batchesReplayed: replay.batches, missing }
 }
 
 /** What a crash of the process left in the page cache only must be on the disk before anything builds on it. */

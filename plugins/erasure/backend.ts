@@ -1,5 +1,6 @@
 /** The storage backend `erasure`: a set of several drives. */
 import type { Threads } from 'svc/kernel'
+import type { Garbage } from 'svc/plugins/drive/api'
 import type { BlobRef, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch, isDoneIn } from './answer-watch.ts'
@@ -19,6 +20,7 @@ import { createDrive, createSetBlobWriter, createStripeMemory, type SetMakings, 
 import { stagedEnd, stagedKey, stagedStart } from './set-keys.ts'
 import { createSetProcedures, procedure } from './set-procedures.ts'
 import { SetReading } from './set-reading.ts'
+import { idFromSlot } from './set-view.ts'
 import { StripePool } from './stripe-pool.ts'
 import {
   type DamagedMessage,
@@ -100,8 +102,18 @@ function createMainSet(options: BackendOptions): SetBackend {
   // Once for each path: messages between threads are registered with it.
   const made: WatchedDrive[] = []
   const create = (index: number, deploymentId: string) => {
-    made[index] ??= createDrive(driveOptions, index, watch, deploymentId)
+    const garbage = (blobId: string) => (running === undefined ? 'later' : garbageIn(running, index, blobId))
+    made[index] ??= createDrive(driveOptions, index, watch, { deploymentId, garbage })
     return made[index]
+  }
+  /**
+   * A drive that is away may have a record, of a change that was never acknowledged, and may come to lead: then the others need their
+   * shards of its blobs. So nothing is garbage before a leader has claimed that it will not, nor on a drive that lacks records.
+   */
+  const garbageIn = ({ set }: Running, index: number, blobId: string): Garbage => {
+    const member = set.members.find(each => each.index === index)
+    if (!set.isClaimed || member?.state !== 'current') return 'later'
+    return freshBlobs.has(idFromSlot(blobId, member.slot)) ? 'keep' : 'delete'
   }
   return {
     inlineBytesMax,

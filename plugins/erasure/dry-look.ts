@@ -6,7 +6,7 @@ import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { copiesProblem, deploymentsProblem, isMount, missingMounts, notMounted } from './mounts.ts'
+import { copiesProblem, deploymentsProblem, isMount, missingMounts, notMounted, sharedFileSystems } from './mounts.ts'
 import { compareProgress, decodeProgress, decodeSetDocument, noProgress, type SetDocument } from './set-document.ts'
 import { progressKey, setKey } from './set-keys.ts'
 import { userValueOf } from './set-record.ts'
@@ -54,6 +54,37 @@ export async function checkSet(options: DryLookOptions): Promise<string[]> {
   const count = `${openable.length} of ${paths.length} drives can be opened; ${needed} are needed to read.`
   // The reasons first: what follows from them is clear then.
   return [...problems, `${count} These cannot: ${away.join(', ')}.`, ...missing]
+}
+
+/** Where `checkSet` has found nothing: what a start would make, and what it would go on without. */
+export async function planSet({ drives, ports, paths, parityCount }: DryLookOptions): Promise<string[]> {
+  const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
+  const name = `${paths[0]} to ${paths.at(-1)}`
+  if (!looks.some(({ state }) => state === 'formatted')) {
+    const data = paths.length - parityCount
+    const loss =
+      parityCount === 0 ? 'none may fail' : parityCount === 1 ? 'any one may fail' : `any ${parityCount} may fail`
+    const room = `${Math.round((data / paths.length) * 100)} % of their room is for data`
+    const plan = [
+      `A new set of ${paths.length} drives is made, ${name}, for ever: ${data} shards of data and ${parityCount} of parity. Of the drives ${loss}; ${room}.`,
+    ]
+    const shared = await sharedFileSystems(paths)
+    if (shared.length > 0) {
+      plan.push(`${shared.join(', ')} share a file system: what takes it away takes all of them.`)
+    }
+    return plan
+  }
+  const plan: string[] = []
+  for (const { path, state, problem } of looks) {
+    if (state === 'formatted') continue
+    if (problem === undefined && (await ports.disk.exists(path))) {
+      plan.push(`${path} is empty: it takes the place of a drive of the set ${name} that is gone, and is filled.`)
+    } else
+      plan.push(
+        `The set ${name} starts without ${path}, which ${problem === undefined ? 'is not there' : 'cannot be used'}.`,
+      )
+  }
+  return plan
 }
 
 function dataCountOf({ slots, parityCount }: SetDocument): number {

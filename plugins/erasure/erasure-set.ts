@@ -149,6 +149,11 @@ export class ErasureSet implements SetView {
     return this.#claiming
   }
 
+  /** What a write quorum does not have by now will never come, whichever drives come back. */
+  get isClaimed(): boolean {
+    return this.#epoch !== 0 && this.#claiming === undefined
+  }
+
   async #claim(): Promise<void> {
     const { leadership } = this
     const open = this.members.filter(({ takesWrites }) => takesWrites)

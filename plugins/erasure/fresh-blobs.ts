@@ -13,6 +13,10 @@ export class FreshBlobs {
     this.#known.set(id, blob)
   }
 
+  has(id: string): boolean {
+    return this.#known.has(id)
+  }
+
   get(id: string): KnownBlob | undefined {
     return this.#known.get(id)
   }

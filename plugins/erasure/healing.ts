@@ -200,6 +200,8 @@ export class Healing {
       for (const member of done) {
         try {
           await readWhole(member, blob, shardBytesOfBlob(this.#set, blob))
+          // Nobody was told that it is on stable storage, or it would not be said to be missing.
+          await member.drive.syncBlob(idInSlot(blob.id, member.slot))
         } catch {
           lacking.push(member)
         }

@@ -21,13 +21,22 @@ export async function missingMounts(looks: readonly DriveLook[], isMount: IsMoun
   return looks.filter(({ state }, index) => state === 'empty' && !mounted[index]).map(({ path }) => path)
 }
 
-/** Folders that share a file system with another one of them. Empty where it is not known. */
+/** Folders that share a file system with another one of them, or will once they are made. Empty where it is not known. */
 export async function sharedFileSystems(paths: readonly string[]): Promise<readonly string[]> {
   try {
-    const devices = await Promise.all(paths.map(async path => (await stat(path)).dev))
+    const devices = await Promise.all(paths.map(deviceOf))
     return paths.filter((_, index) => devices.indexOf(devices[index]!) !== devices.lastIndexOf(devices[index]!))
   } catch {
     return []
+  }
+}
+
+async function deviceOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).dev
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return deviceOf(dirname(path))
   }
 }
 

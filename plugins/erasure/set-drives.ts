@@ -1,6 +1,6 @@
 /** What both kinds of threads make in the same way. */
 import type { Threads } from 'svc/kernel'
-import type { DrivesService } from 'svc/plugins/drive/api'
+import type { DriveOptions, DrivesService } from 'svc/plugins/drive/api'
 import type { MaybePromise, Redundancy, StorageBackendOptions } from 'svc/plugins/storage/api'
 import type { AnswerWatch } from './answer-watch.ts'
 import { SetBlobWriter } from './blob-writing.ts'
@@ -56,7 +56,7 @@ export function createDrive(
   { drives, procedures, derive, threads, ports, log, endpoints, name, shareOf }: SetMakings,
   index: number,
   watch: AnswerWatch,
-  deploymentId?: string,
+  own: Pick<DriveOptions, 'deploymentId' | 'garbage'> = {},
 ): WatchedDrive {
   const drive = drives.create({
     path: endpoints[index]!,
@@ -66,7 +66,7 @@ export function createDrive(
     threads,
     ports: { ...ports, disk: boundedDisk(ports.disk, threads) },
     log,
-    deploymentId,
+    ...own,
     shareOf: shareOf ?? endpoints.length,
   })
   return new WatchedDrive(drive, watch)

@@ -80,6 +80,13 @@ export function idInSlot(id: string, slot: number): string {
   return id.slice(0, slotCharacter) + shifted + id.slice(slotCharacter + 1)
 }
 
+/** The other way round: which blob it is a shard of. */
+export function idFromSlot(idInSlot: string, slot: number): string {
+  const shifted = alphabet.indexOf(idInSlot[slotCharacter]!) - slot
+  const character = alphabet[(shifted + alphabet.length) % alphabet.length]!
+  return idInSlot.slice(0, slotCharacter) + character + idInSlot.slice(slotCharacter + 1)
+}
+
 export function idsInSlot(ids: readonly string[], slot: number): readonly string[] {
   return ids.length === 0 ? ids : ids.map(id => idInSlot(id, slot))
 }

@@ -22,6 +22,7 @@ export function createSimulatedSets(drives: DrivesService, parityOf: (driveCount
     reducedParityCount: 0,
     validate: () => [],
     check: async () => [],
+    plan: async () => [],
     peek: async () => undefined,
     show: () => undefined,
   })

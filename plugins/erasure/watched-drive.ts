@@ -88,6 +88,10 @@ export class WatchedDrive implements Drive {
     return new WatchedWriter(this.#drive.createBlob(sizeHint, options), this.answers)
   }
 
+  syncBlob(id: string): Promise<void> {
+    return this.answers.watch(this.#drive.syncBlob(id))
+  }
+
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {
     return new WatchedReader(this.#drive.readBlob(ref, start, length), this.answers)
   }

@@ -249,6 +249,10 @@ export interface StorageBackendFactory {
    */
   check?(options: StorageLookOptions): Promise<readonly string[]>
   /**
+   * For `server --dry-run`, where `check` found nothing: one sentence for each thing that `start` would make, or go on without. Reads only.
+   */
+  plan?(options: StorageLookOptions): Promise<readonly string[]>
+  /**
    * For `server --dry-run`, where `check` found nothing: a record as the last run left it, without opening the storage. Rejects, with what
    * was not looked at and why, where that cannot be known without changing something.
    */

@@ -43,6 +43,7 @@ export default definePlugin({
         })
         return {
           problems,
+          plan: isUsable && problems.length === 0 ? await factory.plan?.(options) : [],
           notLookedAt: factory.check === undefined ? [`what "${backendName}" needs in order to start`] : [],
         }
       },

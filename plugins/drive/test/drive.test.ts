@@ -10,6 +10,7 @@ import type { BlobRef } from 'svc/plugins/storage/api'
 import { contractDerive, contractProcedures, storageBackendContract } from 'svc/plugins/storage/contract'
 import { createSingleThread, createSystemPorts } from 'svc/testing'
 import t, { type Test } from 'tap'
+import type { Garbage } from '../api.ts'
 import { createBackend, validateEndpoints } from '../backend.ts'
 import { BlobHolds, blobHoldsBytes } from '../blob-holds.ts'
 import { BodyReader } from '../body-reader.ts'
@@ -410,6 +411,28 @@ t.test('a damaged body or blob is an error, never wrong bytes (invariant 4)', as
   await t.rejects(drive.readBlob(ref, 262_144, 1).next(), { code: 'corrupt', message: /block 1/ })
   await t.rejects(drive.readBlob({ ...ref, check: ref.check ^ 1 }, 0, 1).next(), { code: 'corrupt' })
   await t.rejects(drive.readBlob({ ...ref, id: '0'.repeat(26) }, 0, 1).next(), { code: 'gone' })
+})
+
+t.test('who keeps a blob on several drives decides whether it is garbage', async t => {
+  const path = await newFolder(t)
+  let drive = await openDrive(path)
+  const ids: string[] = []
+  for (let i = 0; i < 3; i++) {
+    const writer = drive.createBlob()
+    await writer.write(Buffer.alloc(10_000, i))
+    ids.push((await writer.finish()).id)
+  }
+  await drive.close()
+  const answers = new Map<string, Garbage>(ids.map(id => [id, 'later']))
+  drive = await openDrive(path, { garbage: id => answers.get(id)! })
+  t.teardown(() => drive.close())
+  const { signal } = new AbortController()
+  const left = () => Promise.all(ids.map(id => exists(drive.blobFiles.pathOf(id))))
+  t.notOk(await drive.collectGarbage(signal), 'it is to be done again')
+  t.strictSame(await left(), [true, true, true])
+  answers.set(ids[0]!, 'keep').set(ids[1]!, 'delete').set(ids[2]!, 'delete')
+  t.ok(await drive.collectGarbage(signal))
+  t.strictSame(await left(), [true, false, false])
 })
 
 t.test('blobs that nothing references are deleted, at once or at the next start', async t => {

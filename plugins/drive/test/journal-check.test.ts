@@ -28,7 +28,8 @@ interface Kept {
   readonly lines: { msg: string; [field: string]: unknown }[]
   /** Lets a day pass for the check of the journal. */
   day(): void
-  reopen(): Promise<void>
+  /** By default without its index. */
+  reopen(meanwhile?: () => Promise<void>): Promise<void>
 }
 
 async function keep(t: Test): Promise<Kept> {
@@ -86,9 +87,9 @@ async function keep(t: Test): Promise<Kept> {
     },
     drive: await openDrive(),
     day: () => days++,
-    async reopen() {
+    async reopen(meanwhile = () => rm(join(folder, 'drive/index'), { recursive: true })) {
       await kept.drive.close()
-      await rm(join(folder, 'drive/index'), { recursive: true })
+      await meanwhile()
       kept.drive = await openDrive()
     },
   }
@@ -266,6 +267,30 @@ t.test('a disk that cannot read some bytes is damage, too, and so is a file that
   }
   await checkAll(kept)
   t.equal(kept.drive.status().error, undefined, 'nothing in them is needed any more')
+  await kept.reopen()
+  t.strictSame(await verify(t, kept), [])
+})
+
+t.test('a file that has gone while nobody had the drive open is missed at its start', async t => {
+  const kept = await keep(t)
+  await fill(kept, 1500)
+  const [, second] = [...kept.drive.journal.segments.keys()].sort((a, b) => a - b)
+  await kept.reopen(() => unlink(kept.drive.journal.pathOf(second!)))
+  t.match(
+    kept.lines.filter(({ msg }) => msg === 'a journal segment is damaged'),
+    [{ segment: second, reason: /missing/ }],
+  )
+  t.match(kept.drive.status().error, /1 segments of the journal are damaged/)
+  await checkAll(kept)
+  const lost = await verify(t, kept)
+  t.ok(lost.length > 0)
+  t.ok(lost.every(name => kept.drive.get(recordKey(name))!.body!.segment === second))
+  for (const name of lost) {
+    kept.bodies.set(name, undefined)
+    await kept.drive.execute('table.put', { name, value: `value of ${name.slice(5)}` }, undefined)
+  }
+  await checkAll(kept)
+  t.equal(kept.drive.status().error, undefined, 'nothing in it is needed any more')
   await kept.reopen()
   t.strictSame(await verify(t, kept), [])
 })
