@@ -64,7 +64,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     options?: ExecuteOptions,
   ): Promise<Result> => {
     const { granting, forgetting } = open()
-    const granted: string[] = []
+    const asked = new Set<string>()
     try {
       for (let grants = 0; ; grants++) {
         const commit = newCommit()
@@ -73,11 +73,10 @@ function createMainPools(options: PoolsOptions): StorageBackend {
         } catch (error) {
           if (commit.wanted.length === 0 || grants === grantsMax) throw error
         }
-        granted.push(...(await granting.grant(commit.wanted)))
+        await granting.grant(commit.wanted, asked)
       }
     } finally {
-      const unused = granted.filter(claim => fresh.giveUp(claim))
-      if (unused.length > 0) forgetting.add(unused, fresh.lastGrant)
+      forgetting.add([...asked].filter(claim => fresh.giveUp(claim)))
     }
   }
 
@@ -94,12 +93,12 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     try {
       const ticketed: TicketArgs = { ticket, args }
       const result = await routing.records.execute<Result>(name, ticketed, body, options)
-      forgetting.add(fresh.onAcknowledged(commit.referred), fresh.lastGrant)
-      forgetting.add(commit.ended.claims, commit.ended.upTo)
+      forgetting.add(fresh.onAcknowledged(commit.referred))
+      forgetting.add(commit.released)
       return result
     } catch (error) {
       // Else it is not known: what it has referred to stays until the next start finds out.
-      if (commit.hasThrown || !isInDoubt(error)) fresh.onRefused(commit.referred)
+      if (commit.hasThrown || !isInDoubt(error)) fresh.onRefused(commit.referred, commit)
       throw error
     } finally {
       commits.delete(ticket)
@@ -134,7 +133,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
           comparing: new Comparing({ sets, run, log }),
           forgetting: new Forgetting({ sets, clock: ports.clock, log }),
           routing: new Routing(backends, placement),
-          granting: new Granting(sets),
+          granting: new Granting(sets, fresh),
         }
         options.onOpen(running)
       } catch (error) {

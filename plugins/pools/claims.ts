@@ -7,20 +7,19 @@
 import { createHash } from 'node:crypto'
 
 const idBytes = 26
-/** A longer one, or one that is empty, is known by its hash. */
+/** A longer one, or one that could be taken for those below, is known by its hash. */
 const groupBytesMax = 200
 
-/**
- * Of blobs of which it is not known for whom they are written, and of those that were referred to before there were groups. No record has
- * this group.
- */
+/** Of blobs that were referred to before there were groups: kept by every record that refers to them. */
 export const noGroup = ''
+/** Of blobs of which it is not known for whom they are written. No record has this group, so that each wants a claim of its own. */
+export const unknownGroup = '\x01'
 
 /** Latin-1, without a zero byte. The same for keys that have their first 202 bytes in common. */
 export function groupOf(recordKey: Buffer): string {
   const end = recordKey.indexOf(0, 1)
   const group = recordKey.subarray(1, end === -1 ? undefined : end)
-  if (group.length > 0 && group.length <= groupBytesMax) return group.latin1Slice()
+  if (group.length <= groupBytesMax && group[0]! > 1) return group.latin1Slice()
   return createHash('sha256')
     .update(group.subarray(0, groupBytesMax + 1))
     .digest('hex')

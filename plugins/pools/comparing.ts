@@ -9,7 +9,7 @@
 import type { Logger } from 'svc/kernel'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
 import type { PoolSet } from './opening.ts'
-import { type ForgetArgs, procedure } from './procedures.ts'
+import { type ForgetArgs, procedure, type Settled } from './procedures.ts'
 import { claimOfShadow, isOfRun, shadowEnd, shadowStart } from './shadows.ts'
 
 const shadowsPerStep = 512
@@ -34,6 +34,11 @@ export class Comparing {
     this.#options = options
   }
 
+  /** Of the server. */
+  get run(): Uint8Array {
+    return this.#options.run
+  }
+
   get isDone(): boolean {
     return this.#number >= this.#options.sets.length
   }
@@ -56,7 +61,7 @@ export class Comparing {
     })
     if (claims.length > 0) {
       const asked = claims.map(claim => blobIdFrom(claim, number))
-      const ended = await sets[0]!.backend.execute<readonly string[]>(procedure.settle, asked)
+      const { ended } = await sets[0]!.backend.execute<Settled>(procedure.settle, asked)
       if (ended.length > 0) {
         const args: ForgetArgs = { claims: ended.map(idInSet), upTo: 0 }
         await backend.execute(procedure.forget, args)

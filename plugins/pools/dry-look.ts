@@ -62,6 +62,12 @@ export async function checkPools(options: DryLookOptions): Promise<string[]> {
   return problems
 }
 
+/** Where `checkPools` has found nothing. */
+export async function planPools({ sets, ports, pools }: DryLookOptions): Promise<string[]> {
+  const plans = await Promise.all(cutPools(pools).map(({ paths }) => sets.plan({ endpoints: paths, ports })))
+  return plans.flat()
+}
+
 /** A record as the last run left it. Rejects where that cannot be known without a start. */
 export async function peekPools(options: DryLookOptions, key: RecordKey): Promise<StoredRecord | undefined> {
   const looked = await Promise.all(cutPools(options.pools).map(each => lookAt(options, each)))

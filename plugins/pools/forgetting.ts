@@ -1,12 +1,13 @@
 /**
- * Deletes the shadows of claims that no record has any more, behind the answer. When its last shadow has gone, the set treats the blob as
- * one that has lost its last record: it stays for `readWindowMs`, and as long as somebody reads it. What is not done when the server ends
- * the next start does.
+ * Deletes shadows that no record needs any more, behind the answer: first it is settled in the set of the records which claims those are, then
+ * they are forgotten in theirs. When its last shadow has gone, a set treats the blob as one that has lost its last record: it stays for
+ * `readWindowMs`, and as long as somebody reads it. What is not done when the server ends the next start does.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import { idInSet, setOfBlob } from './blob-ids.ts'
+import { blobOfClaim, claimOf, noGroup } from './claims.ts'
 import type { PoolSet } from './opening.ts'
-import { type ForgetArgs, procedure } from './procedures.ts'
+import { type ForgetArgs, procedure, type Settled } from './procedures.ts'
 
 const claimsPerStep = 256
 /** More than any commit deletes; of more the next start takes care. */
@@ -14,6 +15,7 @@ const claimsMax = 200_000
 const retryMs = 2000
 
 export interface ForgettingOptions {
+  /** By number; the first has the records. */
   readonly sets: readonly PoolSet[]
   readonly clock: Clock
   readonly log: Logger
@@ -21,79 +23,89 @@ export interface ForgettingOptions {
 
 export class Forgetting {
   readonly #options: ForgettingOptions
-  /** By the number of the set: claims there, and the grants that are meant. */
-  readonly #queues: Map<string, number>[]
+  /** By the number of the set: claims there. What is settled is for the first. */
+  readonly #queues: readonly Set<string>[]
   readonly #working: (Promise<void> | undefined)[]
-  readonly #timers = new Set<() => void>()
+  #underWay = 0
+  /** Until something that has failed is tried again. */
+  readonly #resting = new Map<number, () => void>()
   #isClosed = false
 
   constructor(options: ForgettingOptions) {
     this.#options = options
-    this.#queues = options.sets.map(() => new Map<string, number>())
+    this.#queues = options.sets.map(() => new Set<string>())
     this.#working = options.sets.map(() => undefined)
   }
 
-  /** Claims that no record has, and none will have but by a grant after `upTo`. */
-  add(claims: readonly string[], upTo: number): void {
-    if (this.#isClosed) return
+  /** Claims that records may have, or not: each that a record has let go of, or that nobody came to use. */
+  add(claims: readonly string[]): void {
+    if (this.#isClosed || claims.length === 0) return
     for (const claim of claims) {
-      const number = setOfBlob(claim)
-      const queue = this.#queues[number]
-      if (queue === undefined) continue
-      const inSet = idInSet(claim)
-      if (queue.has(inSet) || queue.size < claimsMax) queue.set(inSet, upTo)
-      this.#work(number)
+      const queue = this.#queues[setOfBlob(claim)]
+      if (queue === undefined || queue.size >= claimsMax) continue
+      queue.add(claim)
+      // What was referred to before there were groups is kept by every record.
+      queue.add(claimOf(blobOfClaim(claim), noGroup))
+      this.#work(setOfBlob(claim))
     }
   }
 
+  /** Claims that wait, or are being looked at. */
   get count(): number {
-    return this.#queues.reduce((sum, { size }) => sum + size, 0)
+    return this.#queues.reduce((sum, { size }) => sum + size, this.#underWay)
   }
 
   #work(number: number): void {
-    if (this.#working[number] !== undefined || this.#isClosed) return
+    if (this.#isClosed || this.#working[number] !== undefined || this.#resting.has(number)) return
     this.#working[number] = this.#empty(number).finally(() => {
       this.#working[number] = undefined
+      if (this.#queues[number]!.size > 0) this.#work(number)
     })
   }
 
   async #empty(number: number): Promise<void> {
     const queue = this.#queues[number]!
-    const { backend } = this.#options.sets[number]!
+    const { sets, clock, log } = this.#options
     // What comes in one turn goes together.
     await undefined
+    let step: string[] = []
     try {
       while (queue.size > 0 && !this.#isClosed) {
-        const claims: string[] = []
-        let upTo = 0
-        // Those of one transaction follow each other.
-        for (const [claim, meant] of queue) {
-          if (claims.length > 0 && meant !== upTo) break
-          upTo = meant
-          if (claims.push(claim) >= claimsPerStep) break
+        step = [...take(queue, claimsPerStep)]
+        this.#underWay += step.length
+        const { ended, upTo } = await sets[0]!.backend.execute<Settled>(procedure.settle, step)
+        if (ended.length > 0) {
+          const args: ForgetArgs = { claims: ended.map(idInSet), upTo }
+          await sets[number]!.backend.execute(procedure.forget, args)
         }
-        const args: ForgetArgs = { claims, upTo }
-        await backend.execute(procedure.forget, args)
-        // One that was added again meanwhile is to be looked at again.
-        for (const claim of claims) if (queue.get(claim) === upTo) queue.delete(claim)
+        this.#underWay -= step.length
+        step = []
       }
     } catch (error) {
-      this.#options.log.debug(
-        { err: error, set: number },
-        'blobs that nobody needs could not be deleted; it is tried again',
-      )
-      const cancel = this.#options.clock.after(retryMs, () => {
-        this.#timers.delete(cancel)
+      log.debug({ err: error, set: number }, 'blobs that nobody needs could not be deleted; it is tried again')
+      for (const claim of step) queue.add(claim)
+      this.#underWay -= step.length
+      const cancel = clock.after(retryMs, () => {
+        this.#resting.delete(number)
         if (queue.size > 0) this.#work(number)
       })
-      this.#timers.add(cancel)
+      this.#resting.set(number, cancel)
     }
   }
 
   /** Resolves when nothing is under way any more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const cancel of this.#timers) cancel()
+    for (const cancel of this.#resting.values()) cancel()
     await Promise.all(this.#working)
+  }
+}
+
+/** Takes them out: one that is added meanwhile is looked at again. */
+function* take(queue: Set<string>, count: number): Generator<string> {
+  for (const claim of queue) {
+    if (count-- <= 0) return
+    queue.delete(claim)
+    yield claim
   }
 }

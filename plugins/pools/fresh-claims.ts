@@ -1,11 +1,15 @@
 /**
- * Claims (see claims.ts) that were granted in this run of the server, and that no acknowledged record uses yet: a shadow is there for each.
- * In the thread that commits. A record may use these, and claims that a record has already; no others.
+ * Claims (see claims.ts) for which a shadow was put in this run of the server, and that no acknowledged record uses yet. In the thread that
+ * commits. A record may use these, and claims that a record has already; no others.
  *
  * | State | Next |
  * |---|---|
- * | idle | a transaction uses it: referred; it is given up: gone |
- * | referred | acknowledged: gone from here, the record has it; refused: idle; not known: it stays so until the server ends |
+ * | asked for: its shadow is put, and may be taken back | acknowledged: granted; else given up |
+ * | granted | transactions use it; given up: gone |
+ * | used by transactions | one is acknowledged: gone from here, the record has it; one is refused: it uses it no more; not known: for ever |
+ *
+ * While a claim is here its shadow is not deleted. What leaves without a record, and what somebody has asked for meanwhile, is to be
+ * settled: see `Forgetting`.
  */
 import { blobOfClaim } from './claims.ts'
 
@@ -16,7 +20,13 @@ interface Fresh {
   readonly size: number
   /** By who wrote the blob, not for a record that turned out to want it. */
   readonly isWriters: boolean
-  isReferred: boolean
+  /** The grant that made this entry. */
+  readonly since: number
+  isGranted: boolean
+  /** Somebody wanted to know whether a record has it. */
+  isAsked: boolean
+  /** Transactions that use it, or may have. */
+  readonly users: Set<object>
 }
 
 export class FreshClaims {
@@ -30,22 +40,34 @@ export class FreshClaims {
     return this.#lastGrant
   }
 
-  /** To be called where the shadow is put. Returns the number of the grant. */
+  /** To be called where the shadow is put, each time. Returns the number of the grant. */
   add(claim: string, size: number, isWriters: boolean): number {
-    // A transaction may run twice.
-    if (!this.#claims.has(claim)) {
-      if (this.#claims.size >= claimsMax) this.#delete(this.#claims.keys().next().value!)
-      this.#claims.set(claim, { size, isWriters, isReferred: false })
-      const blob = blobOfClaim(claim)
-      const others = this.#blobs.get(blob)
-      if (others === undefined) this.#blobs.set(blob, new Set([claim]))
-      else others.add(claim)
-    }
-    return ++this.#lastGrant
+    const number = ++this.#lastGrant
+    if (this.#claims.has(claim)) return number
+    if (this.#claims.size >= claimsMax) this.#delete(this.#claims.keys().next().value!)
+    // Nobody else knows of a blob before its writer has the answer.
+    this.#claims.set(claim, { size, isWriters, since: number, isGranted: isWriters, isAsked: false, users: new Set() })
+    const blob = blobOfClaim(claim)
+    const others = this.#blobs.get(blob)
+    if (others === undefined) this.#blobs.set(blob, new Set([claim]))
+    else others.add(claim)
+    return number
   }
 
-  has(claim: string): boolean {
-    return this.#claims.has(claim)
+  /** The grant is acknowledged. False where the claim was used or given up since. */
+  confirm(claim: string, number: number): boolean {
+    const found = this.#claims.get(claim)
+    if (found === undefined || found.since > number) return false
+    found.isGranted = true
+    return true
+  }
+
+  /** Whether it is here; then whoever has it is told when it is not any more. */
+  ask(claim: string): boolean {
+    const found = this.#claims.get(claim)
+    if (found === undefined) return false
+    found.isAsked = true
+    return true
   }
 
   /** Of a blob that has a claim here, whichever. */
@@ -54,45 +76,49 @@ export class FreshClaims {
     return claim === undefined ? undefined : this.#claims.get(claim)?.size
   }
 
-  /** A transaction uses it. False where it is not fresh. */
-  refer(claim: string): boolean {
+  /** A transaction uses it. False where it is not granted, or not here. */
+  refer(claim: string, user: object): boolean {
     const found = this.#claims.get(claim)
-    if (found === undefined) return false
-    found.isReferred = true
+    if (found?.isGranted !== true) return false
+    found.users.add(user)
     return true
   }
 
   /** The transaction was not made. */
-  onRefused(claims: readonly string[]): void {
-    for (const claim of claims) {
-      const found = this.#claims.get(claim)
-      if (found !== undefined) found.isReferred = false
-    }
+  onRefused(claims: readonly string[], user: object): void {
+    for (const claim of claims) this.#claims.get(claim)?.users.delete(user)
   }
 
-  /** Returns claims that are given up with that: what was written for another group than the one that came to have it. */
+  /** Returns what is to be settled: what was asked for, and what was written for another group than the one that came to have it. */
   onAcknowledged(claims: readonly string[]): string[] {
-    const givenUp: string[] = []
-    for (const claim of claims) this.#delete(claim)
+    const unsettled: string[] = []
+    for (const claim of claims) {
+      if (this.#claims.get(claim)?.isAsked === true) unsettled.push(claim)
+      this.#delete(claim)
+    }
     for (const claim of claims) {
       for (const other of this.#blobs.get(blobOfClaim(claim)) ?? []) {
-        if (this.#claims.get(other)?.isWriters === true && this.giveUp(other)) givenUp.push(other)
+        if (this.#claims.get(other)?.isWriters === true && this.giveUp(other)) unsettled.push(other)
       }
     }
-    return givenUp
+    return unsettled
   }
 
-  /** Nobody will use it any more. False where a transaction may have done so, or it is not known. */
+  /** Nobody will use it any more: it is to be settled. False where a transaction uses it, or may have, or it is not here. */
   giveUp(claim: string): boolean {
-    if (this.#claims.get(claim)?.isReferred !== false) return false
+    if (this.#claims.get(claim)?.users.size !== 0) return false
     this.#delete(claim)
     return true
   }
 
-  /** The same of a blob with all of its claims, which are returned. Undefined where a transaction may use one, or none is known. */
+  /**
+   * The same by who wrote the blob, with all of its claims, which are returned. Undefined where a transaction may use one, or where a
+   * record has what he wrote it for.
+   */
   giveUpBlob(blobId: string): readonly string[] | undefined {
     const claims = [...(this.#blobs.get(blobId) ?? [])]
-    if (claims.length === 0 || claims.some(claim => this.#claims.get(claim)!.isReferred)) return undefined
+    const found = claims.map(claim => this.#claims.get(claim)!)
+    if (!found.some(({ isWriters }) => isWriters) || found.some(({ users }) => users.size > 0)) return undefined
     for (const claim of claims) this.#delete(claim)
     return claims
   }

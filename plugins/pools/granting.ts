@@ -4,6 +4,7 @@
  */
 import { idInSet, setOfBlob } from './blob-ids.ts'
 import { claimOf, noGroup } from './claims.ts'
+import type { FreshClaims } from './fresh-claims.ts'
 import type { PoolSet } from './opening.ts'
 import { type GrantArgs, procedure } from './procedures.ts'
 import type { Reference } from './references.ts'
@@ -13,24 +14,28 @@ const claimsPerStep = 256
 
 export class Granting {
   readonly #sets: readonly PoolSet[]
+  readonly #fresh: FreshClaims
 
-  constructor(sets: readonly PoolSet[]) {
+  constructor(sets: readonly PoolSet[], fresh: FreshClaims) {
     this.#sets = sets
+    this.#fresh = fresh
   }
 
-  /** Resolves with those that were granted: of others the blob may have gone meanwhile. */
-  async grant(wanted: readonly Reference[]): Promise<string[]> {
-    const granted: string[] = []
+  /** Adds to `asked` what has to be given up if it is not used, before it may be there. Of some the blob may have gone meanwhile. */
+  async grant(wanted: readonly Reference[], asked: Set<string>): Promise<void> {
     for (const { backend, number } of this.#sets) {
       const ofSet = wanted.filter(({ id }) => setOfBlob(id) === number)
       for (let from = 0; from < ofSet.length; from += claimsPerStep) {
         const step = ofSet.slice(from, from + claimsPerStep)
         const args = await Promise.all(step.map(reference => grantArgs(backend, reference)))
-        const refused = new Set(await backend.execute<readonly string[]>(procedure.grant, args))
-        for (const { claim } of step) if (!refused.has(idInSet(claim))) granted.push(claim)
+        for (const { claim } of step) asked.add(claim)
+        const numbers = await backend.execute<readonly (number | undefined)[]>(procedure.grant, args)
+        for (const [i, { claim }] of step.entries()) {
+          const grant = numbers[i]
+          if (grant !== undefined) this.#fresh.confirm(claim, grant)
+        }
       }
     }
-    return granted
   }
 }
 

@@ -1,7 +1,7 @@
 import { definePlugin } from 'svc/kernel'
 import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import { createBackend, type OpenPools } from './backend.ts'
-import { checkPools, peekPools } from './dry-look.ts'
+import { checkPools, peekPools, planPools } from './dry-look.ts'
 import { cutPools, poolProblems } from './endpoints.ts'
 import { createRedundantStorage } from './redundancy.ts'
 
@@ -21,6 +21,7 @@ export default definePlugin({
         return [...new Set(cutPools(pools).flatMap(({ paths }) => sets.validate(paths)))]
       },
       check: options => checkPools(dryLook(options)),
+      plan: options => planPools(dryLook(options)),
       peek: (options, key) => peekPools(dryLook(options), key),
       create: options =>
         createBackend({

@@ -1,7 +1,7 @@
 /** Writes a blob into a set that has no records: when it is complete its shadow is committed there, before any record can refer to it. */
 import type { BlobOptions, BlobRef, BlobWriter, MaybePromise, StorageBackend } from 'svc/plugins/storage/api'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
-import { claimOf, groupOf, noGroup } from './claims.ts'
+import { claimOf, groupOf, unknownGroup } from './claims.ts'
 import { type GrantArgs, procedure } from './procedures.ts'
 
 export interface PooledBlobWriterOptions {
@@ -43,7 +43,7 @@ export class PooledBlobWriter implements BlobWriter {
       const { size, check } = await this.#writer.finish()
       this.#hasShadow = true
       const { backend, options } = this.#options
-      const group = options?.for === undefined ? noGroup : groupOf(options.for)
+      const group = options?.for === undefined ? unknownGroup : groupOf(options.for)
       const args: GrantArgs[] = [{ claim: claimOf(idInSet(this.id), group), size }]
       await backend.execute(procedure.grant, args)
       return { id: this.id, size, check }

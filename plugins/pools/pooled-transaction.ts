@@ -5,7 +5,7 @@
 import type { PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { isElsewhere } from './blob-ids.ts'
-import { claimOf, groupOf, groupOfClaim, noGroup } from './claims.ts'
+import { blobOfClaim, claimOf, groupOf, groupOfClaim, noGroup } from './claims.ts'
 import type { FreshClaims } from './fresh-claims.ts'
 import {
   claimCountKey,
@@ -19,24 +19,27 @@ import {
 const nothing: readonly string[] = []
 
 /** How many records use the claim. Blobs that were referred to before there were groups count with all that refer to them. */
-export function countOf(tx: Pick<Transaction, 'counter'>, blobId: string, claim: string): number {
-  const key = groupOfClaim(claim) === noGroup ? countKey(blobId) : claimCountKey(claim)
+export function countOf(tx: Pick<Transaction, 'counter'>, claim: string): number {
+  const key = groupOfClaim(claim) === noGroup ? countKey(blobOfClaim(claim)) : claimCountKey(claim)
   return tx.counter(key)[0] ?? 0
 }
 
 export class PooledTransaction implements Transaction {
   readonly #tx: Transaction
   readonly #fresh: FreshClaims
+  readonly #user: object
   /** Fresh claims that it uses. */
   readonly referred: string[] = []
   /** Claims that are to be granted first: of blobs that are kept, but not for this group. The transaction must not be made. */
   readonly wanted = new Map<string, Reference>()
-  /** Claims that a record no longer has, by blob, and the sizes of these. */
-  readonly #released = new Map<string, { readonly size: number; readonly claims: Set<string> }>()
+  /** By claim: what a record had, and another one may have. */
+  readonly released = new Map<string, Reference>()
 
-  constructor(tx: Transaction, fresh: FreshClaims) {
+  /** `user`: whom it belongs to, however often it runs. */
+  constructor(tx: Transaction, fresh: FreshClaims, user: object) {
     this.#tx = tx
     this.#fresh = fresh
+    this.#user = user
   }
 
   get sequence(): number {
@@ -84,42 +87,30 @@ export class PooledTransaction implements Transaction {
     const group = groupOf(key)
     const references = [...new Set(ids)].map(id => this.#known(id, group, before))
     for (const reference of before) {
-      if (!references.some(({ claim }) => claim === reference.claim)) this.#release(reference)
+      if (!references.some(({ claim }) => claim === reference.claim)) this.released.set(reference.claim, reference)
     }
     if (references.length === 0) this.#tx.delete(place)
     else this.#tx.put(place, encodeReferences(references))
   }
 
-  #release({ id, size, claim }: Reference): void {
-    const found = this.#released.get(id)
-    if (found === undefined) this.#released.set(id, { size, claims: new Set([claim]) })
-    else found.claims.add(claim)
-  }
-
   /** Throws `gone` where nothing keeps the blob: it may be deleted already, or at any moment. */
   #known(id: string, group: string, before: readonly Reference[]): Reference {
     const claim = claimOf(id, group)
-    const own = before.find(reference => reference.claim === claim)
+    const own = before.find(reference => reference.claim === claim) ?? this.released.get(claim)
     if (own !== undefined) return own
     const [count = 0, bytes = 0] = this.#tx.counter(countKey(id))
-    const released = this.#released.get(id)
-    const size = count > 0 ? bytes / count : (released?.size ?? this.#fresh.sizeOf(id))
+    const size = count > 0 ? bytes / count : (this.#releasedSize(id) ?? this.#fresh.sizeOf(id))
     if (size === undefined) throw storageErrors.gone('Nothing keeps a blob that is referred to.')
     const reference = { id, claim, size }
-    if (countOf(this.#tx, id, claim) > 0 || released?.claims.has(claim)) return reference
-    if (this.#fresh.refer(claim)) this.referred.push(claim)
+    if (countOf(this.#tx, claim) > 0) return reference
+    if (this.#fresh.refer(claim, this.#user)) this.referred.push(claim)
     else this.wanted.set(claim, reference)
     return reference
   }
 
-  /** At its end: the claims that no record has any more. Whoever has a fresh one gives it up himself. */
-  ended(): string[] {
-    const ended: string[] = []
-    for (const [id, { claims }] of this.#released) {
-      for (const claim of claims.add(claimOf(id, noGroup))) {
-        if (countOf(this.#tx, id, claim) === 0 && !this.#fresh.has(claim)) ended.push(claim)
-      }
-    }
-    return ended
+  /** Of a blob that a record has let go of in this transaction, for whatever group. */
+  #releasedSize(id: string): number | undefined {
+    for (const reference of this.released.values()) if (reference.id === id) return reference.size
+    return undefined
   }
 }

@@ -7,7 +7,7 @@
  * | grant | a set of blobs | puts shadows, of a blob that is complete or of those that have one for another group |
  * | forget | a set of blobs | deletes shadows, unless they were granted anew |
  * | giveUp | a set of blobs | deletes the shadows of a blob to which no record came to refer |
- * | settle | the set of the records | says which of some claims no record has |
+ * | settle | the set of the records | says which of some claims no record has, nor will have without another grant |
  * | describe | every set | says what it is a part of |
  */
 import { sharedSetKey } from 'svc/plugins/erasure/api'
@@ -46,11 +46,18 @@ export interface ForgetArgs {
   readonly upTo: number
 }
 
+/** Claims that no record has, nor will have but by a grant after `upTo`. */
+export interface Settled {
+  readonly ended: readonly string[]
+  readonly upTo: number
+}
+
 /** What the transaction of a user of the storage has done to blobs of other sets. */
 export interface Commit {
+  /** Claims that were fresh. */
   referred: readonly string[]
-  /** Claims that no record has any more, if none is granted after this grant. */
-  ended: { readonly claims: readonly string[]; readonly upTo: number }
+  /** Claims that a record had. */
+  released: readonly string[]
   /** It was not made because these claims are to be granted first. */
   wanted: readonly Reference[]
   /** Its procedure threw: it was not made. */
@@ -58,10 +65,8 @@ export interface Commit {
 }
 
 export function newCommit(): Commit {
-  return { referred: [], ended: nothingEnded, wanted: [], hasThrown: false }
+  return { referred: [], released: [], wanted: [], hasThrown: false }
 }
-
-const nothingEnded: Commit['ended'] = { claims: [], upTo: 0 }
 
 export interface TicketArgs {
   /** Under which its `Commit` is found: arguments may be copied on their way. */
@@ -82,17 +87,18 @@ export interface PoolProceduresOptions {
 export function createPoolProcedures(options: PoolProceduresOptions): Readonly<Record<string, Procedure>> {
   const { fresh, commits, run, setNumber } = options
   const made: Record<string, Procedure> = {
-    [procedure.grant]: (tx: Transaction, all: readonly GrantArgs[]): readonly string[] => {
-      const refused: string[] = []
+    [procedure.grant]: (tx: Transaction, all: readonly GrantArgs[]): readonly (number | undefined)[] => {
+      const numbers: (number | undefined)[] = []
       for (const { claim, size, besides } of all) {
         // A blob that nothing keeps any more is not kept by one that comes now.
-        if (besides !== undefined && tx.get(shadowKey(besides)) === undefined) refused.push(claim)
+        if (besides !== undefined && tx.get(shadowKey(besides)) === undefined) numbers.push(undefined)
         else {
           const number = fresh.add(blobIdFrom(claim, setNumber()), size, besides === undefined)
+          numbers.push(number)
           tx.put(shadowKey(claim), encodeShadow({ run, number }, size), { blobs: [blobOfClaim(claim)] })
         }
       }
-      return refused
+      return numbers
     },
     [procedure.forget]: (tx: Transaction, { claims, upTo }: ForgetArgs) => {
       for (const claim of claims) {
@@ -109,14 +115,15 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
       }
       return claims !== undefined
     },
-    [procedure.settle]: (tx: Transaction, claims: readonly string[]) => {
-      const ended = claims.filter(claim => countOf(tx, blobOfClaim(claim), claim) === 0)
+    [procedure.settle]: (tx: Transaction, claims: readonly string[]): Settled => {
+      // Those that are fresh are settled when they are not any more.
+      const ended = claims.filter(claim => !fresh.ask(claim) && countOf(tx, claim) === 0)
       if (ended.length > 0) {
         const before = tx.get(settledKey)
         const count = before === undefined ? 0 : Number(Buffer.from(before.value).toString())
         tx.put(settledKey, Buffer.from(String(count + 1)))
       }
-      return ended
+      return { ended, upTo: fresh.lastGrant }
     },
     [procedure.describe]: (tx: Transaction, document: Uint8Array) => {
       tx.put(sharedSetKey, document)
@@ -128,12 +135,14 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
 
 function pooled(run: Procedure, fresh: FreshClaims, commits: ReadonlyMap<number, Commit>): Procedure {
   return (tx: Transaction, { ticket, args }: TicketArgs, body) => {
-    const commit = commits.get(ticket)!
+    const commit = commits.get(ticket)
+    // It was given up while it waited.
+    if (commit === undefined) throw storageErrors.unavailable('Nobody waits for this transaction any more.')
     // It may have run before, in a batch that was taken back.
-    fresh.onRefused(commit.referred)
-    const pooledTx = new PooledTransaction(tx, fresh)
+    fresh.onRefused(commit.referred, commit)
+    const pooledTx = new PooledTransaction(tx, fresh, commit)
     commit.referred = pooledTx.referred
-    commit.ended = nothingEnded
+    commit.released = []
     commit.wanted = []
     commit.hasThrown = true
     const result = run(pooledTx, args, body)
@@ -141,7 +150,7 @@ function pooled(run: Procedure, fresh: FreshClaims, commits: ReadonlyMap<number,
       commit.wanted = [...pooledTx.wanted.values()]
       throw storageErrors.unavailable('Blobs are not kept for these records yet.')
     }
-    commit.ended = { claims: pooledTx.ended(), upTo: fresh.lastGrant }
+    commit.released = [...pooledTx.released.keys()]
     commit.hasThrown = false
     return result
   }

@@ -74,6 +74,8 @@ class Schedule {
       assert.ok(ticks < 20_000, 'every client is answered')
       await pools.tick()
     }
+    if (working !== undefined) await pools.ticking(working, 'work')
+    await pools.quiet()
   }
 
   async #end(): Promise<void> {

@@ -12,14 +12,24 @@ import type { BlobRef, StorageBackend, Transaction } from 'svc/plugins/storage/a
 import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenPools } from '../backend.ts'
-import { idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
-import { blobOfClaim, claimOf, groupOf, groupOfClaim, noGroup } from '../claims.ts'
-import { claimOfShadow, shadowEnd, shadowStart, shadowsOf } from '../shadows.ts'
+import { blobIdFrom, idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
+import { claimOf, groupOf, groupOfClaim } from '../claims.ts'
+import { claimOfShadow, isOfRun, shadowEnd, shadowStart, shadowsOf } from '../shadows.ts'
 
-const names = ['a', 'b', 'c', 'd', 'e', 'f']
+const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
 const lastKey = Buffer.from('last')
 /** In two groups, and one of them in two tables. */
-const starts: Readonly<Record<string, string>> = { a: 'tp', b: 'tp', c: 'tp', d: 'tq', e: 'tq', f: 'uq' }
+const starts: Readonly<Record<string, string>> = {
+  a: 'tp',
+  b: 'tp',
+  c: 'tp',
+  d: 'tq',
+  e: 'tq',
+  f: 'uq',
+  g: 'tr',
+  h: 'tr',
+  i: 'ts',
+}
 const keyOf = (name: string) => Buffer.from(`${starts[name]}\0${name}`, 'latin1')
 const recordsStart = Buffer.from('t')
 const recordsEnd = Buffer.from('v')
@@ -141,6 +151,8 @@ export class SimulatedPools {
   #expected = new Map<string, Value>()
   readonly #time: SimulatedTime
   life = 0
+  /** Clients of this life that were refused. */
+  #doubts = 0
   #backend: StorageBackend | undefined
   #open: OpenPools | undefined
   #sets: ReadonlySet<OpenSet> = new Set()
@@ -232,6 +244,7 @@ export class SimulatedPools {
   /** Ends the process. */
   crash(kinds: readonly ('power' | 'process')[]): void {
     this.life++
+    this.#doubts = 0
     this.#time.forget()
     this.#backend = undefined
     this.#open = undefined
@@ -310,11 +323,17 @@ export class SimulatedPools {
     const name = random.pick(names)
     const luck = random.float()
     let abort: Abort | undefined
+    const joined: Promise<void>[] = []
     try {
       let change: Change
-      if (luck < 0.2) change = { kind: 'delete', name }
-      else if (luck < 0.45) change = { kind: luck < 0.32 ? 'move' : 'copy', name, to: random.pick(names) }
-      else {
+      const copies = 0.5
+      if (luck < 0.15) change = { kind: 'delete', name }
+      else if (luck < 0.15 + copies) {
+        // Several at once, so that grants of one claim meet.
+        const others = Array.from({ length: random.pick([0, 0, 1, 3]) }, () => this.#copyOnly(backend, name))
+        joined.push(...others)
+        change = { kind: luck < 0.25 ? 'move' : 'copy', name, to: random.pick(names) }
+      } else {
         const written = await this.#writeBlob(backend, client, name)
         abort = written.abort
         change = { kind: 'put', name, value: written.value, ifAbsent: random.float() < 0.3 }
@@ -333,7 +352,30 @@ export class SimulatedPools {
       if (life !== this.life) return
       assert.match(String((error as { code?: string }).code), /^(unavailable|faulty)$/, String((error as Error).stack))
       this.counts.rejected++
+      this.#doubts++
       await abort?.(true)
+    } finally {
+      await Promise.all(joined)
+    }
+  }
+
+  async #copyOnly(backend: StorageBackend, name: string): Promise<void> {
+    const { random, life } = this
+    const client = this.#nextClient++
+    const change: Change = { kind: 'copy', name, to: random.pick(names) }
+    const ms = random.integer(8)
+    if (ms > 0) await new Promise<void>(resolve => this.#time.clock.after(ms, resolve))
+    if (life !== this.life) return
+    try {
+      const run = (await backend.execute('change', { client, change })) as number
+      if (life !== this.life) return
+      this.#acknowledged.push(run)
+      this.counts.acknowledged++
+    } catch (error) {
+      if (life !== this.life) return
+      assert.match(String((error as { code?: string }).code), /^(unavailable|faulty)$/, String((error as Error).stack))
+      this.counts.rejected++
+      this.#doubts++
     }
   }
 
@@ -378,7 +420,7 @@ export class SimulatedPools {
       while (cursor.next()) keys.push(cursor.key.latin1Slice(cursor.key.indexOf(0) + 1))
       return keys
     })
-    assert.deepEqual(listed, [...model.keys()].sort(), 'exactly the records that should be there')
+    assert.deepEqual(listed.sort(), [...model.keys()].sort(), 'exactly the records that should be there')
     for (const [name, value] of model) {
       for (const blob of value.blobs) {
         const bytes = await this.ticking(this.#read(blob), 'a read').catch(error => {
@@ -397,6 +439,36 @@ export class SimulatedPools {
 
   #read(blob: BlobRef): Promise<Buffer> {
     return readBlob(this.#backend!, blob)
+  }
+
+  /** After every client was answered, and none in doubt: nothing is left in this run but what records refer to. */
+  async quiet(): Promise<void> {
+    const { comparing, forgetting, sets } = this.open
+    if (this.#doubts > 0) return
+    for (let ticks = 0; ticks < 100 || forgetting.count > 0; ticks++) {
+      if (ticks > 3000) return
+      await this.tick()
+    }
+    await this.verify()
+    const expected = new Set<string>()
+    for (const [name, { blobs }] of this.#expected) {
+      for (const { id } of blobs) if (isElsewhere(id)) expected.add(claimOf(id, groupOf(keyOf(name))))
+    }
+    for (const { number, backend } of sets.slice(1)) {
+      const found = await backend.scan(shadowStart, shadowEnd, cursor => {
+        const claims = new Map<string, Buffer>()
+        while (cursor.next()) claims.set(blobIdFrom(claimOfShadow(cursor.key), number), Buffer.from(cursor.value))
+        return claims
+      })
+      for (const claim of expected) {
+        if (setOfBlob(claim) === number) assert.ok(found.has(claim), `in its run: the shadow ${claim} is there`)
+      }
+      for (const [claim, value] of found) {
+        if (expected.has(claim) || !isOfRun(value, comparing.run)) continue
+        assert.fail(`in its run: the shadow ${claim} is left over`)
+      }
+    }
+    this.counts.exact++
   }
 
   /**
@@ -422,11 +494,11 @@ export class SimulatedPools {
         while (cursor.next()) claims.push(claimOfShadow(cursor.key))
         return claims
       })
-      const found = shadows.filter(claim => groupOfClaim(claim) !== noGroup)
-      assert.deepEqual(found.sort(), [...expected.keys()].sort(), `shadows of set ${number} are what records refer to`)
-      // What was written for nobody in particular, and came to be in doubt, stays as long as the blob does.
-      const blobs = new Set([...expected.keys()].map(blobOfClaim))
-      for (const claim of shadows) assert.ok(blobs.has(blobOfClaim(claim)), 'a shadow is of a blob that is needed')
+      assert.deepEqual(
+        shadows.sort(),
+        [...expected.keys()].sort(),
+        `shadows of set ${number} are what records refer to`,
+      )
       for (const group of ['p', 'q']) {
         const sizes = [...expected].filter(([claim]) => groupOfClaim(claim) === group).map(([, size]) => size)
         const { total, below } = await backend.redundant!.amounts([shadowsOf(group)])

@@ -1,0 +1,167 @@
+/** Claims and their shadows where changes of several clients meet, or a set cannot be asked: none is missing, and none is left. */
+import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract'
+import { readBlob } from 'svc/plugins/storage/testing'
+import { SimulatedTime } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { Forgetting } from '../forgetting.ts'
+import { claimOfShadow, shadowEnd, shadowStart } from '../shadows.ts'
+import { newFolder, openTestPools, pathsIn, type TestPools } from './fixtures/open-pools.ts'
+
+const keepAlive = setInterval(() => undefined, 1000)
+t.teardown(() => clearInterval(keepAlive))
+const procedures: typeof contractProcedures = {
+  ...contractProcedures,
+  'test.copy': (tx, { from, to }: { from: Buffer; to: Buffer }) => {
+    const source = tx.get(Buffer.from(from))
+    if (source === undefined) return false
+    tx.put(Buffer.from(to), source.value, { blobs: Buffer.from(source.value).toString().split(',') })
+    return true
+  },
+}
+const keyIn = (bucket: string, name = 'key') => Buffer.from(`t${bucket}\0${name}`)
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+async function openPools(t: Test, count = 2) {
+  const folder = await newFolder(t)
+  const shapes = ['d', 'e', 'f'].slice(0, count).map(letter => pathsIn(folder, letter, 2))
+  const pools = await openTestPools(shapes, { derive: contractDerive, procedures })
+  t.teardown(() => pools.stop())
+  pools.placement.exclude(0)
+  return pools
+}
+
+const write = async (pools: TestPools, group: string, size = 140_000) => {
+  const writer = pools.backend.createBlob(size, { for: keyIn(group) })
+  await writer.write(Buffer.alloc(size, 'x'))
+  return writer.finish()
+}
+const put = (pools: TestPools, key: Buffer, ...ids: string[]) =>
+  pools.backend.execute('contract.steps', [{ put: key, value: ids.join(','), blobs: ids }])
+const copy = (pools: TestPools, from: Buffer, to: Buffer) => pools.backend.execute<boolean>('test.copy', { from, to })
+const settled = async (pools: TestPools) => {
+  do await sleep(20)
+  while (pools.forgetting.count > 0)
+}
+const shadows = (pools: TestPools, number = 1) =>
+  pools.sets[number]!.backend.scan(shadowStart, shadowEnd, cursor => {
+    const found: string[] = []
+    while (cursor.next()) found.push(claimOfShadow(cursor.key).slice(26))
+    return found
+  })
+const wrap = (
+  pools: TestPools,
+  number: number,
+  around: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
+) => {
+  const { backend } = pools.sets[number]!
+  const real = backend.execute.bind(backend)
+  ;(backend as { execute: unknown }).execute = (name: string, ...rest: [unknown]) =>
+    around(name, () => real(name, ...rest))
+}
+
+t.test('two copies into one bucket, where the grant of one comes after the answer of the other', async t => {
+  const pools = await openPools(t)
+  const ref = await write(pools, 'a')
+  await put(pools, keyIn('a'), ref.id)
+  let grants = 0
+  let first!: () => void
+  const firstIsDone = new Promise<void>(resolve => {
+    first = resolve
+  })
+  wrap(pools, 1, async (name, run) => {
+    if (name === 'pools.grant' && ++grants === 2) await firstIsDone
+    return run()
+  })
+  const one = copy(pools, keyIn('a'), keyIn('b', 'one')).then(first)
+  const two = copy(pools, keyIn('a'), keyIn('b', 'two'))
+  await Promise.all([one, two])
+  await settled(pools)
+  t.strictSame(await shadows(pools), ['a', 'b'], 'both have their shadow')
+  await pools.backend.execute('contract.steps', [{ delete: keyIn('a') }])
+  await settled(pools)
+  t.strictSame(await shadows(pools), ['b'], 'records of b keep the blob')
+  await t.resolves(readBlob(pools.backend, ref))
+})
+
+t.test('concurrent overwrites of one key leave nothing', async t => {
+  const pools = await openPools(t)
+  const refs = await Promise.all(Array.from({ length: 20 }, () => write(pools, 'a')))
+  await Promise.all(refs.map(ref => put(pools, keyIn('a'), ref.id)))
+  await settled(pools)
+  t.equal((await shadows(pools)).length, 1, 'only the shadow of the last')
+})
+
+t.test('a copy for which one of two sets cannot grant leaves nothing', async t => {
+  const pools = await openPools(t, 3)
+  const ids: string[] = []
+  for (const other of [2, 1]) {
+    const before = pools.placement.cells[other]!
+    pools.placement.exclude(other)
+    ids.push((await write(pools, 'a')).id)
+    pools.placement.cells[other] = before
+  }
+  await put(pools, keyIn('a'), ...ids)
+  wrap(pools, 2, (name, run) =>
+    name === 'pools.grant' ? Promise.reject(Object.assign(new Error('no quorum'), { code: 'unavailable' })) : run(),
+  )
+  await t.rejects(copy(pools, keyIn('a'), keyIn('b')))
+  await settled(pools)
+  t.strictSame([await shadows(pools, 1), await shadows(pools, 2)], [['a'], ['a']], 'nothing is left of the copy')
+})
+
+t.test('what is to be forgotten waits for a set that is away', async t => {
+  let attempts = 0
+  const random = { integer: () => 50, float: () => 0.5, bytes: (n: number) => Buffer.alloc(n) }
+  const time = new SimulatedTime(random as never, 100)
+  const backend = {
+    execute: async () => {
+      attempts++
+      throw new Error('away')
+    },
+  }
+  const set = { backend, number: 1, pool: 1, set: 0 }
+  const log = { debug: () => undefined }
+  const forgetting = new Forgetting({
+    sets: [{ ...set, number: 0 }, set] as never,
+    clock: time.clock,
+    log: log as never,
+  })
+  for (let i = 0; i < 500; i++) {
+    forgetting.add([`1${String(i).padStart(25, '0')}`])
+    await time.tick()
+  }
+  const before = attempts
+  const from = time.nowMs
+  while (time.nowMs < from + 20_000) await time.tick()
+  t.ok(attempts - before <= 20, `${attempts - before} attempts in 20 s after 500 deletions in 25 s`)
+})
+
+t.test('a copy in another bucket outlives what it was made of, however their changes meet', async t => {
+  const pools = await openPools(t)
+  for (let round = 0; round < 12; round++) {
+    const ref = await write(pools, 'a')
+    await put(pools, keyIn('a'), ref.id)
+    await copy(pools, keyIn('a'), keyIn('b'))
+    const drop = (bucket: string) => pools.backend.execute('contract.steps', [{ delete: keyIn(bucket) }])
+    // The last record of `b` goes while others come to it from `a`, which may go too.
+    await Promise.all([
+      copy(pools, keyIn('a'), keyIn('c')),
+      drop('b'),
+      copy(pools, keyIn('a'), keyIn('b')),
+      copy(pools, keyIn('c'), keyIn('d')),
+      ...(round % 3 === 0 ? [drop('a')] : []),
+      copy(pools, keyIn('b'), keyIn('d')),
+    ])
+    await settled(pools)
+    const left: string[] = []
+    for (const bucket of ['a', 'b', 'c', 'd']) {
+      if ((await pools.backend.get(keyIn(bucket))) !== undefined) left.push(bucket)
+    }
+    if (round % 3 !== 0) t.ok(left.includes('a') && left.length > 1, 'there are copies')
+    t.strictSame((await shadows(pools)).sort(), left)
+    if (left.length > 0) await t.resolves(readBlob(pools.backend, ref))
+    for (const bucket of left) await drop(bucket)
+    await settled(pools)
+    t.strictSame(await shadows(pools), [])
+  }
+})
