@@ -29,6 +29,15 @@ export function createBackgroundWork(open: ReadonlySet<OpenDrive>): BackgroundWo
         }),
     },
     {
+      name: 'files',
+      pauseMs: 3000,
+      work: signal =>
+        inTurn(open, signal, async one => {
+          await one.drive.requireFiles()
+          return 'idle'
+        }),
+    },
+    {
       name: 'index-check',
       pauseMs: 10_000,
       work: signal =>

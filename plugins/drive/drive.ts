@@ -330,6 +330,22 @@ export class Drive {
     }
   }
 
+  /**
+   * What is open goes on when its name is gone; what is written then is gone with the process. So the drive fails where the segment that is
+   * written to, or the folder of blobs, has been removed.
+   */
+  async requireFiles(): Promise<void> {
+    const { disk } = this.#options.ports
+    const { segment } = this.journal.tail
+    const paths = [segment > 0 ? this.journal.pathOf(segment) : `${this.path}/journal`, `${this.path}/blobs`]
+    for (const path of paths) {
+      if (this.#isStopping || this.#hasFailed || (await disk.exists(path))) continue
+      // Another segment may be written to by now, and the old one compacted.
+      if (segment !== this.journal.tail.segment) return
+      this.engine.fail(new Error(`${path} was removed while the drive was in use.`))
+    }
+  }
+
   /** To be called about once a second: zeroes the next segment while little is written, and fills up the ballast. */
   prepareJournal(): void {
     if (this.engine.fault === undefined && !this.#isStopping) void this.ballast.refill(this.space.latest.freeBytes)

@@ -148,6 +148,7 @@ export interface SetsService {
   /** For `server --dry-run`: see `StorageBackendFactory`. Of one set. */
   check(options: StorageLookOptions): Promise<readonly string[]>
   plan(options: StorageLookOptions): Promise<readonly string[]>
+  notLookedAt(options: StorageLookOptions): Promise<readonly string[]>
   peek(options: StorageLookOptions, key: RecordKey): Promise<StoredRecord | undefined>
   /** In every thread with the same options but its own `threads`. Does no I/O before `start`. */
   create(options: SetOptions): DriveSet

@@ -87,6 +87,19 @@ export async function planSet({ drives, ports, paths, parityCount }: DryLookOpti
   return plan
 }
 
+/** What drives that were not stopped cleanly keep in their journals. */
+export async function notLookedAtInSet({ drives, ports, paths }: DryLookOptions): Promise<string[]> {
+  const silent: string[] = []
+  for (const path of paths) {
+    if ((await drives.look(ports, path)).state !== 'formatted') continue
+    await drives.peek(ports, path, setKey).catch(() => silent.push(path))
+  }
+  if (silent.length === 0) return []
+  return [
+    `to which set ${silent.join(', ')} belong: they were not stopped cleanly, and only a start reads their journals`,
+  ]
+}
+
 function dataCountOf({ slots, parityCount }: SetDocument): number {
   return slots.length - parityCount
 }

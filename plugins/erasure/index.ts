@@ -3,7 +3,7 @@ import type { MaybePromise, StorageLookOptions } from 'svc/plugins/storage/api'
 import type { RedundancyService, RedundantStorage } from './api.ts'
 import type { OpenSet } from './backend.ts'
 import { ErasureConfig } from './config.ts'
-import { checkSet, peekSet, planSet } from './dry-look.ts'
+import { checkSet, notLookedAtInSet, peekSet, planSet } from './dry-look.ts'
 import { parityOf, reducedParityOf, validateEndpoints } from './endpoints.ts'
 import { checkSoleSet, createSets, createSoleSet } from './sets.ts'
 
@@ -31,6 +31,7 @@ export default definePlugin({
       validate: endpoints => validateEndpoints(endpoints, config.standard, config.reduced),
       check: options => checkSet(dryLook(options)),
       plan: options => planSet(dryLook(options)),
+      notLookedAt: options => notLookedAtInSet(dryLook(options)),
       peek: (options, key) => peekSet(dryLook(options), key),
       show(storage) {
         shown = storage
@@ -40,6 +41,7 @@ export default definePlugin({
       validate: sets.validate,
       check: options => checkSoleSet(sets, options),
       plan: sets.plan,
+      notLookedAt: sets.notLookedAt,
       peek: sets.peek,
       create: options => createSoleSet(sets, options),
     })

@@ -73,8 +73,13 @@ export class Presence {
   async #look(member: Member): Promise<void> {
     const { set, look, isThere } = this.#options
     const { path, slot } = member
-    const { driveId, problem } = await look(path)
-    if (driveId === set.document.slots[slot]!.driveId && (await this.#isSamePlace(member))) return
+    const { driveId, state, problem } = await look(path)
+    if (driveId === set.document.slots[slot]!.driveId && (await this.#isSamePlace(member))) {
+      if (state === 'formatted' || !member.takesWrites) return
+      // Its folders are not there: what it has open has no name any more.
+      set.onLost(member, erasureErrors.drive_missing(problem))
+      return
+    }
     // A file that is there and cannot be read says nothing: reads and writes will tell.
     if (driveId === undefined && (await isThere(join(path, 'format.json')))) throw new Error(problem ?? path)
     if (!member.takesWrites) return

@@ -23,6 +23,7 @@ export function createSimulatedSets(drives: DrivesService, parityOf: (driveCount
     validate: () => [],
     check: async () => [],
     plan: async () => [],
+    notLookedAt: async () => [],
     peek: async () => undefined,
     show: () => undefined,
   })

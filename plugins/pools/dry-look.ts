@@ -68,6 +68,12 @@ export async function planPools({ sets, ports, pools }: DryLookOptions): Promise
   return plans.flat()
 }
 
+/** Where `checkPools` has found nothing. */
+export async function notLookedAtInPools({ sets, ports, pools }: DryLookOptions): Promise<string[]> {
+  const named = cutPools(pools)
+  return (await Promise.all(named.map(({ paths }) => sets.notLookedAt({ endpoints: paths, ports })))).flat()
+}
+
 /** A record as the last run left it. Rejects where that cannot be known without a start. */
 export async function peekPools(options: DryLookOptions, key: RecordKey): Promise<StoredRecord | undefined> {
   const looked = await Promise.all(cutPools(options.pools).map(each => lookAt(options, each)))

@@ -1,7 +1,7 @@
 import { definePlugin } from 'svc/kernel'
 import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import { createBackend, type OpenPools } from './backend.ts'
-import { checkPools, peekPools, planPools } from './dry-look.ts'
+import { checkPools, notLookedAtInPools, peekPools, planPools } from './dry-look.ts'
 import { cutPools, poolProblems } from './endpoints.ts'
 import { createRedundantStorage } from './redundancy.ts'
 
@@ -22,6 +22,7 @@ export default definePlugin({
       },
       check: options => checkPools(dryLook(options)),
       plan: options => planPools(dryLook(options)),
+      notLookedAt: options => notLookedAtInPools(dryLook(options)),
       peek: (options, key) => peekPools(dryLook(options), key),
       create: options =>
         createBackend({

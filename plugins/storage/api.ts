@@ -252,6 +252,8 @@ export interface StorageBackendFactory {
    * For `server --dry-run`, where `check` found nothing: one sentence for each thing that `start` would make, or go on without. Reads only.
    */
   plan?(options: StorageLookOptions): Promise<readonly string[]>
+  /** For `server --dry-run`, where `check` found nothing: what it could not look at, so that `start` may still be refused for it. */
+  notLookedAt?(options: StorageLookOptions): Promise<readonly string[]>
   /**
    * For `server --dry-run`, where `check` found nothing: a record as the last run left it, without opening the storage. Rejects, with what
    * was not looked at and why, where that cannot be known without changing something.

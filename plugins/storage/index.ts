@@ -41,10 +41,12 @@ export default definePlugin({
           if (factory.peek === undefined) throw storageErrors.unavailable(`what is stored by "${backendName}"`)
           return factory.peek(options, key)
         })
+        if (factory.check === undefined)
+          return { problems, notLookedAt: [`what "${backendName}" needs in order to start`] }
+        if (!isUsable || problems.length > 0) return { problems }
         return {
-          problems,
-          plan: isUsable && problems.length === 0 ? await factory.plan?.(options) : [],
-          notLookedAt: factory.check === undefined ? [`what "${backendName}" needs in order to start`] : [],
+          plan: await factory.plan?.(options),
+          notLookedAt: await factory.notLookedAt?.(options),
         }
       },
       async start() {

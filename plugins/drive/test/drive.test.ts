@@ -413,6 +413,19 @@ t.test('a damaged body or blob is an error, never wrong bytes (invariant 4)', as
   await t.rejects(drive.readBlob({ ...ref, id: '0'.repeat(26) }, 0, 1).next(), { code: 'gone' })
 })
 
+t.test('a journal that is removed while it is written to is noticed', async t => {
+  const path = await newFolder(t)
+  const drive = await openDrive(path)
+  t.teardown(() => drive.close())
+  await drive.execute('table.put', { name: 'before', value: '' }, undefined)
+  await drive.requireFiles()
+  t.equal(drive.status().state, 'online')
+  await rename(join(path, 'journal'), join(path, 'away'))
+  await drive.requireFiles()
+  t.match(drive.status(), { state: 'faulty', error: /journal.* was removed while the drive was in use/ })
+  await t.rejects(drive.execute('table.put', { name: 'after', value: '' }, undefined), { code: 'faulty' })
+})
+
 t.test('who keeps a blob on several drives decides whether it is garbage', async t => {
   const path = await newFolder(t)
   let drive = await openDrive(path)

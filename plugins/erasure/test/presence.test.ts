@@ -1,5 +1,6 @@
 /** Folders that are taken away under a running set: nothing that is on them is called lost, and nothing is made in their place. */
-import { mkdir, readdir, rename, rmdir } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Derive, Procedure, Transaction } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
 import { createSeededRandom } from 'svc/testing'
@@ -57,6 +58,21 @@ t.test('bytes on drives whose folders are gone, or empty, are not lost', async t
   const health = await redundant.heal(Buffer.from('ok'), { deep: true, dryRun: false })
   t.strictSame(health?.after, ['ok', 'ok', 'ok', 'ok'])
   t.ok((await readBlob(set.backend, blob)).equals(bytes))
+})
+
+t.test('a drive whose journal is removed while the set runs is lost to it', async t => {
+  const paths = await newFolders(t, 4)
+  const set = await openTestSet(paths, { procedures, derive, parityCount: 2 })
+  t.teardown(() => set.stop())
+  const redundant = createRedundantSet(set)
+  await set.backend.execute('put', { key: 'ok', blobs: [] })
+  for (const path of paths.slice(0, 2)) await rm(join(path, 'journal'), { recursive: true })
+  t.strictSame(
+    (await redundant.drives()).map(({ state }) => state),
+    ['offline', 'offline', 'online', 'online'],
+  )
+  t.notOk(redundant.isWhole)
+  await t.rejects(set.backend.execute('put', { key: 'no', blobs: [] }), { code: 'unavailable' })
 })
 
 t.test('folders that were exchanged are noticed while the set runs', async t => {
