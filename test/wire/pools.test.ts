@@ -135,6 +135,11 @@ t.test('pools of different shapes', async t => {
   await server.start(undefined, [second, first])
   await verify(t, s3, sizes, 'named in another order')
 
+  // What a drive says of its pools may be in its journal only.
+  await server.kill()
+  t.match(dryRun(second), /^0 .*not looked at: storage: to which set .* belong: they were not stopped cleanly/s)
+  await server.start(undefined, [first, second])
+
   // A drive of each is lost, and comes back.
   t.equal(await server.stop(), 0)
   for (const name of ['d2', 'e2']) renameSync(join(folder, name), join(folder, `${name}.away`))
