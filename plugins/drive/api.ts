@@ -31,9 +31,9 @@ export interface DriveOptions {
   readonly deploymentId?: string
   /**
    * Whether a blob of a former run may be deleted because no record of this drive refers to it: asked before each. `later`: it is not known
-   * yet, and the rest is to be looked at again. Default: `delete`. In the main thread.
+   * yet, and the rest is to be looked at again; without an id, of none of them. Default: `delete`. In the main thread.
    */
-  garbage?(blobId: string): Garbage
+  garbage?(blobId?: string): Garbage
   /** Among how many drives the memory of the configuration (caches, buffers) is divided. Default 1. */
   readonly shareOf?: number
 }

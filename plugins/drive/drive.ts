@@ -71,7 +71,7 @@ export interface DriveOptions {
   /** Default `readWindowMs` of the storage interface. */
   readonly readWindowMs?: number
   /** See `DriveOptions` of the service. */
-  garbage?(blobId: string): Garbage
+  garbage?(blobId?: string): Garbage
   /** Whether another thread is reading this blob. */
   isHeldElsewhere?(id: string): boolean
   /** Shared with other threads where there are any. */
@@ -293,6 +293,8 @@ export class Drive {
    */
   async collectGarbage(signal: AbortSignal): Promise<boolean> {
     const { garbage, log } = this.#options
+    // Before millions of names are read.
+    if (garbage?.() === 'later') return false
     let isKnown = true
     const count = await this.blobFiles.collectGarbage(
       id => {

@@ -102,7 +102,7 @@ function createMainSet(options: BackendOptions): SetBackend {
   // Once for each path: messages between threads are registered with it.
   const made: WatchedDrive[] = []
   const create = (index: number, deploymentId: string) => {
-    const garbage = (blobId: string) => (running === undefined ? 'later' : garbageIn(running, index, blobId))
+    const garbage = (blobId?: string) => (running === undefined ? 'later' : garbageIn(running, index, blobId))
     made[index] ??= createDrive(driveOptions, index, watch, { deploymentId, garbage })
     return made[index]
   }
@@ -110,10 +110,10 @@ function createMainSet(options: BackendOptions): SetBackend {
    * A drive that is away may have a record, of a change that was never acknowledged, and may come to lead: then the others need their
    * shards of its blobs. So nothing is garbage before a leader has claimed that it will not, nor on a drive that lacks records.
    */
-  const garbageIn = ({ set }: Running, index: number, blobId: string): Garbage => {
+  const garbageIn = ({ set }: Running, index: number, blobId?: string): Garbage => {
     const member = set.members.find(each => each.index === index)
     if (!set.isClaimed || member?.state !== 'current') return 'later'
-    return freshBlobs.has(idFromSlot(blobId, member.slot)) ? 'keep' : 'delete'
+    return blobId !== undefined && freshBlobs.has(idFromSlot(blobId, member.slot)) ? 'keep' : 'delete'
   }
   return {
     inlineBytesMax,

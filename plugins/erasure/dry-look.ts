@@ -76,7 +76,10 @@ export async function planSet({ drives, ports, paths, parityCount }: DryLookOpti
   }
   const plan: string[] = []
   for (const { path, state, problem } of looks) {
-    if (state === 'formatted') continue
+    if (state === 'formatted') {
+      for (const why of await drives.check(ports, path)) plan.push(`The set ${name} starts without ${path}: ${why}`)
+      continue
+    }
     if (problem === undefined && (await ports.disk.exists(path))) {
       plan.push(`${path} is empty: it takes the place of a drive of the set ${name} that is gone, and is filled.`)
     } else

@@ -76,7 +76,9 @@ export class Presence {
     const { driveId, state, problem } = await look(path)
     if (driveId === set.document.slots[slot]!.driveId && (await this.#isSamePlace(member))) {
       if (state === 'formatted' || !member.takesWrites) return
-      // Its folders are not there: what it has open has no name any more.
+      const areThere = await Promise.all(['journal', 'blobs'].map(name => isThere(join(path, name))))
+      if (areThere.every(Boolean)) throw new Error(problem ?? path)
+      // What it has open there has no name any more.
       set.onLost(member, erasureErrors.drive_missing(problem))
       return
     }

@@ -48,7 +48,14 @@ function createMainPools(options: PoolsOptions): StorageBackend {
   const fresh = new FreshClaims()
   const commits = new Map<number, Commit>()
   const candidates: Candidate[] = createSets(options, index =>
-    createPoolProcedures({ procedures, fresh, commits, run, setNumber: () => candidates[index]!.number }),
+    createPoolProcedures({
+      procedures,
+      fresh,
+      commits,
+      run,
+      setNumber: () => candidates[index]!.number,
+      onGivenUp: claims => running?.forgetting.add(claims),
+    }),
   ).map(each => ({ ...each, number: -1 }))
   let lastTicket = 0
   let running: Running | undefined
@@ -72,6 +79,9 @@ function createMainPools(options: PoolsOptions): StorageBackend {
           return await executeOnce<Result>(commit, name, args, body, options)
         } catch (error) {
           if (commit.wanted.length === 0 || grants === grantsMax) throw error
+        } finally {
+          // Whoever asked for them could not give them up meanwhile.
+          for (const claim of commit.touched) if (!fresh.isWriters(claim)) asked.add(claim)
         }
         await granting.grant(commit.wanted, asked)
       }

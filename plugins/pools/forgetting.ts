@@ -85,6 +85,7 @@ export class Forgetting {
       log.debug({ err: error, set: number }, 'blobs that nobody needs could not be deleted; it is tried again')
       for (const claim of step) queue.add(claim)
       this.#underWay -= step.length
+      if (this.#isClosed) return
       const cancel = clock.after(retryMs, () => {
         this.#resting.delete(number)
         if (queue.size > 0) this.#work(number)

@@ -6,7 +6,7 @@
  * |---|---|
  * | asked for: its shadow is put, and may be taken back | acknowledged: granted; else given up |
  * | granted | transactions use it; given up: gone |
- * | used by transactions | one is acknowledged: gone from here, the record has it; one is refused: it uses it no more; not known: for ever |
+ * | used by transactions | one is acknowledged: gone from here, the record has it; one is refused: it uses it no more, and gives it up; not known: for ever |
  *
  * While a claim is here its shadow is not deleted. What leaves without a record, and what somebody has asked for meanwhile, is to be
  * settled: see `Forgetting`.
@@ -98,7 +98,7 @@ export class FreshClaims {
     }
     for (const claim of claims) {
       for (const other of this.#blobs.get(blobOfClaim(claim)) ?? []) {
-        if (this.#claims.get(other)?.isWriters === true && this.giveUp(other)) unsettled.push(other)
+        if (this.isWriters(other) && this.giveUp(other)) unsettled.push(other)
       }
     }
     return unsettled
@@ -111,16 +111,13 @@ export class FreshClaims {
     return true
   }
 
-  /**
-   * The same by who wrote the blob, with all of its claims, which are returned. Undefined where a transaction may use one, or where a
-   * record has what he wrote it for.
-   */
-  giveUpBlob(blobId: string): readonly string[] | undefined {
-    const claims = [...(this.#blobs.get(blobId) ?? [])]
-    const found = claims.map(claim => this.#claims.get(claim)!)
-    if (!found.some(({ isWriters }) => isWriters) || found.some(({ users }) => users.size > 0)) return undefined
-    for (const claim of claims) this.#delete(claim)
-    return claims
+  /** The same of what a blob was written for, by its writer. Returns what is to be settled. */
+  giveUpBlob(blobId: string): readonly string[] {
+    return [...(this.#blobs.get(blobId) ?? [])].filter(claim => this.isWriters(claim) && this.giveUp(claim))
+  }
+
+  isWriters(claim: string): boolean {
+    return this.#claims.get(claim)?.isWriters === true
   }
 
   #delete(claim: string): void {

@@ -58,15 +58,12 @@ export class PooledBlobWriter implements BlobWriter {
   }
 
   async #abort(): Promise<void> {
-    if (!this.#hasShadow || (await this.#giveUp())) await this.#writer.abort()
-  }
-
-  /** False where a record may refer to it, also where that cannot be known: then it stays until the next start finds out. */
-  async #giveUp(): Promise<boolean> {
+    if (!this.#hasShadow) return this.#writer.abort()
     try {
-      return await this.#options.backend.execute<boolean>(procedure.giveUp, idInSet(this.id))
+      // The blob goes when its last shadow has gone.
+      await this.#options.backend.execute(procedure.giveUp, idInSet(this.id))
     } catch {
-      return false
+      // It stays until the next start finds out.
     }
   }
 }

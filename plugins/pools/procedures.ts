@@ -6,14 +6,14 @@
  * | those of the storage's users | the set of the records | as they are, with a transaction that knows of other sets |
  * | grant | a set of blobs | puts shadows, of a blob that is complete or of those that have one for another group |
  * | forget | a set of blobs | deletes shadows, unless they were granted anew |
- * | giveUp | a set of blobs | deletes the shadows of a blob to which no record came to refer |
+ * | giveUp | a set of blobs | says that nobody will refer to a blob any more |
  * | settle | the set of the records | says which of some claims no record has, nor will have without another grant |
  * | describe | every set | says what it is a part of |
  */
 import { sharedSetKey } from 'svc/plugins/erasure/api'
 import type { Procedure, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { blobIdFrom, idInSet } from './blob-ids.ts'
+import { blobIdFrom } from './blob-ids.ts'
 import { blobOfClaim } from './claims.ts'
 import type { FreshClaims } from './fresh-claims.ts'
 import { countOf, PooledTransaction } from './pooled-transaction.ts'
@@ -56,6 +56,8 @@ export interface Settled {
 export interface Commit {
   /** Claims that were fresh. */
   referred: readonly string[]
+  /** The same of every run of it. */
+  readonly touched: Set<string>
   /** Claims that a record had. */
   released: readonly string[]
   /** It was not made because these claims are to be granted first. */
@@ -65,7 +67,7 @@ export interface Commit {
 }
 
 export function newCommit(): Commit {
-  return { referred: [], released: [], wanted: [], hasThrown: false }
+  return { referred: [], touched: new Set(), released: [], wanted: [], hasThrown: false }
 }
 
 export interface TicketArgs {
@@ -80,12 +82,14 @@ export interface PoolProceduresOptions {
   readonly commits: ReadonlyMap<number, Commit>
   /** Of this run of the server. */
   readonly run: Uint8Array
+  /** These claims are to be settled. */
+  onGivenUp(claims: readonly string[]): void
   /** Of the set that these procedures are for; known before they are called. */
   setNumber(): number
 }
 
 export function createPoolProcedures(options: PoolProceduresOptions): Readonly<Record<string, Procedure>> {
-  const { fresh, commits, run, setNumber } = options
+  const { fresh, commits, run, setNumber, onGivenUp } = options
   const made: Record<string, Procedure> = {
     [procedure.grant]: (tx: Transaction, all: readonly GrantArgs[]): readonly (number | undefined)[] => {
       const numbers: (number | undefined)[] = []
@@ -107,13 +111,8 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
         if (found !== undefined && !isNewer(found.value, { run, number: upTo })) tx.delete(key)
       }
     },
-    [procedure.giveUp]: (tx: Transaction, blobInSet: string) => {
-      const claims = fresh.giveUpBlob(blobIdFrom(blobInSet, setNumber()))
-      for (const claim of claims ?? []) {
-        const key = shadowKey(idInSet(claim))
-        if (tx.get(key) !== undefined) tx.delete(key)
-      }
-      return claims !== undefined
+    [procedure.giveUp]: (_tx: Transaction, blobInSet: string) => {
+      onGivenUp(fresh.giveUpBlob(blobIdFrom(blobInSet, setNumber())))
     },
     [procedure.settle]: (tx: Transaction, claims: readonly string[]): Settled => {
       // Those that are fresh are settled when they are not any more.
@@ -145,7 +144,12 @@ function pooled(run: Procedure, fresh: FreshClaims, commits: ReadonlyMap<number,
     commit.released = []
     commit.wanted = []
     commit.hasThrown = true
-    const result = run(pooledTx, args, body)
+    let result: unknown
+    try {
+      result = run(pooledTx, args, body)
+    } finally {
+      for (const claim of pooledTx.referred) commit.touched.add(claim)
+    }
     if (pooledTx.wanted.size > 0) {
       commit.wanted = [...pooledTx.wanted.values()]
       throw storageErrors.unavailable('Blobs are not kept for these records yet.')

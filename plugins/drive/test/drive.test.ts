@@ -437,7 +437,7 @@ t.test('who keeps a blob on several drives decides whether it is garbage', async
   }
   await drive.close()
   const answers = new Map<string, Garbage>(ids.map(id => [id, 'later']))
-  drive = await openDrive(path, { garbage: id => answers.get(id)! })
+  drive = await openDrive(path, { garbage: id => (id === undefined ? 'delete' : answers.get(id)!) })
   t.teardown(() => drive.close())
   const { signal } = new AbortController()
   const left = () => Promise.all(ids.map(id => exists(drive.blobFiles.pathOf(id))))

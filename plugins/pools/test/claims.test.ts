@@ -11,10 +11,11 @@ const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 const procedures: typeof contractProcedures = {
   ...contractProcedures,
-  'test.copy': (tx, { from, to }: { from: Buffer; to: Buffer }) => {
+  'test.copy': (tx, { from, to, isRefused }: { from: Buffer; to: Buffer; isRefused?: boolean }) => {
     const source = tx.get(Buffer.from(from))
     if (source === undefined) return false
     tx.put(Buffer.from(to), source.value, { blobs: Buffer.from(source.value).toString().split(',') })
+    if (isRefused === true) throw new Error('refused')
     return true
   },
 }
@@ -164,4 +165,48 @@ t.test('a copy in another bucket outlives what it was made of, however their cha
     await settled(pools)
     t.strictSame(await shadows(pools), [])
   }
+})
+
+t.test('a claim that is used when its asker gives it up goes with its user', async t => {
+  const pools = await openPools(t, 3)
+  const ids: string[] = []
+  for (const other of [2, 1]) {
+    const before = pools.placement.cells[other]!
+    pools.placement.exclude(other)
+    ids.push((await write(pools, 'a')).id)
+    pools.placement.cells[other] = before
+  }
+  await put(pools, keyIn('a'), ...ids)
+  await put(pools, keyIn('a', 'first'), ids[0]!)
+  const asking = Promise.withResolvers<void>()
+  const failing = Promise.withResolvers<void>()
+  wrap(pools, 2, async (name, run) => {
+    if (name !== 'pools.grant') return run()
+    asking.resolve()
+    await failing.promise
+    throw Object.assign(new Error('no quorum'), { code: 'unavailable' })
+  })
+  const one = copy(pools, keyIn('a'), keyIn('b'))
+  one.catch(() => undefined)
+  await asking.promise
+  const args = { from: keyIn('a', 'first'), to: keyIn('b', 'other'), isRefused: true }
+  const two = pools.backend.execute('test.copy', args)
+  two.catch(() => undefined)
+  await sleep(50)
+  failing.resolve()
+  await t.rejects(one)
+  await t.rejects(two)
+  await settled(pools)
+  t.strictSame(await shadows(pools), ['a'])
+})
+
+t.test('a blob that its writer gives up leaves nothing', async t => {
+  const pools = await openPools(t)
+  const writer = pools.backend.createBlob(140_000)
+  await writer.write(Buffer.alloc(140_000))
+  await writer.finish()
+  t.equal((await shadows(pools)).length, 1)
+  await writer.abort()
+  await settled(pools)
+  t.strictSame(await shadows(pools), [])
 })
