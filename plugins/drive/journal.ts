@@ -205,8 +205,10 @@ export class Journal {
       const file = await disk.open(this.pathOf(segment), { mode: 'create', direct, synchronous: true })
       this.#file = file
       this.#fileSegment = segment
+      // An empty one is new: what was prepared may have been removed by somebody.
+      const wasPrepared = this.#prepared === segment && (await file.size()) > 0
       if (this.#prepared === segment) this.#prepared = undefined
-      else if (segment !== this.tail.segment) await disk.syncDirectory(place.path)
+      if (!wasPrepared && segment !== this.tail.segment) await disk.syncDirectory(place.path)
       return file
     } finally {
       this.#isChanging = false

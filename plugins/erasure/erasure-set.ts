@@ -102,6 +102,8 @@ export class ErasureSet implements SetView {
   #leader: Member
   /** 0 as long as it has none. */
   #epoch = 0
+  /** The last one that a write quorum has a change of. */
+  #describedEpoch = 0
   /** Errors of changes that may have been made all the same, and what was staged for these. */
   readonly #doubts = new WeakSet<object>()
   #stagedInDoubt: { readonly id: string; readonly leadership: number }[] = []
@@ -151,7 +153,7 @@ export class ErasureSet implements SetView {
 
   /** What a write quorum does not have by now will never come, whichever drives come back. */
   get isClaimed(): boolean {
-    return this.#epoch !== 0 && this.#claiming === undefined
+    return this.#epoch !== 0 && this.#describedEpoch === this.#epoch
   }
 
   async #claim(): Promise<void> {
@@ -225,6 +227,7 @@ export class ErasureSet implements SetView {
     const args: DescribeArgs = { document: encodeSetDocument(this.document), epoch: this.#epoch }
     try {
       await this.#lead(procedure.describe, args)
+      this.#describedEpoch = Math.max(this.#describedEpoch, args.epoch)
     } catch (error) {
       this.#isDescribed = false
       throw error
