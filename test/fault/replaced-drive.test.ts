@@ -130,6 +130,28 @@ t.test('drives are replaced while the server runs', { skip, timeout: 300_000 }, 
   t.match(ended, { state: 'completed', damaged: 0, failed: 0 }, 'and everything is there, as it was said')
   await verify('after that')
 
+  // Read-only, as a file system that its kernel has given up on.
+  unbind(3)
+  bind(3, 'first-3')
+  run('mount', '-o', 'remount,ro,bind', drive(3))
+  await put('without the one that is read-only')
+  await until('it is missed', ({ sets, isFull }) => sets[0].online === 3 && !isFull)
+  await put('still without it')
+  await verify('from the others')
+  run('mount', '-o', 'remount,rw,bind', drive(3))
+  await until('it is taken back', ({ isFull }) => isFull)
+  await verify('with it')
+
+  // The same at a start.
+  t.equal(await server.stop(), 0)
+  run('mount', '-o', 'remount,ro,bind', drive(1))
+  await server.start()
+  await until('the start goes on without the one that is read-only', ({ sets }) => sets[0].online === 3)
+  await put('started without it')
+  run('mount', '-o', 'remount,rw,bind', drive(1))
+  await until('it is opened', ({ isFull }) => isFull)
+  await verify('with all of them')
+
   // Not mounted at a start.
   t.equal(await server.stop(), 0)
   unbind(4)
