@@ -9,7 +9,7 @@ import type { Drive } from 'svc/plugins/drive/api'
 import { createSimulatedDrives, type SimulatedDrives, simulatedDriveConfig } from 'svc/plugins/drive/testing'
 import type { BlobRef, MaybePromise, Procedure, StorageBackend, Transaction } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
-import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 'svc/testing'
+import { contentOf, createSingleThread, type SeededRandom, type SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenSet } from '../backend.ts'
 import { shardUnitOf } from '../layout.ts'
 import type { Member } from '../member.ts'
@@ -506,11 +506,16 @@ export class SimulatedSet {
       await this.tick()
     }
     this.counts.healed++
-    return new Set(set.members.filter(({ state }) => state === 'current').map(({ index }) => index))
+    // Damage of a journal is mended when it is read, which takes days: until then its drive may not open without its index.
+    const isWhole = ({ state, index }: Member) =>
+      state === 'current' && !this.#rottenJournals.has(this.hardware[index]!.disk)
+    return new Set(set.members.filter(isWhole).map(({ index }) => index))
   }
 
   /** Drives with damage that nobody has read yet: it is not known. */
   readonly #rotten = new Set<SimulatedHardware>()
+
+  readonly #rottenJournals = new WeakSet<SimulatedDisk>()
 
   /** When nothing is said to be missing, nothing is, before anybody has looked for it. */
   async #requireHonesty(): Promise<void> {
@@ -605,6 +610,7 @@ export class SimulatedSet {
     this.#rotten.add(hardware)
     const { disk, path } = hardware
     const folder = this.random.float() < 0.8 ? 'blobs' : 'journal'
+    if (folder === 'journal') this.#rottenJournals.add(disk)
     const files = disk.files(`${path}/${folder}`).filter(file => disk.sizeOf(file) > 0)
     for (let count = 1 + this.random.integer(6); count > 0 && files.length > 0; count--) {
       const file = this.random.pick(files)
