@@ -107,6 +107,7 @@ const totals: Totals = {
   verified: 0,
   collected: 0,
   exact: 0,
+  quiet: 0,
   elsewhere: 0,
   cutShort: 0,
   absent: 0,
