@@ -53,7 +53,7 @@ async function simulate<Totals>(
 }
 
 /** Minutes on a machine that is busy with other tests; a file that runs into its limit ends the whole run. */
-export const schedulesMsMax = 1_300_000
+export const schedulesMsMax = 1_100_000
 /** Below that, starting another worker takes longer than it saves. */
 const roundsPerWorkerMin = 100
 

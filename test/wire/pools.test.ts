@@ -72,6 +72,7 @@ t.test('pools of different shapes', async t => {
     string,
     string,
   ]
+  t.match(dryRun(first, second), /^0 .*plan: A new set of 4 drives.*plan: A new set of 3 drives.*no problems found/s)
   const environment = { SVC_PROMETHEUS_AUTH_TYPE: 'public' }
   const server = await startServer({ drives: [first, second], environment })
   const s3 = createClient(server)

@@ -36,6 +36,18 @@ const write = async (pools: TestPools, group: string, size = 140_000) => {
   await writer.write(Buffer.alloc(size, 'x'))
   return writer.finish()
 }
+/** A blob in each of the two sets without records. */
+async function writeInEach(pools: TestPools): Promise<string[]> {
+  const ids: string[] = []
+  for (const other of [2, 1]) {
+    const before = pools.placement.cells[other]!
+    pools.placement.exclude(other)
+    ids.push((await write(pools, 'a')).id)
+    pools.placement.cells[other] = before
+  }
+  return ids
+}
+
 const put = (pools: TestPools, key: Buffer, ...ids: string[]) =>
   pools.backend.execute('contract.steps', [{ put: key, value: ids.join(','), blobs: ids }])
 const copy = (pools: TestPools, from: Buffer, to: Buffer) => pools.backend.execute<boolean>('test.copy', { from, to })
@@ -94,13 +106,7 @@ t.test('concurrent overwrites of one key leave nothing', async t => {
 
 t.test('a copy for which one of two sets cannot grant leaves nothing', async t => {
   const pools = await openPools(t, 3)
-  const ids: string[] = []
-  for (const other of [2, 1]) {
-    const before = pools.placement.cells[other]!
-    pools.placement.exclude(other)
-    ids.push((await write(pools, 'a')).id)
-    pools.placement.cells[other] = before
-  }
+  const ids = await writeInEach(pools)
   await put(pools, keyIn('a'), ...ids)
   wrap(pools, 2, (name, run) =>
     name === 'pools.grant' ? Promise.reject(Object.assign(new Error('no quorum'), { code: 'unavailable' })) : run(),
@@ -169,13 +175,7 @@ t.test('a copy in another bucket outlives what it was made of, however their cha
 
 t.test('a claim that is used when its asker gives it up goes with its user', async t => {
   const pools = await openPools(t, 3)
-  const ids: string[] = []
-  for (const other of [2, 1]) {
-    const before = pools.placement.cells[other]!
-    pools.placement.exclude(other)
-    ids.push((await write(pools, 'a')).id)
-    pools.placement.cells[other] = before
-  }
+  const ids = await writeInEach(pools)
   await put(pools, keyIn('a'), ...ids)
   await put(pools, keyIn('a', 'first'), ids[0]!)
   const asking = Promise.withResolvers<void>()

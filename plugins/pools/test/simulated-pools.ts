@@ -18,7 +18,7 @@ import { claimOfShadow, isOfRun, shadowEnd, shadowStart, shadowsOf } from '../sh
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
 const lastKey = Buffer.from('last')
-/** In two groups, and one of them in two tables. */
+/** In four groups, one of them in two tables. */
 const starts: Readonly<Record<string, string>> = {
   a: 'tp',
   b: 'tp',
@@ -448,6 +448,7 @@ export class SimulatedPools {
     const { comparing, forgetting, sets } = this.open
     if (this.#doubts > 0) return
     for (let ticks = 0; ticks < 100 || forgetting.count > 0; ticks++) {
+      // A set that lacks a drive may take no changes: it forgets when it does.
       if (ticks > 3000) return
       await this.tick()
     }
