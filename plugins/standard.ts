@@ -34,6 +34,7 @@ import policy from './policy/index.ts'
 import policyOperations from './policy-operations/index.ts'
 import pools from './pools/index.ts'
 import postObject from './post-object/index.ts'
+import prometheus from './prometheus/index.ts'
 import queue from './queue/index.ts'
 import quota from './quota/index.ts'
 import s3 from './s3/index.ts'
@@ -59,6 +60,7 @@ const standard: readonly AnyPlugin[] = [
   tls,
   health,
   metrics,
+  prometheus,
   trace,
   audit,
   auditWebhook,

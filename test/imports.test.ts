@@ -57,6 +57,38 @@ function homeOf(path: string): string | undefined {
   return undefined
 }
 
+/** Which folders of plugins a plugin's own code imports from, types included. Tests, and what is offered to tests, do not count. */
+function pluginGraph(folder: string): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>()
+  for (const path of sourcesOf(folder)) {
+    const [area, plugin, ...rest] = path.split('/')
+    if (area !== 'plugins' || rest.length === 0 || rest[0] === 'test') continue
+    if (['contract.ts', 'testing.ts'].includes(rest.at(-1)!)) continue
+    const needed = graph.get(plugin!) ?? new Set()
+    graph.set(plugin!, needed)
+    for (const specifier of specifiersOf(readFileSync(join(folder, path), 'utf8'))) {
+      const [, other] = /^svc\/plugins\/([^/]+)\//.exec(specifier) ?? []
+      if (other !== undefined && other !== plugin) needed.add(other)
+    }
+  }
+  return graph
+}
+
+/** One circle for each folder that leads back to itself: `a → b → a`. Depth first, each folder once. */
+function circlesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (name: string, way: readonly string[]): void => {
+    const start = way.indexOf(name)
+    if (start !== -1) circles.push([...way.slice(start), name].join(' → '))
+    if (start !== -1 || done.has(name)) return
+    for (const next of graph.get(name) ?? []) visit(next, [...way, name])
+    done.add(name)
+  }
+  for (const name of graph.keys()) visit(name, [])
+  return circles
+}
+
 function leaving(folder: string): string[] {
   const found: string[] = []
   for (const path of sourcesOf(folder)) {
@@ -85,6 +117,23 @@ t.test('the tree keeps the import rules', t => {
     'every source file was looked at',
   )
   t.same(leaving(root), [], 'bundled plugins import by package name, as a third party does')
+  t.end()
+})
+
+t.test('no plugin needs another one that needs it, not even its types', t => {
+  const graph = pluginGraph(root)
+  t.ok(graph.size > 40 && [...graph.values()].reduce((sum, { size }) => sum + size, 0) > 100, 'the graph was read')
+  t.same(circlesIn(graph), [])
+  const example = { a: ['b'], b: ['c', 'd'], c: ['a'], d: [] }
+  const folder = t.testdir({
+    plugins: Object.fromEntries(
+      Object.entries(example).map(([name, others]) => [
+        name,
+        { 'api.ts': others.map(other => `import type { A } from 'svc/plugins/${other}/api'\n`).join('') },
+      ]),
+    ),
+  })
+  t.same(circlesIn(pluginGraph(folder)), ['a → b → c → a'], 'a circle of types is found')
   t.end()
 })
 

@@ -1,6 +1,5 @@
 import { definePlugin } from 'svc/kernel'
 // For its types only: it declares the extension point `kms.backend`.
-import type {} from 'svc/plugins/kms/api'
 import { checkRemote, RemoteConfig } from './config.ts'
 import { createKes, type ProbedBackend } from './kes.ts'
 import { createKeyServers } from './key-servers.ts'

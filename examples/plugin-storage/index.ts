@@ -1,6 +1,5 @@
 import { definePlugin } from 'svc/kernel'
 // For its types only: it declares the extension point `storage.backend`.
-import type {} from 'svc/plugins/storage/api'
 import { createMemoryBackend } from './memory-backend.ts'
 
 export default definePlugin({

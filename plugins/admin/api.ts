@@ -4,14 +4,12 @@
  * calls `handle` and writes the answer; OpenAPI, audit, trace and generated tests come from the same declaration.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ServiceName, Services } from 'svc/kernel'
-import type { ActiveSession } from 'svc/plugins/auth-session/api'
+import type { MaybePromise, ServiceName, Services } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
-import type { Identity } from 'svc/plugins/iam/api'
+import type { ActiveSession, Identity } from 'svc/plugins/iam/api'
 import type { ChangeOrigin } from 'svc/plugins/objects/api'
+import type { Payload } from 'svc/plugins/payload/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
-import type { Payload } from 'svc/plugins/s3/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Static, TObject, TSchema } from 'typebox'
 
 export { adminErrors, type FieldProblem, invalidFields } from './errors.ts'

@@ -3,12 +3,11 @@
  * question about the object of the request; about any other object such a policy refuses.
  */
 import type { TLSSocket } from 'node:tls'
-import type { Clock } from 'svc/kernel'
+import type { Clock, MaybePromise } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
+import { ExistingTags } from 'svc/plugins/objects/api'
 import { type AccessRequest, type PolicyService, type RequestFacts, requestConditions } from 'svc/plugins/policy/api'
-import { ExistingTags } from 'svc/plugins/s3/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { ActionTarget, AdminRequest, ConditionFacts, RequiredActions } from './api.ts'
 import type { Caller } from './authentication.ts'
 import { adminErrors } from './errors.ts'

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import { changeOrigin } from 'svc/plugins/objects/api'
-import { openPayload, type Payload } from 'svc/plugins/s3/api'
+import { openPayload, type Payload } from 'svc/plugins/payload/api'
 import { answer, answerBytes, answerProblem, basePath, splitTarget, watchForAbort } from './answer.ts'
 import type { ActionTarget, AdminOperation, AdminRequest, EventSource, RequiredActions } from './api.ts'
 import {

@@ -4,7 +4,7 @@ import './api.ts'
 import 'svc/plugins/http/api'
 import { keyNormalizationSetting } from 'svc/plugins/policy/api'
 import 'svc/plugins/checksums/api'
-import { keyNormalizer } from 'svc/plugins/s3/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { createAdminRoutes } from './admin.ts'
 

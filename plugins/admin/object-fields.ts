@@ -3,7 +3,7 @@
  * what comes over S3 is.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { asHeaderValue } from 'svc/plugins/s3/api'
+import { asHeaderValue } from 'svc/plugins/payload/api'
 import { type Static, Type } from 'typebox'
 import type { ConditionFacts } from './api.ts'
 import { invalidFields } from './errors.ts'

@@ -1,5 +1,5 @@
 /** Parameters of operations on a bucket, and on an object in it. */
-import { requireKeyLength } from 'svc/plugins/s3/api'
+import { requireKeyLength } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import type { AdminRequest } from './api.ts'
 

@@ -1,6 +1,6 @@
 /** From whatever was thrown to the problem that the client gets. */
 import { type CatalogError, isCatalogError, type Logger } from 'svc/kernel'
-import { ClientGoneError } from 'svc/plugins/s3/api'
+import { ClientGoneError } from 'svc/plugins/payload/api'
 import { adminErrors } from './errors.ts'
 
 /** The rules about data throw S3's codes; here the same facts have names of their own. */

@@ -1,4 +1,4 @@
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 
 /** Identity answers without a promise in the main thread, where all sessions are: no guess can slip past while one waits. */
 export function atOnce<T>(value: MaybePromise<T>): T {

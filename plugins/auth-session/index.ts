@@ -1,7 +1,6 @@
 /** Console sessions. */
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
-import './api.ts'
 import getSession from './admin/get-session.ts'
 import { createLogin } from './admin/login.ts'
 import logout from './admin/logout.ts'

@@ -1,6 +1,5 @@
 import type { Clock, Random } from 'svc/kernel'
-import type { IamService, Identity } from 'svc/plugins/iam/api'
-import type { ActiveSession, AuthSessionService } from './api.ts'
+import type { ActiveSession, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
 import { atOnce } from './at-once.ts'
 import { readSessionCookies } from './cookie.ts'
 import { createOriginCheck } from './origin.ts'

@@ -4,8 +4,7 @@
  */
 import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Clock, Random } from 'svc/kernel'
-import type { IamService, Identity } from 'svc/plugins/iam/api'
-import type { ActiveSession, Session } from './api.ts'
+import type { ActiveSession, IamService, Identity, Session } from 'svc/plugins/iam/api'
 import { atOnce } from './at-once.ts'
 
 /** Where no setting says otherwise. */

@@ -5,8 +5,8 @@
  * Source: AWS "Signature Version 4 signing process" and "Transferring payload in multiple chunks".
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { MaybePromise } from 'svc/kernel'
 import type { Credentials, Identity } from 'svc/plugins/iam/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 
 /** What the signature is computed over, as it came over the wire. */
 export interface SignedRequest {

@@ -2,8 +2,7 @@
  * From the head of a request to who signed it. The order of the checks is the order in which a client can do something
  * about them: form, scope, time, access key, what is signed, signature.
  */
-import type { CatalogError, Clock } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { CatalogError, Clock, MaybePromise } from 'svc/kernel'
 import type { Authentication, AuthSigv4Service, PayloadForm, SignedRequest } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, type QueryParameter, unsignedPayload } from './canonical.ts'

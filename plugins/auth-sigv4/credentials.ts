@@ -1,6 +1,7 @@
 /** From an access key, and a session token where there is one, to credentials; or to the error that S3 answers. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { Credentials, IamService, SessionCredentials } from 'svc/plugins/iam/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Authentication } from './api.ts'
 import { authErrors } from './errors.ts'
 

@@ -1,6 +1,5 @@
 /** The signature of a POST policy form. Source: AWS "Authenticating requests: browser-based uploads using POST". */
-import type { CatalogError, ErrorDetails } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { CatalogError, ErrorDetails, MaybePromise } from 'svc/kernel'
 import type { Authentication } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { algorithmName } from './canonical.ts'

@@ -2,7 +2,7 @@
  * Which events of a bucket are told to whom: rules, checked and stored exactly as they were put. Delivery is the business of who
  * contributes targets. Source: AWS S3 User Guide, "Amazon S3 Event Notifications".
  */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { NotificationMatcher } from './matcher.ts'
 import type { NotificationRule } from './rules.ts'
 

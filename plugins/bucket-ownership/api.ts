@@ -2,7 +2,7 @@
  * Ownership of objects, access control lists and blocked public access. Lists are off: the owner of a bucket owns everything in it.
  * What a blocked bucket means for policies is for those who evaluate them; here is the question.
  */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 
 /** Each false where it was not said. Source: AWS S3 API reference, PublicAccessBlockConfiguration. */
 export interface PublicAccessBlock {

@@ -1,5 +1,5 @@
 /** What is stored of a bucket's ownership: two small documents, both missing in most buckets. */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { BucketOwnershipService, PublicAccessBlock } from './api.ts'

@@ -3,9 +3,9 @@
  * somebody who is not root. Also whether public access is blocked in the whole cluster.
  */
 
+import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { CompiledPolicy, CompileResult, RequestFacts } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { ChangeOptions, Written } from 'svc/plugins/store/api'
 
 export interface BucketPolicyDocument {

@@ -8,7 +8,7 @@
  * 2. Nobody gains a right because a document is damaged: what cannot be read, or is no longer a policy, denies everything.
  * 3. What is not known without waiting, and was not prepared, denies everything.
  */
-import type { Logger } from 'svc/kernel'
+import type { Logger, MaybePromise } from 'svc/kernel'
 import type { BucketOwnershipService } from 'svc/plugins/bucket-ownership/api'
 import {
   type BucketPolicies,
@@ -17,7 +17,6 @@ import {
   type PolicySource,
   requestConditions,
 } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { BucketPolicyService } from './api.ts'

@@ -2,8 +2,9 @@
  * Answers at once from what was asked for before. In the main thread everything can be known without waiting; in a worker,
  * what was just changed has to be fetched, and the engine does not wait.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { BucketPolicies } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 
 /** More than there are requests under way in one thread. What is forgotten meanwhile is denied once. */
 const preparedMax = 4096

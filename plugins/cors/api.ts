@@ -3,7 +3,7 @@
  * grant nothing by themselves: who may do what is decided as for every request. Source: AWS S3 User Guide, "Using cross-origin
  * resource sharing"; WHATWG Fetch, section 3.2.
  */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { CorsRule } from './rules.ts'
 
 export { corsErrors } from './errors.ts'

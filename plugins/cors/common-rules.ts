@@ -1,7 +1,8 @@
 /** What holds where a bucket has no rules of its own: `cors_allow_origin` of the settings. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { ApiSettings } from 'svc/plugins/s3/api'
 import type { Settings } from 'svc/plugins/settings/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { type ReadyRules, readyRules } from './matching.ts'
 
 /** Headers of answers that browsers keep from pages unless they are named. */

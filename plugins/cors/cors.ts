@@ -1,7 +1,8 @@
 /** The rules of each bucket, and the headers that follow from them for every answer to a page of another origin. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { ApiSettings, OriginAnswer } from 'svc/plugins/s3/api'
 import type { Settings } from 'svc/plugins/settings/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { CorsService } from './api.ts'

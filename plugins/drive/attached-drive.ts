@@ -2,7 +2,7 @@
  * The drive as a worker thread has it: reads the index and the files itself, writes blobs itself, and hands changes to the
  * storage thread, which is the only one that commits. Reads that the index can answer need no message.
  */
-import type { Logger, Ports, Threads } from 'svc/kernel'
+import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -10,7 +10,6 @@ import type {
   BodyRef,
   Cursor,
   DriveStatus,
-  MaybePromise,
   RecordKey,
   StoredRecord,
 } from 'svc/plugins/storage/api'

@@ -1,6 +1,5 @@
 /** Where blobs lie: names, folders, deletion, and the collection of what no record references. */
-import type { Clock, Disk, Logger, Random } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Clock, Disk, Logger, MaybePromise, Random } from 'svc/kernel'
 import type { BlobMarks } from './blob-marks.ts'
 import type { Place } from './place.ts'
 

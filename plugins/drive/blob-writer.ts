@@ -3,8 +3,8 @@
  * and a sync. Nobody sees the file before a record references it, so a failure on the way leaves garbage, never half a blob.
  */
 import { crc32 } from 'node:zlib'
-import type { Disk, DiskFile } from 'svc/kernel'
-import type { BlobRef, BlobWriter, MaybePromise } from 'svc/plugins/storage/api'
+import type { Disk, DiskFile, MaybePromise } from 'svc/kernel'
+import type { BlobRef, BlobWriter } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { alignUp, blockBytes } from './aligned-memory.ts'
 import { type BlobFiles, requireBlobId } from './blob-files.ts'

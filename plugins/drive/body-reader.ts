@@ -4,8 +4,8 @@
  */
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import type { Disk, DiskFile } from 'svc/kernel'
-import type { BodyRef, MaybePromise } from 'svc/plugins/storage/api'
+import type { Disk, DiskFile, MaybePromise } from 'svc/kernel'
+import type { BodyRef } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { asBuffer } from './bytes.ts'
 

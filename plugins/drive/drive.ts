@@ -2,7 +2,7 @@
  * A drive in the thread that owns it, once it is open (`open-drive.ts`): answers reads from memory and the index, and hands changes to
  * the engine. Everything here runs in the main thread; workers have `AttachedDrive`.
  */
-import type { Logger, Ports } from 'svc/kernel'
+import type { Logger, MaybePromise, Ports } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -11,7 +11,6 @@ import type {
   Cursor,
   Derive,
   DriveStatus,
-  MaybePromise,
   Procedure,
   RecordKey,
   StoredRecord,

@@ -1,5 +1,4 @@
 import { definePlugin } from 'svc/kernel'
-import type {} from 'svc/plugins/storage/api'
 import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'
 import { DriveConfig } from './config.ts'

@@ -2,7 +2,7 @@
  * Encryption of objects at rest: with keys of the key management (SSE-S3, SSE-KMS) or of the customer (SSE-C). Source: AWS S3 User
  * Guide, "Protecting data with server-side encryption".
  */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 
 export { encryptionErrors } from './errors.ts'
 

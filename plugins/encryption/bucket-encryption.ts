@@ -1,8 +1,8 @@
 /** Default encryption of buckets: stored documents, and what follows from them for a write. */
-import { isCatalogError } from 'svc/kernel'
+import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { KmsService } from 'svc/plugins/kms/api'
 import type { EncryptionWish } from 'svc/plugins/objects/api'
-import { type MaybePromise, storageErrors } from 'svc/plugins/storage/api'
+import { storageErrors } from 'svc/plugins/storage/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { BucketEncryption, EncryptionService } from './api.ts'

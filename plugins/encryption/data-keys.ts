@@ -6,11 +6,11 @@
  * of `svc sse-c verifier` and the identity.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError, type Random } from 'svc/kernel'
-import { dataKeyBytes, type KmsContext, type KmsService, openSealed, SealError, seal } from 'svc/plugins/kms/api'
+import { dataKeyBytes, type KmsContext, type KmsService } from 'svc/plugins/kms/api'
 import type { EncryptionWish, ObjectEncryption, ObjectPlace } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
-import { canonicalJson } from 'svc/plugins/store/api'
+import { canonicalJson, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
 import { identityBytes, notAsStored } from './chunks.ts'
 import { customerKeyMissing, customerKeyNotApplicable, encryptionErrors } from './errors.ts'
 import type { SealedVersion } from './sealed.ts'

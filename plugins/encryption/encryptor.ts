@@ -1,5 +1,5 @@
 /** Makes chunks of what comes in pieces of any size. Holds at most one chunk, because only the end tells which is the last. */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import { type ChunkCipher, chunkCount, free, plainChunkBytes, storedBytes } from './chunks.ts'
 
 export type Emit = (stored: Buffer) => MaybePromise<void>

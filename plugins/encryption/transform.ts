@@ -1,6 +1,6 @@
 /** What the plugin does with the bytes of objects: the contribution to `object.transform`. */
 import type { KeyObject } from 'node:crypto'
-import type { Random } from 'svc/kernel'
+import type { MaybePromise, Random } from 'svc/kernel'
 import type {
   EncryptionWish,
   ObjectData,
@@ -10,7 +10,6 @@ import type {
   TransformedVersion,
   WriteTransform,
 } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { ChunkCipher, notAsStored, plainChunkBytes, saltBytes, storedBytes } from './chunks.ts'
 import type { DataKeys, NewDataKey } from './data-keys.ts'
 import { decryptChunk, decryptStream, decryptWhole, type EncryptedStream, storedRange } from './decryptor.ts'

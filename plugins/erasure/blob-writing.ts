@@ -1,6 +1,8 @@
 /** Writes a blob as shards, a stripe at a time, to all drives at once. Drives that fail on the way are left out while enough are left. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { Drive } from 'svc/plugins/drive/api'
-import type { BlobRef, BlobWriter, MaybePromise } from 'svc/plugins/storage/api'
+import type { BlobRef, BlobWriter } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import type { StripeBuffer } from './codec/stripe-buffer.ts'

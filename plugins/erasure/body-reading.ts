@@ -3,7 +3,8 @@
  * enough where not. What was put together is verified once more as a whole.
  */
 import { crc32 } from 'node:zlib'
-import type { BodyRef, MaybePromise, StoredRecord } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
+import type { BodyRef, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { shardUnitOf } from './layout.ts'
 import { headOf, identityOf, type RecordHead, wholeOf } from './set-record.ts'

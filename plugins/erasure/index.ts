@@ -1,5 +1,6 @@
+import type { MaybePromise } from 'svc/kernel'
 import { definePlugin } from 'svc/kernel'
-import type { MaybePromise, StorageLookOptions } from 'svc/plugins/storage/api'
+import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import type { RedundancyService, RedundantStorage } from './api.ts'
 import type { OpenSet } from './backend.ts'
 import { ErasureConfig } from './config.ts'

@@ -1,7 +1,7 @@
 /** What both kinds of threads make in the same way. */
-import type { Threads } from 'svc/kernel'
+import type { MaybePromise, Threads } from 'svc/kernel'
 import type { DriveOptions, DrivesService } from 'svc/plugins/drive/api'
-import type { MaybePromise, Redundancy, StorageBackendOptions } from 'svc/plugins/storage/api'
+import type { Redundancy, StorageBackendOptions } from 'svc/plugins/storage/api'
 import type { AnswerWatch } from './answer-watch.ts'
 import { SetBlobWriter } from './blob-writing.ts'
 import { boundedDisk } from './bounded-disk.ts'

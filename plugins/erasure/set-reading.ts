@@ -1,13 +1,7 @@
 /** The reading side of a set, the same in each thread: records from the leader, bytes from whoever has shards of them. */
-import type {
-  BlobReader,
-  BlobRef,
-  BodyRef,
-  Cursor,
-  MaybePromise,
-  RecordKey,
-  StoredRecord,
-} from 'svc/plugins/storage/api'
+
+import type { MaybePromise } from 'svc/kernel'
+import type { BlobReader, BlobRef, BodyRef, Cursor, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { SetBlobReader } from './blob-reading.ts'
 import { bodyRefOf, readBody, type SetBodyRef } from './body-reading.ts'
 import { userValueOf } from './set-record.ts'

@@ -2,8 +2,10 @@
  * A set as readers see it, in any thread: its drives by slot, who leads, and the codec. Which drives can be read changes while the
  * server runs; whoever holds a view asks again each time.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { Drive } from 'svc/plugins/drive/api'
-import type { BlobRef, MaybePromise, Redundancy } from 'svc/plugins/storage/api'
+import type { BlobRef, Redundancy } from 'svc/plugins/storage/api'
 import type { ErasureCode } from './codec/erasure-code.ts'
 
 export interface SetView {

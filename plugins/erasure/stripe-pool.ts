@@ -1,5 +1,5 @@
 /** Memory for stripes that are being filled: so many at once, and who finds none waits for its turn. */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { StripeBuffer } from './codec/stripe-buffer.ts'
 

@@ -1,15 +1,8 @@
 /** A drive of a set whose answers are watched: see `AnswerWatch`. What it answers at once is passed on as it is. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { Drive, DriveBlobOptions } from 'svc/plugins/drive/api'
-import type {
-  BlobChunk,
-  BlobReader,
-  BlobRef,
-  BlobWriter,
-  BodyRef,
-  Cursor,
-  MaybePromise,
-  RecordKey,
-} from 'svc/plugins/storage/api'
+import type { BlobChunk, BlobReader, BlobRef, BlobWriter, BodyRef, Cursor, RecordKey } from 'svc/plugins/storage/api'
 import type { AnswerWatch, DriveAnswers } from './answer-watch.ts'
 import { procedure } from './set-procedures.ts'
 

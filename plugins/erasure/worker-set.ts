@@ -1,12 +1,7 @@
 /** The set as a worker thread has it: reads drives itself, writes blobs itself, and hands changes to the thread that commits. */
-import type {
-  BlobRef,
-  DriveStatus,
-  ExecuteOptions,
-  MaybePromise,
-  Redundancy,
-  StorageBackend,
-} from 'svc/plugins/storage/api'
+
+import type { MaybePromise } from 'svc/kernel'
+import type { BlobRef, DriveStatus, ExecuteOptions, Redundancy, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { AnswerWatch } from './answer-watch.ts'
 import { Codes } from './codec/codes.ts'

@@ -1,5 +1,5 @@
 /** Transfer acceleration of buckets: never enabled, but tools set it to suspended and expect to read that back. */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 

@@ -3,10 +3,12 @@
  * contributes to `iam.directory`.
  */
 import type { KeyObject } from 'node:crypto'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
+import type { AuthSessionService } from './sessions.ts'
 
 export { rootPasswordKey } from './config.ts'
 export { equalsInConstantTime } from './constant-time.ts'
+export type { ActiveSession, AuthSessionService, BrowserRequest, Session } from './sessions.ts'
 
 export interface Identity {
   readonly accessKey: string
@@ -75,6 +77,8 @@ export interface IamDirectory {
 declare module 'svc/kernel' {
   interface Services {
     iam: IamService
+    /** Sessions of browsers: provided by the plugin `auth-session`. */
+    authSession: AuthSessionService
   }
   interface ExtensionPoints {
     /** Who has credentials beside root. One plugin. */

@@ -1,5 +1,5 @@
 import { createHash, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { Credentials, IamDirectory, IamService, Identity } from './api.ts'
 import { checkRootPassword, checkRootUser, type IamConfig } from './config.ts'
 import { equalsInConstantTime } from './constant-time.ts'

@@ -5,21 +5,10 @@
  *
  * Everything sealed is bound to a *context*: what it belongs to, as names and values. In another context it does not open.
  */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 
-export { masterKeyKey, previousMasterKeysKey } from './config.ts'
 export { kmsErrors, notConfiguredTitle } from './errors.ts'
 export { checkKeyId, mayBeKeyId } from './key-id.ts'
-export {
-  deriveKey,
-  deriveKeyFromPassword,
-  openSealed,
-  passwordCost,
-  type ScryptCost,
-  SealError,
-  seal,
-  sealingKeyBytes,
-} from './sealing.ts'
 
 export const dataKeyBytes = 32
 

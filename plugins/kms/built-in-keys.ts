@@ -19,8 +19,8 @@
  * they are derived from.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
-import type { Clock, Random } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Clock, MaybePromise, Random } from 'svc/kernel'
+import { deriveKey, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
 import type { Collection } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { KmsBackend, KmsKey } from './api.ts'
@@ -31,7 +31,6 @@ import {
   derivationSaltBytes as saltBytes,
 } from './derived-key.ts'
 import { kmsErrors } from './errors.ts'
-import { deriveKey, openSealed, SealError, seal } from './sealing.ts'
 
 const format = 1
 const derivedFormat = 2

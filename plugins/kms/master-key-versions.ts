@@ -3,8 +3,7 @@
  * anew is missed at the next start, and not only when somebody reads an object. A version is written down at the first start with it, and
  * done with when a reseal of everything has gone through.
  */
-import type { Clock, Logger } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { Collection } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import { type CreatedKey, masterKeyVersion } from './built-in-keys.ts'

@@ -1,7 +1,8 @@
 /** The service `kms`: finds who opens a sealed key, remembers what key servers opened, and counts what goes wrong. */
+
+import type { MaybePromise } from 'svc/kernel'
 import { type CatalogError, type Clock, isCatalogError } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
-import { canonicalJson } from 'svc/plugins/store/api'
+import { canonicalJson } from 'svc/plugins/sealing/api'
 import type { DataKey, KmsBackend, KmsContext, KmsKey, KmsKeyPage, KmsService, KmsStatus } from './api.ts'
 import { createDataKeyCache } from './data-key-cache.ts'
 import { decodeEnvelope, type Envelope, encodeEnvelope } from './envelope.ts'

@@ -2,8 +2,9 @@
  * Lifecycle: rules of a bucket by which versions expire and uploads are aborted. Source: AWS S3 User Guide, "Managing the lifecycle
  * of objects". Days are those of UTC.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { ObjectVersion, Upload } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Expiration } from './ready-rules.ts'
 import type { LifecycleRule } from './rules.ts'
 

@@ -2,8 +2,9 @@
  * `x-amz-expiration` of newest versions that are read or written; `x-amz-abort-date` and `x-amz-abort-rule-id` of uploads. Source: AWS S3
  * API reference, HeadObject, PutObject, CreateMultipartUpload.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import { httpDate, type S3Attribute } from 'svc/plugins/s3/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Expiration, LifecycleService } from './api.ts'
 
 type Headers = Readonly<Record<string, string>>

@@ -1,7 +1,6 @@
 /** The service: rules as they are stored, what they say of a version, and runs, which are made in the main thread alone. */
-import type { Ports, Threads } from 'svc/kernel'
+import type { MaybePromise, Ports, Threads } from 'svc/kernel'
 import type { ObjectsService } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { LifecycleRunResult, LifecycleService } from './api.ts'
 import { type Configurations, createConfigurations, type Ready } from './configurations.ts'

@@ -3,8 +3,9 @@
  * change of its rules. One bucket at a time, slice by slice. Nothing of this is stored: a start begins anew, and what is done already
  * is not found again.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import { type BackgroundWorker, type Clock, isCatalogError } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { LifecycleRunResult } from './api.ts'
 import type { Configurations } from './configurations.ts'
 import { lifecycleErrors } from './errors.ts'

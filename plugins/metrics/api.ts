@@ -1,6 +1,6 @@
 /**
- * Metrics: prom-client's registry of this thread, and the sum over all threads at `/svc/metrics/v1/node`. Names are those
- * of the specification (`svc_…`); labels never hold object keys.
+ * Metrics: prom-client's registry of this thread, and the sum over all threads. Names are those of the specification
+ * (`svc_…`); labels never hold object keys. The plugin `prometheus` serves them.
  */
 import type { Counter, Gauge, Histogram } from 'prom-client'
 
@@ -10,7 +10,8 @@ export interface MetricOptions {
   readonly labels?: readonly string[]
 }
 
-export interface MetricsService {
+/** What plugins declare their families with. */
+export interface MetricFamilies {
   /**
    * The values of all threads are added up. Several plugins may name one counter or gauge, with the same labels, and fill it for
    * values of a label that are their own (events and audit records are told to targets). A histogram is taken once.
@@ -29,6 +30,13 @@ export interface MetricsService {
       collect?(gauge: Gauge): void | Promise<void>
     },
   ): Gauge
+}
+
+export interface MetricsService extends MetricFamilies {
+  /** The media type of `scrape`. */
+  readonly contentType: string
+  /** The text of a scrape: every thread's values combined, labelled with this node's name. */
+  scrape(): Promise<string>
 }
 
 declare module 'svc/kernel' {

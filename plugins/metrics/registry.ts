@@ -10,22 +10,16 @@ import {
   Registry,
 } from 'prom-client'
 import type { KernelService, Ports, Threads } from 'svc/kernel'
-import type { MetricsService } from './api.ts'
+import type { MetricFamilies, MetricsService } from './api.ts'
 
 /** What another thread sends: its metrics as plain data. */
 type Snapshot = readonly MetricObject[]
-
-export interface MetricsRegistry extends MetricsService {
-  readonly contentType: string
-  /** The text of a scrape: every thread's values combined, labelled with this node's name. */
-  scrape(): Promise<string>
-}
 
 const snapshotName = 'metrics.snapshot'
 /** Families of Node's runtime that each thread has for itself; all others describe the process. */
 const perThread = /^nodejs_(eventloop|heap_size|external|gc)_/
 
-export function createMetricsRegistry(kernel: KernelService, threads: Threads, ports: Ports): MetricsRegistry {
+export function createMetricsRegistry(kernel: KernelService, threads: Threads, ports: Ports): MetricsService {
   const registry = new Registry()
   const registers = [registry]
   const server = hostname()
@@ -33,7 +27,7 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
   /** What several plugins fill, each with values of its own for a label. */
   const shared = new Map<string, SharedGauge>()
 
-  const service: MetricsService = {
+  const families: MetricFamilies = {
     counter({ name, help, labels = [], collect }) {
       const before = known(registry, Counter, name, labels)
       if (before !== undefined) return before
@@ -75,11 +69,11 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
   }
 
   registerRuntime(registry, threads.isMain)
-  if (threads.isMain) registerNode(service, kernel, ports)
+  if (threads.isMain) registerNode(families, kernel, ports)
   threads.handle(snapshotName, (): Promise<Snapshot> => registry.getMetricsAsJSON())
 
   return {
-    ...service,
+    ...families,
     contentType: registry.contentType,
     async scrape() {
       const [own, others] = await Promise.all([registry.getMetricsAsJSON(), threads.callOthers<Snapshot>(snapshotName)])
@@ -131,7 +125,7 @@ function registerRuntime(registry: Registry, isMain: boolean): void {
   }
 }
 
-function registerNode(metrics: MetricsService, kernel: KernelService, ports: Ports): void {
+function registerNode(metrics: MetricFamilies, kernel: KernelService, ports: Ports): void {
   metrics.gauge({
     name: 'process_start_time_seconds',
     help: 'Start time of the process since unix epoch in seconds.',

@@ -1,8 +1,10 @@
 /** From a change of an object to entries of queues and of the outbox, inside the commit of the change. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { MatchedRule, NotificationMatcher } from 'svc/plugins/bucket-notification/api'
 import type { ObjectEvent, ObjectObserver } from 'svc/plugins/objects/api'
 import type { QueueFamily } from 'svc/plugins/queue/api'
-import type { MaybePromise, Transaction } from 'svc/plugins/storage/api'
+import type { Transaction } from 'svc/plugins/storage/api'
 import { parseArn, targetId } from './arn.ts'
 import { encodeEvent } from './kept-event.ts'
 import { type KeptEvent, sequencerOf } from './message.ts'

@@ -2,10 +2,9 @@
  * Replays: events of the outbox are queued again for a target, in pages. Of what happened, those events are taken that the bucket's
  * rules, as they are now, tell the target of: a rule that was put later gets what another rule had asked for before.
  */
-import type { Clock } from 'svc/kernel'
+import type { Clock, MaybePromise } from 'svc/kernel'
 import type { NotificationMatcher } from 'svc/plugins/bucket-notification/api'
 import type { NewEntry, QueueFamily } from 'svc/plugins/queue/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { ReplayRequest } from './api.ts'
 import { notifyErrors } from './errors.ts'
 import { encodeEvent } from './kept-event.ts'

@@ -6,10 +6,12 @@
  * 4 GiB on, places behind them and counts from 65 535 on have the form of ZIP64. Names are UTF-8. An archive whose source fails has no
  * directory: it is visibly broken, never short and valid.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import type { ChunkSource } from 'svc/plugins/s3/api'
-import type { BlobChunk, MaybePromise } from 'svc/plugins/storage/api'
+import type { ChunkSource } from 'svc/plugins/payload/api'
+import type { BlobChunk } from 'svc/plugins/storage/api'
 
 export interface ZipEntry {
   /** A relative path with slashes. */

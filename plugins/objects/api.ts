@@ -3,9 +3,10 @@
  * Names follow S3. Sizes are bytes, times are milliseconds since 1970, ETags are without quotes.
  */
 import type { KeyObject } from 'node:crypto'
+import type { MaybePromise } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { Identity } from 'svc/plugins/iam/api'
-import type { BlobChunk, MaybePromise } from 'svc/plugins/storage/api'
+import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { ChangeOrigin, ObjectObserver } from './events.ts'
 import type { EncryptionWish, ObjectEncryption } from './transform.ts'
 
@@ -17,7 +18,8 @@ export {
   type ObjectEventName,
   type ObjectObserver,
 } from './events.ts'
-export { bucketKey } from './keys.ts'
+export { ExistingTags, type Tags } from './existing-tags.ts'
+export { keyBytesMax, keyNormalizer, requireKeyLength } from './object-keys.ts'
 export { placeOfRecord, type RecordPlace, recordRanges } from './record-places.ts'
 export type {
   EncryptionWish,

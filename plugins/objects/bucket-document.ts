@@ -1,8 +1,8 @@
 /** What the record of a bucket holds, and what may be changed in it. */
 import type { Transaction } from 'svc/plugins/storage/api'
+import { bucketKey } from 'svc/plugins/storage/api'
 import type { Bucket, BucketChange, BucketLock, DueIndex } from './api.ts'
 import { objectErrors } from './errors.ts'
-import { bucketKey } from './keys.ts'
 import { decodeDocument } from './record.ts'
 
 export interface BucketDocument {

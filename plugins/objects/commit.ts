@@ -25,7 +25,7 @@
  * What grows a bucket also needs room in its quota: see quota.ts. How a version is added and removed depends on the bucket's versioning: see versions.ts.
  */
 import { isCatalogError } from 'svc/kernel'
-import { type Procedure, storageErrors, type Transaction } from 'svc/plugins/storage/api'
+import { bucketKey, type Procedure, storageErrors, type Transaction } from 'svc/plugins/storage/api'
 import { deleteBucketDocuments } from 'svc/plugins/store/api'
 import type {
   BucketChange,
@@ -43,7 +43,7 @@ import { applyChange, type BucketDocument, requireBucket } from './bucket-docume
 import { noSuchVersion, objectErrors, onDeleteMarker } from './errors.ts'
 import { eventsOfChange, type ObjectEventName, type ObjectEvents, type PackedOrigin } from './events.ts'
 import { type ExpireArgs, expire, indexDue } from './expire.ts'
-import { bucketKey, counterKey, objectKey, partKey, partRange, uploadKey } from './keys.ts'
+import { counterKey, objectKey, partKey, partRange, uploadKey } from './keys.ts'
 import { changeLock, requireLockable } from './locks.ts'
 import { bytesBefore, requireQuota } from './quota.ts'
 import {

@@ -12,10 +12,13 @@
  * seventh of a small PUT, so there are entries of versions only where they can matter: of those that were written while the
  * bucket's `dueIndex` was on (their flag `due`), or that `indexDue` has flagged since.
  */
-import type { Derive, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+
+import type { MaybePromise } from 'svc/kernel'
+import type { Derive, StorageService } from 'svc/plugins/storage/api'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import type { DueEntry, DueKind, DuePage, DueRange, DueRequest } from './api.ts'
 import type { UploadDocument } from './commit.ts'
-import { behind, bucketRange, escapeKey, table, unescapeKey } from './keys.ts'
+import { behind, bucketRange, escapeKey, unescapeKey } from './keys.ts'
 import { then } from './maybe-promise.ts'
 import {
   decodeDocument,

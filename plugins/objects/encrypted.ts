@@ -1,8 +1,10 @@
 /** What is encrypted in a bucket: for whoever seals data keys anew. Walks all versions; not for requests. */
-import type { MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
+import type { StorageService } from 'svc/plugins/storage/api'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import type { EncryptedEntry, EncryptedPage } from './api.ts'
 import type { UploadDocument } from './commit.ts'
-import { behind, bucketRange, objectKeyOffset, table, unescapeKey } from './keys.ts'
+import { behind, bucketRange, objectKeyOffset, unescapeKey } from './keys.ts'
 import { decodeDocument, decodeEncryption, encryptionOf, isDeleteMarker, isNullVersion, sequenceOf } from './record.ts'
 import { versionIdOf } from './version-id.ts'
 

@@ -1,10 +1,10 @@
 import { definePlugin } from 'svc/kernel'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import { Type } from 'typebox'
 import type { ObjectTransform } from './api.ts'
 import { createProcedures } from './commit.ts'
 import { deriveObjectDue, deriveUploadDue } from './due.ts'
 import { createObjectEvents, type ObjectObserver } from './events.ts'
-import { table } from './keys.ts'
 import { createObjects } from './objects.ts'
 import { deriveObjectUsage, derivePartUsage, deriveUploadUsage } from './usage.ts'
 

@@ -4,8 +4,9 @@
  * bounded by the backend's inline limit per request, whatever the size.
  */
 import { createHash, hash } from 'node:crypto'
+import type { MaybePromise } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
-import type { BlobRef, BlobWriter, MaybePromise, RecordKey, Redundancy, StorageService } from 'svc/plugins/storage/api'
+import type { BlobRef, BlobWriter, RecordKey, Redundancy, StorageService } from 'svc/plugins/storage/api'
 import type { Body } from './api.ts'
 import { objectErrors } from './errors.ts'
 import type { WriteTransform } from './transform.ts'

@@ -15,15 +15,7 @@
  * terminator that sorts before everything: `a` comes before `a/b`, and both exist side by side.
  */
 
-export const table = {
-  bucket: 0x62,
-  object: 0x6f,
-  upload: 0x75,
-  part: 0x70,
-  counter: 0x63,
-  due: 0x61,
-  token: 0x74,
-} as const
+import { bucketKey, recordTable as table } from 'svc/plugins/storage/api'
 
 const end = Buffer.from([0])
 
@@ -58,13 +50,6 @@ export function unescapeKey(bytes: Buffer, from: number, to: number): string {
 
 function join(tableByte: number, bucket: string, ...rest: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tableByte]), Buffer.from(bucket, 'latin1'), end, ...rest])
-}
-
-export function bucketKey(bucket: string): Buffer {
-  const key = Buffer.allocUnsafe(1 + bucket.length)
-  key[0] = table.bucket
-  key.write(bucket, 1, 'latin1')
-  return key
 }
 
 /** Where the current version of an object is kept. On the hot path: one allocation where the key needs no escapes. */

@@ -3,7 +3,10 @@
  * gives up early and calls it the end. A page reads a snapshot; between slices of a long walk (many records that are not
  * shown) the event loop gets its turn.
  */
-import type { Cursor, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+
+import type { MaybePromise } from 'svc/kernel'
+import type { Cursor, StorageService } from 'svc/plugins/storage/api'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import type {
   Listing,
   ListRequest,
@@ -22,7 +25,6 @@ import {
   objectKeyOffset,
   olderVersionKey,
   successor,
-  table,
   unescapeKey,
 } from './keys.ts'
 import {

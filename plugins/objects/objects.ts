@@ -1,7 +1,7 @@
 /** The service `objects`: reads go straight to the index, changes through the procedures of commit.ts. */
-import { isCatalogError, type Random } from 'svc/kernel'
+import { isCatalogError, type MaybePromise, type Random } from 'svc/kernel'
 import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
-import { isInDoubt, type MaybePromise, type StorageService, storageErrors } from 'svc/plugins/storage/api'
+import { bucketKey, isInDoubt, type StorageService, storageErrors } from 'svc/plugins/storage/api'
 import type {
   Bucket,
   CompleteRequest,
@@ -22,7 +22,7 @@ import { listEncrypted } from './encrypted.ts'
 import { noSuchVersion, objectErrors } from './errors.ts'
 import { type ObjectEventName, packOrigin } from './events.ts'
 import { type Ingested, ingest } from './ingest.ts'
-import { bucketKey, counterKey, objectKey, partKey, partNumberOf, partRange, uploadKey } from './keys.ts'
+import { counterKey, objectKey, partKey, partNumberOf, partRange, uploadKey } from './keys.ts'
 import { listObjects, listUploads, listVersions } from './listing.ts'
 import { then } from './maybe-promise.ts'
 import { combineChecksums, matchParts, multipartMd5, type StoredPart, totalSize } from './parts.ts'

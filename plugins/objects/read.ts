@@ -1,7 +1,10 @@
 /** From a version to its bytes: one buffer for a body kept with its record, a stream over the blobs otherwise. */
-import type { BlobChunk, BlobReader, BlobRef, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+
+import type { MaybePromise } from 'svc/kernel'
+import type { BlobChunk, BlobReader, BlobRef, StorageService } from 'svc/plugins/storage/api'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import type { Body, BodyClaims, ObjectData } from './api.ts'
-import { afterObject, objectKey, olderVersionKey, table } from './keys.ts'
+import { afterObject, objectKey, olderVersionKey } from './keys.ts'
 import {
   type DataLocation,
   decodeVersion,

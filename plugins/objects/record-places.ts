@@ -1,5 +1,7 @@
 /** What a record of this plugin's tables is of, and where those of a bucket lie: for who looks at records as such, such as healing. */
-import { bucketRange, escapeKey, table, unescapeKey } from './keys.ts'
+
+import { recordTable as table } from 'svc/plugins/storage/api'
+import { bucketRange, escapeKey, unescapeKey } from './keys.ts'
 
 /**
  * `object`: a version. `upload`: an upload or a part of one, whose key is empty. `bucket`: the bucket itself. `system`: no record of

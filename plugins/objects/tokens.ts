@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto'
 import type { Transaction } from 'svc/plugins/storage/api'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import { objectErrors } from './errors.ts'
-import { table } from './keys.ts'
 
 const dayMs = 86_400_000
 const daysKept = 2

@@ -3,7 +3,7 @@
  * encrypts. A version that nothing transforms pays for one look at the point.
  */
 import type { KeyObject } from 'node:crypto'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData, ObjectPart } from './api.ts'
 
 /** Keys that customers bring are key objects: they get into no record, no log and no message. */

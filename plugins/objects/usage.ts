@@ -3,8 +3,9 @@
  * sums are at every moment the same function of the records: they cannot drift, and nothing is ever counted by walking.
  */
 import type { Derive } from 'svc/plugins/storage/api'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import type { BucketUsage } from './api.ts'
-import { counterKey, table } from './keys.ts'
+import { counterKey } from './keys.ts'
 import { isDeleteMarker, sizeOf } from './record.ts'
 
 const slot = { objects: 0, versions: 1, deleteMarkers: 2, sizeBytes: 3, uploads: 4, uploadBytes: 5 } as const

@@ -2,8 +2,9 @@
  * Authorization: may this identity do this action on this resource? One engine for the policies of users, groups, access
  * keys and buckets, and for the actions of S3 and of the Admin API. Compiled once, asked synchronously.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { ActionDeclaration, PolicyAction } from './catalogue.ts'
 import type { CompiledPolicy, CompileOptions, CompileResult } from './document.ts'
 import type { AttachedPolicy, PolicySet } from './policy-set.ts'

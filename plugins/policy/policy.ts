@@ -1,5 +1,5 @@
 /** The service: finds the policies of a request and asks them. */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type {
   AccessRequest,
   BucketPolicies,

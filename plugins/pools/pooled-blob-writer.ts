@@ -1,5 +1,7 @@
 /** Writes a blob into a set that has no records: when it is complete its shadow is committed there, before any record can refer to it. */
-import type { BlobOptions, BlobRef, BlobWriter, MaybePromise, StorageBackend } from 'svc/plugins/storage/api'
+
+import type { MaybePromise } from 'svc/kernel'
+import type { BlobOptions, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
 import { claimOf, groupOf, unknownGroup } from './claims.ts'
 import { type GrantArgs, procedure } from './procedures.ts'

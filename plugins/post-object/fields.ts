@@ -1,7 +1,8 @@
 /** What the fields of a form mean: the key, the headers that they stand for, and where the browser goes afterwards. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { objectErrors } from 'svc/plugins/objects/api'
-import { asHeaderValue, childrenNamed, childText, readXml, requireShape, s3Errors } from 'svc/plugins/s3/api'
+import { asHeaderValue } from 'svc/plugins/payload/api'
+import { childrenNamed, childText, readXml, requireShape, s3Errors } from 'svc/plugins/s3/api'
 import { tagSetElements } from 'svc/plugins/tagging/api'
 
 const fileNameVariable = '$' + '{filename}'

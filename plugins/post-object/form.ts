@@ -5,9 +5,8 @@
  */
 import type { Readable } from 'node:stream'
 import { Busboy, type BusboyConfig, type BusboyInstance } from '@fastify/busboy'
-import type { CatalogError } from 'svc/kernel'
+import type { CatalogError, MaybePromise } from 'svc/kernel'
 import type { Body } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { formErrors } from './errors.ts'
 
 /** Names and values of all fields before the file, in bytes, as on AWS. */

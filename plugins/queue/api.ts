@@ -9,7 +9,8 @@
  * taken, became a dead letter or was cleared; or they are in the same batch, earlier entries first. After a crash or a stop what was
  * taken may come again, from some entry on and in the same order. Dead letters that are revived come behind what waits.
  */
-import type { MaybePromise, Transaction } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
+import type { Transaction } from 'svc/plugins/storage/api'
 
 export { PermanentDeliveryError } from './errors.ts'
 export { registerTargetFamilies, type TargetFamilies, type TargetFamilyState } from './target-families.ts'

@@ -1,8 +1,8 @@
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/health/api'
 import './api.ts'
+import { recordTable } from 'svc/plugins/storage/api'
 import { deriveCounts } from './commit.ts'
-import { tableByte } from './keys.ts'
 import { registerFamilies } from './metrics.ts'
 import { createQueue } from './queue.ts'
 
@@ -15,7 +15,7 @@ export default definePlugin({
     const families = registerFamilies(metrics, threads.isMain)
     const queue = createQueue({ storage, threads, ports, log, families })
     storage.define(queue.procedures)
-    storage.derive(tableByte, deriveCounts)
+    storage.derive(recordTable.queue, deriveCounts)
     contribute('health.check', 'queue', async () => ({ ok: true, detail: await queue.problem() }))
     return { services: { queue: queue.service }, start: queue.start, drain: queue.stop, stop: queue.stop }
   },

@@ -8,7 +8,7 @@
  *
  * An id is the sequence of the commit (8 bytes) and the number within the commit (2 bytes), both big-endian.
  */
-export const tableByte = 0x71
+import { recordTable } from 'svc/plugins/storage/api'
 
 const part = { waiting: 0x77, dead: 0x64, count: 0x6e } as const
 export const idBytes = 10
@@ -102,5 +102,5 @@ export function counterOf(key: Buffer): { readonly count: Buffer; readonly isDea
 }
 
 function join(kind: number, text: string): Buffer {
-  return Buffer.concat([Buffer.from([tableByte, kind]), Buffer.from(text, 'utf8')])
+  return Buffer.concat([Buffer.from([recordTable.queue, kind]), Buffer.from(text, 'utf8')])
 }

@@ -1,7 +1,7 @@
 /** What the queue tells the operator, by family and by kind of lane: what the lane's name has before a colon. */
 
+import type { MaybePromise } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { LaneStatus } from './api.ts'
 import type { LanePlace } from './keys.ts'
 

@@ -1,6 +1,6 @@
 /** The service: families, their lanes, and what is delivered of them. */
-import type { Clock, Logger, Ports, Threads } from 'svc/kernel'
-import type { MaybePromise, Procedure, StorageService } from 'svc/plugins/storage/api'
+import type { Clock, Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
+import type { Procedure, StorageService } from 'svc/plugins/storage/api'
 import type { DeliveryOptions, LaneStatus, NewEntry, QueueFamily, QueueService } from './api.ts'
 import { createCommit, type PushArguments, procedure, slot } from './commit.ts'
 import { createDeadLetters } from './dead-letters.ts'

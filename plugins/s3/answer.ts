@@ -3,11 +3,11 @@
  */
 import type { OutgoingHttpHeader } from 'node:http'
 import { constants, type Http2ServerRequest } from 'node:http2'
+import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import type { BlobChunk, MaybePromise } from 'svc/plugins/storage/api'
+import { readAway, sendChunks } from 'svc/plugins/payload/api'
+import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { S3Operation, S3Result } from './api.ts'
-import { sendChunks } from './chunks.ts'
-import { readAway } from './read-away.ts'
 import type { S3RequestContext } from './request.ts'
 import { writeXmlRoot, xmlDeclaration } from './xml-writer.ts'
 

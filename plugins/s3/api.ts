@@ -5,7 +5,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ServiceName, Services } from 'svc/kernel'
+import type { MaybePromise, ServiceName, Services } from 'svc/kernel'
 import type { ChecksumAlgorithm } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
@@ -19,15 +19,12 @@ import type {
   Upload,
 } from 'svc/plugins/objects/api'
 import type { Settings } from 'svc/plugins/settings/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { ApiSettings } from './api-settings.ts'
 import type { PreparedXml } from './xml-writer.ts'
 
 export { refuseAcl } from './acl.ts'
 export type { ApiSettings } from './api-settings.ts'
-export { ClientGoneError } from './body.ts'
 export { requireChecksumAlgorithm } from './checksum-algorithm.ts'
-export { type ChunkSource, sendChunks } from './chunks.ts'
 export {
   allowedDeleteConditions,
   allowedRenameConditions,
@@ -39,16 +36,11 @@ export {
 export { type CopySource, readCopySource, readSourceVersion } from './copy-source.ts'
 export { readDocument } from './document-body.ts'
 export { s3Errors } from './errors.ts'
-export { ExistingTags } from './existing-tags.ts'
 export { checksumFields, checksumHeaders, httpDate, isoTime, quoteEtag, unquoteEtag } from './formats.ts'
-export { asHeaderValue } from './header-value.ts'
 export { listingText, readListSize, requireEncodingType } from './listing-parameters.ts'
 export { metadataHeaders, readAttributes, readStorageClass } from './metadata.ts'
-export { openPayload, type Payload } from './payload.ts'
 export { type ByteRange, readCopyRange, readRange } from './ranges.ts'
-export { readAway } from './read-away.ts'
 export { readRenameSource } from './rename-source.ts'
-export { keyBytesMax, keyNormalizer, requireKeyLength } from './target.ts'
 export { shownVersionId, versionHeader } from './version-header.ts'
 export { childrenNamed, childText, childTexts, requireShape } from './xml-nodes.ts'
 export { readXml } from './xml-reader.ts'

@@ -1,7 +1,7 @@
 /** `x-amz-expected-bucket-owner` and its twin for the source of a copy. */
 
+import type { MaybePromise } from 'svc/kernel'
 import type { Bucket } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { s3Errors } from './errors.ts'
 
 /** Throws AccessDenied when a request names another owner than the bucket has; NoSuchBucket comes from `getBucket`. */

@@ -1,11 +1,11 @@
 /** `x-amz-copy-source`: `bucket/key` or `/bucket/key`, percent-encoded, with an optional `?versionId=`. */
 import { isCatalogError } from 'svc/kernel'
-import { type ObjectsService, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
+import { type ObjectsService, type ObjectVersion, objectErrors, requireKeyLength } from 'svc/plugins/objects/api'
 import type { S3Request } from './api.ts'
 import { checkBucketOwner } from './bucket-owner.ts'
 import { checkCopyConditions } from './conditions.ts'
 import { s3Errors } from './errors.ts'
-import { decode, requireBucketName, requireKeyLength } from './target.ts'
+import { decode, requireBucketName } from './target.ts'
 
 export interface CopySource {
   readonly bucket: string

@@ -4,16 +4,11 @@ import { defineErrors } from 'svc/kernel'
 export const s3Errors = defineErrors({
   AccessControlListNotSupported: { status: 400, title: 'The bucket does not allow ACLs; use a bucket policy.' },
   AccessDenied: { status: 403, title: 'Access Denied.' },
-  IncompleteBody: {
-    status: 400,
-    title: 'You did not provide the number of bytes specified by the Content-Length HTTP header.',
-  },
   InternalError: { status: 500, title: 'We encountered an internal error. Please try again.' },
   InvalidBucketAclWithObjectOwnership: {
     status: 400,
     title: 'Bucket cannot have ACLs set with the ObjectOwnership setting BucketOwnerEnforced.',
   },
-  InvalidDigest: { status: 400, title: 'The Content-MD5 you specified was invalid.' },
   InvalidLocationConstraint: { status: 400, title: 'The specified location constraint is not valid.' },
   InvalidRedirectLocation: {
     status: 400,

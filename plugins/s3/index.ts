@@ -1,17 +1,18 @@
 import { definePlugin } from 'svc/kernel'
 import type { RawHandler } from 'svc/plugins/http/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
 import { declareApiSettings } from './api-settings.ts'
 import { s3Config } from './config.ts'
 import { createDispatchTable } from './dispatch.ts'
+import { createRequestFamilies } from './families.ts'
 import { createS3Handler } from './handler.ts'
 import { createRequestLimit } from './request-limit.ts'
 import { createRootAccess } from './root-access.ts'
 import { createS3Service } from './service.ts'
-import { keyNormalizer } from './target.ts'
 
 export default definePlugin({
   name: 's3',
-  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings'],
+  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings', 'metrics'],
   provides: ['s3'],
   points: ['s3.operation', 's3.attribute', 's3.observer', 's3.origin-answer', 's3.query-api'],
   config: s3Config,
@@ -24,6 +25,7 @@ export default definePlugin({
     // The points can be read only after set-up, and requests come only after `start`.
     let handler: RawHandler | undefined
     contribute('http.mount', 's3', { listener: 's3', handler: exchange => handler!(exchange) })
+    contribute('s3.observer', 'metrics', createRequestFamilies(services.metrics))
     const apiSettings = declareApiSettings(services.settings)
     const isRootDenied = createRootAccess(apiSettings, services.iam)
     const requestLimit = createRequestLimit({ api: apiSettings, threads, clock: ports.clock })

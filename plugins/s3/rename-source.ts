@@ -3,9 +3,9 @@
  * of AWS has a pattern of `bucket/key` for it; its guide and its own clients send the key alone, and only one of the two can be meant
  * where a key begins like its bucket.
  */
-import { objectErrors } from 'svc/plugins/objects/api'
+import { objectErrors, requireKeyLength } from 'svc/plugins/objects/api'
 import type { S3Request } from './api.ts'
-import { decode, requireKeyLength } from './target.ts'
+import { decode } from './target.ts'
 
 /** Throws InvalidArgument where there is no key, and what is wrong with it. */
 export function readRenameSource(request: S3Request): string {

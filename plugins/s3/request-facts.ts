@@ -1,9 +1,8 @@
 /** What a request is, for the conditions of policies. Made only when a policy has one that counts. */
 import type { TLSSocket } from 'node:tls'
-import type { ObjectEncryption } from 'svc/plugins/objects/api'
+import type { ExistingTags, ObjectEncryption, Tags } from 'svc/plugins/objects/api'
 import { encryptionAsked, type RequestEncryption, type RequestFacts } from 'svc/plugins/policy/api'
 import { peekCopySource } from './copy-source.ts'
-import type { ExistingTags, Tags } from './existing-tags.ts'
 import { otherSourceOf } from './other-sources.ts'
 import type { S3RequestContext } from './request.ts'
 import { childrenNamed, childText } from './xml-nodes.ts'

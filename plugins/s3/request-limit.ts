@@ -6,9 +6,8 @@
  * dies. Requests are counted only while there is a limit; those that were under way when it was set are not.
  */
 import type { ServerResponse } from 'node:http'
-import type { Clock, Threads } from 'svc/kernel'
+import type { Clock, MaybePromise, Threads } from 'svc/kernel'
 import type { Settings } from 'svc/plugins/settings/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { ApiSettings } from './api-settings.ts'
 import { s3Errors } from './errors.ts'
 

@@ -1,7 +1,7 @@
 /** One S3 request on its way: what a handler sees of it, and what its record says in the end. */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock, Logger } from 'svc/kernel'
+import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { Authentication, AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
@@ -11,13 +11,14 @@ import {
   type BodyClaims,
   type ChangeOrigin,
   changeOrigin,
+  ExistingTags,
   type ObjectAttributes,
   type ObjectsService,
   type ObjectVersion,
   type Upload,
 } from 'svc/plugins/objects/api'
+import { noBody, RequestBody, readClaims } from 'svc/plugins/payload/api'
 import { type AccessRequest, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { refuseAcl } from './acl.ts'
 import type {
   BodyKind,
@@ -31,10 +32,7 @@ import type {
   WrittenVersion,
   XmlNode,
 } from './api.ts'
-import { noBody, RequestBody } from './body.ts'
-import { readClaims } from './claims.ts'
 import type { DispatchTable } from './dispatch.ts'
-import { ExistingTags } from './existing-tags.ts'
 import { readAttributes } from './metadata.ts'
 import { otherSourceOf } from './other-sources.ts'
 import { encryptionConditions, factsOf, uploadWrittenBy } from './request-facts.ts'

@@ -1,7 +1,8 @@
 /** `root_access` of the settings: whether root may use the S3 API. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
 import type { Settings } from 'svc/plugins/settings/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { ApiSettings } from './api-settings.ts'
 import { s3Errors } from './errors.ts'
 

@@ -2,12 +2,10 @@
  * The request target: which bucket, key and parameters a request names. The raw target is kept beside the decoded parts,
  * because signatures are computed over it. Nothing is cleaned: `..`, `//`, trailing slashes and NUL belong to the key.
  */
-import { objectErrors } from 'svc/plugins/objects/api'
+import { objectErrors, requireKeyLength } from 'svc/plugins/objects/api'
 import type { Level } from './api.ts'
 import { s3Errors } from './errors.ts'
 
-/** Longest object key, in bytes of UTF-8. */
-export const keyBytesMax = 1024
 /** Most query parameters that a request may have. */
 const parametersMax = 256
 
@@ -28,9 +26,6 @@ export interface TargetOptions {
 }
 
 export const noParameters: ReadonlyMap<string, string> = new Map()
-/** Longer keys cannot be too long by mistake of this quick test: no character takes more than three bytes a code unit. */
-const surelyShort = Math.floor(keyBytesMax / 3)
-
 /** Throws InvalidURI, InvalidBucketName and KeyTooLongError. `host` is lower case, with or without a port. */
 export function parseTarget(raw: string, host: string, options: TargetOptions): Target {
   const target = raw.charCodeAt(0) === 0x2f ? raw : originForm(raw)
@@ -122,21 +117,4 @@ const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 /** Refuses what cannot be a bucket, so that no lookup is ever made with it. CreateBucket has further rules. */
 export function requireBucketName(name: string): void {
   if (!bucketName.test(name)) throw objectErrors.InvalidBucketName(undefined, { extra: { BucketName: name } })
-}
-
-export function requireKeyLength(key: string): void {
-  if (key.length <= surelyShort) return
-  const sizeBytes = Buffer.byteLength(key)
-  if (sizeBytes > keyBytesMax) {
-    throw objectErrors.KeyTooLongError(undefined, {
-      extra: { Size: String(sizeBytes), MaxSizeAllowed: String(keyBytesMax) },
-    })
-  }
-}
-
-const beyondAscii = /[\u0080-\uffff]/
-
-/** The function that SVC_KEY_NORMALIZATION stands for. */
-export function keyNormalizer(form: 'nfc' | 'none'): (key: string) => string {
-  return form === 'none' ? key => key : key => (beyondAscii.test(key) ? key.normalize('NFC') : key)
 }

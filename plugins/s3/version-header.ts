@@ -1,5 +1,5 @@
+import type { MaybePromise } from 'svc/kernel'
 import type { ObjectsService } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { S3Request } from './api.ts'
 
 /**

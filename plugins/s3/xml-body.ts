@@ -1,8 +1,8 @@
 /** The body of an operation that takes XML: read, verified, parsed. */
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import { objectErrors } from 'svc/plugins/objects/api'
+import type { RequestBody } from 'svc/plugins/payload/api'
 import type { BodyKind, XmlNode } from './api.ts'
-import type { RequestBody } from './body.ts'
 import { readDocument } from './document-body.ts'
 import { s3Errors } from './errors.ts'
 import { requireShape } from './xml-nodes.ts'

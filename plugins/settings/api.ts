@@ -3,7 +3,7 @@
  * (`logger`, `api`, `notify_webhook`), each declared by the plugin whose business it is; from the declaration come validation,
  * masking, the schema, and the operations under `/config`. What needs a restart is no setting but configuration.
  */
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { Static, TObject } from 'typebox'
 
 export { settingsErrors } from './errors.ts'

@@ -1,6 +1,5 @@
 /** The service: what plugins declare, read and watch. */
-import type { Logger } from 'svc/kernel'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { Logger, MaybePromise } from 'svc/kernel'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { Static, TObject } from 'typebox'
 import { createAdministration } from './administration.ts'

@@ -2,7 +2,8 @@
 import { type AdminRequest, adminErrors } from 'svc/plugins/admin/api'
 import type { AuthSigv4Service, Signer } from 'svc/plugins/auth-sigv4/api'
 import type { IamService } from 'svc/plugins/iam/api'
-import { asHeaderValue, type S3Service } from 'svc/plugins/s3/api'
+import { asHeaderValue } from 'svc/plugins/payload/api'
+import type { S3Service } from 'svc/plugins/s3/api'
 
 /** As S3 takes it: everything but letters, digits, `-._~` and slashes is encoded. */
 export function objectUrl(

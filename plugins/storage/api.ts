@@ -9,12 +9,12 @@
  * commit lock, and see every earlier commit. So a precondition and the change that it guards cannot be separated, and a
  * thread that has only a message channel to the storage thread can still commit.
  */
-import type { Logger, Ports, Threads } from 'svc/kernel'
+import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
 
 export { isInDoubt, storageErrors } from './errors.ts'
+export { bucketKey, recordTable } from './record-tables.ts'
 export { isReadable, type SetSummary, summarizeSets } from './set-summary.ts'
 
-export type MaybePromise<T> = T | Promise<T>
 export type RecordKey = Buffer
 
 /** Where a body that was committed together with its record lies. Opaque; immutable; never reused for other bytes. */

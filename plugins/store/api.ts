@@ -4,11 +4,10 @@
  * are answered from memory, and yet see every change that was acknowledged before them, in whichever thread.
  */
 
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
 import type { Static, TSchema } from 'typebox'
 
 export { deleteBucketDocuments } from './bucket-documents.ts'
-export { canonicalJson } from './canonical-json.ts'
 export { storeErrors } from './errors.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {

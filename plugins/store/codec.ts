@@ -1,8 +1,7 @@
 /** Documents to bytes and back: canonical JSON, ETag, sealed fields, migration, and the check against the schema. */
 import { hash } from 'node:crypto'
-import { SealError } from 'svc/plugins/kms/api'
+import { canonicalJson, SealError } from 'svc/plugins/sealing/api'
 import type { StoredDocument } from './api.ts'
-import { canonicalJson } from './canonical-json.ts'
 import type { Declared } from './declaration.ts'
 import { storeErrors } from './errors.ts'
 import { encodeRecord, type RecordHead, readHead, readJson, UnreadableError } from './record.ts'

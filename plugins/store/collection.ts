@@ -1,6 +1,8 @@
 /** A collection as its users have it: reads through what the thread remembers, changes through the procedure `store.commit`. */
+
+import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError, type Logger } from 'svc/kernel'
-import type { Cursor, MaybePromise, StorageService } from 'svc/plugins/storage/api'
+import type { Cursor, StorageService } from 'svc/plugins/storage/api'
 import type {
   ChangeOptions,
   Collection,

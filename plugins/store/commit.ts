@@ -8,8 +8,9 @@
  * | delete | If-Match holds, what is there can be read | record deleted if there |
  * | require | If-Match and If-None-Match hold | none |
  */
-import { bucketKey } from 'svc/plugins/objects/api'
+
 import type { Procedure, Transaction } from 'svc/plugins/storage/api'
+import { bucketKey } from 'svc/plugins/storage/api'
 import type { ChangeOptions } from './api.ts'
 import { storeErrors } from './errors.ts'
 import { deploymentKeyKey, documentKey, type Scope } from './keys.ts'

@@ -1,5 +1,5 @@
 import { rootPasswordKey } from 'svc/plugins/iam/api'
-import { masterKeyKey, previousMasterKeysKey } from 'svc/plugins/kms/api'
+import { masterKeyKey, previousMasterKeysKey } from 'svc/plugins/sealing/api'
 import { type Static, Type } from 'typebox'
 
 const own = Type.Object({

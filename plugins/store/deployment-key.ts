@@ -25,7 +25,7 @@ import {
   type ScryptCost,
   SealError,
   seal,
-} from 'svc/plugins/kms/api'
+} from 'svc/plugins/sealing/api'
 import { storeErrors } from './errors.ts'
 
 const keyBytes = 32

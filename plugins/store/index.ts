@@ -1,6 +1,6 @@
 import { definePlugin } from 'svc/kernel'
+import { recordTable } from 'svc/plugins/storage/api'
 import { StoreConfig } from './config.ts'
-import { tableByte } from './keys.ts'
 import { createStore } from './store.ts'
 
 export default definePlugin({
@@ -13,7 +13,7 @@ export default definePlugin({
     const { cacheBytes, resyncIntervalMs, ...credentials } = config
     const store = createStore({ storage, threads, random: ports.random, log, cacheBytes, credentials })
     storage.define(store.procedures)
-    storage.derive(tableByte, store.derive)
+    storage.derive(recordTable.document, store.derive)
     background({ name: 'resync', pauseMs: resyncIntervalMs, work: store.resync })
     if (threads.isMain) background({ name: 'unreadable-documents', pauseMs: 0, work: store.scan })
     return {

@@ -7,7 +7,7 @@
  *     d k deployment                  the key that seals secrets, sealed itself
  *     d n <collection>                (derived, counter) documents, documents with sealed fields
  */
-export const tableByte = 0x64
+import { recordTable } from 'svc/plugins/storage/api'
 
 export type Scope = 'global' | 'bucket'
 
@@ -15,7 +15,10 @@ const part = { global: 0x67, bucket: 0x62, key: 0x6b, count: 0x6e } as const
 const idBytesMax = 1024
 
 /** Where the deployment key lies. */
-export const deploymentKeyKey = Buffer.concat([Buffer.from([tableByte, part.key]), Buffer.from('deployment')])
+export const deploymentKeyKey = Buffer.concat([
+  Buffer.from([recordTable.document, part.key]),
+  Buffer.from('deployment'),
+])
 
 export interface DocumentPlace {
   readonly scope: Scope
@@ -68,7 +71,7 @@ export function afterDocument(collection: string, id: string): Buffer {
 
 /** Every document there is: start and end. */
 export function allDocuments(): [Buffer, Buffer] {
-  return [Buffer.from([tableByte, part.bucket]), Buffer.from([tableByte, part.global + 1])]
+  return [Buffer.from([recordTable.document, part.bucket]), Buffer.from([recordTable.document, part.global + 1])]
 }
 
 export function countKey(collection: string): Buffer {
@@ -76,7 +79,7 @@ export function countKey(collection: string): Buffer {
 }
 
 function bytesOf(kind: number, text: string): Buffer {
-  return Buffer.concat([Buffer.from([tableByte, kind]), Buffer.from(text, 'utf8')])
+  return Buffer.concat([Buffer.from([recordTable.document, kind]), Buffer.from(text, 'utf8')])
 }
 
 function join(kind: number, first: string, second: string): Buffer {

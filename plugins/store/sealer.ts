@@ -1,7 +1,7 @@
 /** Seals and opens the secret fields of documents, each bound to its collection, document and field. */
 import { createHmac, hash, type KeyObject } from 'node:crypto'
 import type { Random } from 'svc/kernel'
-import { deriveKey, openSealed, SealError, seal } from 'svc/plugins/kms/api'
+import { deriveKey, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
 import { storeErrors } from './errors.ts'
 
 export interface SecretField {

@@ -2,8 +2,9 @@
  * Which fields of a document are secret, from its schema: those with `secret: true`. Found once at declaration as patterns,
  * then in each value as places.
  */
+
+import { escapePointer, unescapePointer } from 'svc/plugins/sealing/api'
 import type { TSchema } from 'typebox'
-import { escapePointer, unescapePointer } from './canonical-json.ts'
 
 /** A step from a value to one inside: a property or an index, or each of those that are not named. */
 type Step = string | { readonly eachExcept: ReadonlySet<string> }

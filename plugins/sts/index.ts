@@ -1,7 +1,8 @@
 /** Temporary credentials, as AWS's Security Token Service gives them. */
+
+import type { MaybePromise } from 'svc/kernel'
 import { definePlugin } from 'svc/kernel'
 import type { QueryApiRequest, XmlValue } from 'svc/plugins/s3/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import 'svc/plugins/users/api'
 import { Type } from 'typebox'
 import { createAssumeRole } from './assume-role.ts'

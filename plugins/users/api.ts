@@ -3,9 +3,10 @@
  * request in every thread. Nothing here decides whether the caller may do it, except where the rule is about whose access key
  * it is. What goes wrong is `usersErrors`. Times are milliseconds since 1970, names are sorted.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { PolicyDocument } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 
 export { noUser, usersErrors } from './errors.ts'
 

@@ -1,7 +1,7 @@
 /** Users, groups, named policies, access keys and sessions. */
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
-import 'svc/plugins/auth-session/api'
+import 'svc/plugins/iam/api'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
 import { createAccessKeyDirectory } from './access-key-directory.ts'

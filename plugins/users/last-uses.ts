@@ -3,9 +3,8 @@
  * does more than compare two numbers.
  */
 import { LRUCache } from 'lru-cache'
-import type { Clock, Logger } from 'svc/kernel'
+import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { Documents } from './documents.ts'
 import { then } from './maybe.ts'
 

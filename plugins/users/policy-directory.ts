@@ -1,7 +1,7 @@
 /** Named policies, and whom they are attached to. */
 import { hash } from 'node:crypto'
 import type { CompiledPolicy, PolicyDocument, PolicyKind } from 'svc/plugins/policy/api'
-import { canonicalJson } from 'svc/plugins/store/api'
+import { canonicalJson } from 'svc/plugins/sealing/api'
 import type { AttachedTo, NamedPolicy, UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import { allOf } from './documents.ts'

@@ -10,10 +10,9 @@
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Clock, Logger } from 'svc/kernel'
+import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { Credentials, Identity } from 'svc/plugins/iam/api'
 import type { PolicyService } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { type AccessKeyDocument, type Documents, only, type Stored, type UserDocument } from './documents.ts'
 import { usersErrors } from './errors.ts'
 import { DirectoryIdentity } from './identity.ts'

@@ -1,6 +1,7 @@
 /** What somebody may do, from what is stored: policies of users and their groups, and what limits access keys. */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { AttachedPolicy, IdentityPolicies, PolicyService, PolicySet } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import type { AccessKeyDocument, Documents, Stored, UserDocument } from './documents.ts'
 import { all, then } from './maybe.ts'
 

@@ -11,7 +11,7 @@
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Clock, Random } from 'svc/kernel'
+import type { Clock, MaybePromise, Random } from 'svc/kernel'
 import {
   type Credentials,
   equalsInConstantTime,
@@ -19,9 +19,8 @@ import {
   type Identity,
   type SessionCredentials,
 } from 'svc/plugins/iam/api'
-import { openSealed, SealError, seal } from 'svc/plugins/kms/api'
 import type { IdentityPolicies, PolicyService } from 'svc/plugins/policy/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import { openSealed, SealError, seal } from 'svc/plugins/sealing/api'
 import type { NewSession, SessionRequest } from './api.ts'
 import { type Documents, only } from './documents.ts'
 import { usersErrors } from './errors.ts'

@@ -50,7 +50,7 @@ t.test('over mutual TLS the target keeps the contract', t =>
 )
 
 async function startServer(t: Test, config: Parameters<typeof startAdmin>[0] = {}): Promise<TestAdmin> {
-  const admin = await startAdmin({ ...config, config: { metrics: { authType: 'public' }, ...config.config } })
+  const admin = await startAdmin({ ...config, config: { prometheus: { authType: 'public' }, ...config.config } })
   let isStopped = false
   const stop = async () => {
     if (isStopped) return

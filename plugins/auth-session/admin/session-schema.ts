@@ -1,5 +1,5 @@
+import type { ActiveSession } from 'svc/plugins/iam/api'
 import { Type } from 'typebox'
-import type { ActiveSession } from '../api.ts'
 
 export const Identity = Type.Object(
   {

@@ -69,7 +69,7 @@ const start = (current: string, previous: string[] = []) =>
       store: { masterKey: current },
       kms: { secretKey: current, previousSecretKeys: previous },
       encryption: { allowsInsecureCustomerKeys: true },
-      metrics: { authType: 'public' },
+      prometheus: { authType: 'public' },
     },
   })
 let server: TestServer = await start(masterKey('first', 1))

@@ -5,9 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { pino } from 'pino'
+import type { MaybePromise } from 'svc/kernel'
 import type { Drive } from 'svc/plugins/drive/api'
 import { createSimulatedDrives, type SimulatedDrives, simulatedDriveConfig } from 'svc/plugins/drive/testing'
-import type { BlobRef, MaybePromise, Procedure, StorageBackend, Transaction } from 'svc/plugins/storage/api'
+import type { BlobRef, Procedure, StorageBackend, Transaction } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, type SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenSet } from '../backend.ts'

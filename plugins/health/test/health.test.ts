@@ -8,6 +8,7 @@ import { type CliIo, definePlugin } from 'svc/kernel'
 import http from 'svc/plugins/http/index'
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
+import prometheus from 'svc/plugins/prometheus/index'
 import type { DriveStatus } from 'svc/plugins/storage/api'
 import storageStatus from 'svc/plugins/storage-status/index'
 import tls from 'svc/plugins/tls/index'
@@ -44,10 +45,10 @@ async function start(stage: Stage, config: Record<string, Record<string, unknown
     },
   })
   return startKernel({
-    plugins: [iam, metrics, tls, http, health, storage, storageStatus, protocol],
+    plugins: [iam, metrics, prometheus, tls, http, health, storage, storageStatus, protocol],
     config: {
       iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
-      metrics: { authType: 'public' },
+      prometheus: { authType: 'public' },
       ...config,
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0', ...config.http },
     },

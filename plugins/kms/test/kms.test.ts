@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { definePlugin } from 'svc/kernel'
 import { startAdmin } from 'svc/plugins/admin/testing'
+import { checkSecretKey } from 'svc/plugins/sealing/api'
 import standard from 'svc/plugins/standard'
 import { createFakeClock, createSeededRandom, createSystemPorts, startKernel } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { KmsBackend, KmsBackendFactory, KmsContext } from '../api.ts'
 import { type CreatedKey, createBuiltInKeys } from '../built-in-keys.ts'
-import { checkSecretKey } from '../config.ts'
 import { kmsBackendContract } from '../contract.ts'
 import { createDataKeyCache } from '../data-key-cache.ts'
 import { kmsErrors } from '../errors.ts'
@@ -32,7 +32,7 @@ async function startKms(
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
       storage: { endpoints: [drive] },
-      metrics: { authType: 'public' },
+      prometheus: { authType: 'public' },
       kms: config,
     },
   })

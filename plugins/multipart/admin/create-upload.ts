@@ -6,7 +6,7 @@ import {
   newObjectFields,
   ObjectKey,
 } from 'svc/plugins/admin/api'
-import { requireKeyLength } from 'svc/plugins/s3/api'
+import { requireKeyLength } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { uploadChecksum } from '../part-checksums.ts'
 import { describeNewUpload, UploadSession } from './upload-schema.ts'

@@ -40,7 +40,7 @@ export interface NotifyServer {
 export async function startNotify(t: Test, options: TestAdminOptions = {}): Promise<NotifyServer> {
   const receiver = await startReceiver('s3cret-token')
   t.teardown(() => receiver.stop())
-  const config = { metrics: { authType: 'public' }, ...options.config }
+  const config = { prometheus: { authType: 'public' }, ...options.config }
   const admin = await startAdmin({ ...options, config, plugins: [httpPlugin, ...(options.plugins ?? [])] })
   t.teardown(admin.stop)
   const { s3 } = admin

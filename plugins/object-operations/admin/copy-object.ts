@@ -11,8 +11,7 @@ import {
   ObjectKey,
   VersionId,
 } from 'svc/plugins/admin/api'
-import { type ObjectAttributes, type ObjectVersion, onDeleteMarker } from 'svc/plugins/objects/api'
-import { requireKeyLength } from 'svc/plugins/s3/api'
+import { type ObjectAttributes, type ObjectVersion, onDeleteMarker, requireKeyLength } from 'svc/plugins/objects/api'
 import { type Static, Type } from 'typebox'
 import { requireCopySize } from '../copy-size.ts'
 import { refuseCustomerKey } from './customer-key.ts'

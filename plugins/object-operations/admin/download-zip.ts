@@ -6,8 +6,7 @@ import {
   replyWithBytes,
   VersionId,
 } from 'svc/plugins/admin/api'
-import { type ObjectVersion, onDeleteMarker } from 'svc/plugins/objects/api'
-import { requireKeyLength } from 'svc/plugins/s3/api'
+import { type ObjectVersion, onDeleteMarker, requireKeyLength } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { requireKeys, zipEntries } from '../zip-content.ts'
 import { commonFolderLength } from '../zip-names.ts'

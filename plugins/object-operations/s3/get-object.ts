@@ -1,6 +1,6 @@
+import type { MaybePromise } from 'svc/kernel'
 import type { ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
 import { defineS3Operation, type S3Request, type S3Result, shownVersionId } from 'svc/plugins/s3/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { planRead } from '../read-answer.ts'
 
 export default defineS3Operation<'objects'>({

@@ -12,7 +12,7 @@ import { DeleteObjectCommand, PutObjectCommand, type PutObjectCommandInput } fro
 import { rootPassword, rootUser, startAdmin } from 'svc/plugins/admin/testing'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
-import type { ChunkSource } from 'svc/plugins/s3/api'
+import type { ChunkSource } from 'svc/plugins/payload/api'
 import t from 'tap'
 import { commonFolderLength, createNames, safeName } from '../zip-names.ts'
 import { createZipStream, type ZipEntry } from '../zip-stream.ts'

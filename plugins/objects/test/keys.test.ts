@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { recordTable as table } from 'svc/plugins/storage/api'
 import t from 'tap'
-import {
-  afterObject,
-  bucketRange,
-  escapeKey,
-  objectKey,
-  olderVersionKey,
-  successor,
-  table,
-  unescapeKey,
-} from '../keys.ts'
+import { afterObject, bucketRange, escapeKey, objectKey, olderVersionKey, successor, unescapeKey } from '../keys.ts'
 
 /** Keys from characters that matter for order: controls, the escapes' own bytes, `/`, two- to four-byte characters. */
 const hostileKey = fc

@@ -1,9 +1,8 @@
 /** Renames, client tokens, and what they must not break, over a real drive. */
 import fc from 'fast-check'
-import { storageErrors } from 'svc/plugins/storage/api'
+import { storageErrors, recordTable as table } from 'svc/plugins/storage/api'
 import t from 'tap'
 import type { ObjectsService, RenameRequest } from '../api.ts'
-import { table } from '../keys.ts'
 import { collect, owner, payload, startObjects } from './start.ts'
 
 const server = await startObjects({ inMemory: true })

@@ -318,7 +318,7 @@ t.test('the plugin: configuration, metrics, real names', async t => {
   const receiver = await startReceiver(t)
   await t.rejects(startAdmin({ config: { outbound: { allowedNetworks: ['nowhere'] } } }), /nowhere/)
   const { kernel, s3Port, stop } = await startAdmin({
-    config: { metrics: { authType: 'public' }, outbound: { allowedNetworks: ['169.254.1.0/24'] } },
+    config: { prometheus: { authType: 'public' }, outbound: { allowedNetworks: ['169.254.1.0/24'] } },
   })
   t.teardown(stop)
   const { outbound } = kernel.services

@@ -1,12 +1,18 @@
 import type { Clock } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
-import { type Body, type BodyClaims, type ObjectsService, objectErrors, type PutResult } from 'svc/plugins/objects/api'
+import {
+  type Body,
+  type BodyClaims,
+  type ObjectsService,
+  objectErrors,
+  type PutResult,
+  requireKeyLength,
+} from 'svc/plugins/objects/api'
 import {
   checksumHeaders,
   listingText,
   quoteEtag,
   requireChecksumAlgorithm,
-  requireKeyLength,
   type S3Operation,
   type S3Request,
   type S3Result,

@@ -57,7 +57,7 @@ export async function startQueue(
     config: {
       storage: { endpoints: [folder] },
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
-      metrics: { authType: 'public' },
+      prometheus: { authType: 'public' },
       iam: { rootUser: 'rootaccess', rootPassword: 'root password' },
       // Without one, opening the store takes a quarter of a second: the root password is stretched.
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },

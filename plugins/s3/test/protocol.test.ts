@@ -3,6 +3,8 @@ import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { isCatalogError } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
+import { RequestBody } from 'svc/plugins/payload/api'
 import t from 'tap'
 import {
   checkReadConditions,
@@ -18,9 +20,8 @@ import {
   unquoteEtag,
   type XmlNode,
 } from '../api.ts'
-import { RequestBody } from '../body.ts'
 import { createDispatchTable } from '../dispatch.ts'
-import { keyNormalizer, parseTarget } from '../target.ts'
+import { parseTarget } from '../target.ts'
 import { childrenNamed, childText, childTexts, requireShape } from '../xml-nodes.ts'
 import { readXml } from '../xml-reader.ts'
 import { escapeXml, writeElement, writeXmlRoot } from '../xml-writer.ts'

@@ -1,5 +1,5 @@
 import { defineAdminOperation, headersOfFields, invalidFields, newObjectFields, ObjectKey } from 'svc/plugins/admin/api'
-import { requireKeyLength } from 'svc/plugins/s3/api'
+import { requireKeyLength } from 'svc/plugins/objects/api'
 import { type Static, Type } from 'typebox'
 import { signerOf } from '../links.ts'
 import { createPostForm } from '../post-form.ts'

@@ -1,7 +1,6 @@
 import { BucketParameters, defineAdminOperation, ObjectKey, VersionId } from 'svc/plugins/admin/api'
 import { presignUrl } from 'svc/plugins/auth-sigv4/api'
-import { onDeleteMarker } from 'svc/plugins/objects/api'
-import { requireKeyLength } from 'svc/plugins/s3/api'
+import { onDeleteMarker, requireKeyLength } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { attachment, objectUrl } from '../links.ts'
 import { describeShare, expiresSecondsMax, ShareLink } from './share-schema.ts'

@@ -1,6 +1,7 @@
 import { defineAdminOperation, invalidFields, ObjectKey, VersionId } from 'svc/plugins/admin/api'
 import { presignUrl } from 'svc/plugins/auth-sigv4/api'
-import { asHeaderValue, requireKeyLength } from 'svc/plugins/s3/api'
+import { requireKeyLength } from 'svc/plugins/objects/api'
+import { asHeaderValue } from 'svc/plugins/payload/api'
 import { type Static, Type } from 'typebox'
 import { objectUrl, signerOf } from '../links.ts'
 import { expiresSecondsMax } from './share-schema.ts'

@@ -23,7 +23,7 @@ t.test('a document that cannot be read shows, and the node stays ready', async t
     config: {
       iam: { rootUser: 'admin', rootPassword: 'password' },
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
-      metrics: { authType: 'public' },
+      prometheus: { authType: 'public' },
       storage: { endpoints: [folder] },
     },
   })

@@ -5,7 +5,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { decodeJwt, jwtVerify, SignJWT } from 'jose'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
-import { metricsErrors } from './errors.ts'
+import { prometheusErrors } from './errors.ts'
 
 const issuer = 'prometheus'
 /** Longer headers are no token of ours. */
@@ -36,7 +36,7 @@ export function createTokenCheck(
   const nobody = createSecretKey(randomBytes(64))
   return async authorization => {
     const token = bearerOf(authorization)
-    if (token === undefined) throw metricsErrors.access_denied()
+    if (token === undefined) throw prometheusErrors.access_denied()
     let accessKey: string | undefined
     try {
       accessKey = decodeJwt(token).sub ?? ''
@@ -48,10 +48,10 @@ export function createTokenCheck(
       })
     } catch {
       // Malformed, foreign, expired or forged: the caller learns only that it is refused.
-      throw metricsErrors.access_denied()
+      throw prometheusErrors.access_denied()
     }
     const identity = (await iam.credentials(accessKey))?.identity
-    if (identity?.isRoot !== true) throw metricsErrors.access_denied()
+    if (identity?.isRoot !== true) throw prometheusErrors.access_denied()
     return identity
   }
 }

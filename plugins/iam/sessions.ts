@@ -1,9 +1,18 @@
 /**
- * Console sessions: who logged in with a browser. The cookie is the secret; the server keeps only its hash. Sessions are in
- * the memory of the main thread, where the console is served: a restart ends them.
+ * Console sessions: who logged in with a browser. The types stand here, below the plugins that ask for the session of a request;
+ * the plugin `auth-session` provides the service.
  */
-import type { Exchange } from 'svc/plugins/http/api'
-import type { Identity } from 'svc/plugins/iam/api'
+import type { IncomingMessage } from 'node:http'
+import type { Identity } from './api.ts'
+
+/** What a session is found by: the cookies of a request, and where it says that it comes from. */
+export interface BrowserRequest {
+  readonly request: Pick<IncomingMessage, 'headers'>
+  /** True when the client spoke TLS to us or to a trusted proxy. */
+  readonly secure: boolean
+  /** Host and port as the client named them, in lower case. */
+  readonly host: string
+}
 
 export interface Session {
   /** Names the session in logs; gives no access. */
@@ -27,12 +36,12 @@ export interface ActiveSession extends Session {
 
 export interface AuthSessionService {
   /** The live session that the cookies of a request name. */
-  find(exchange: Exchange): ActiveSession | undefined
+  find(exchange: BrowserRequest): ActiveSession | undefined
   /**
    * Whether a browser says that the request comes from a page of the console (`console`) or of somebody else (`foreign`);
    * `unknown` where it says nothing, as other clients do.
    */
-  originOf(exchange: Exchange): 'console' | 'foreign' | 'unknown'
+  originOf(exchange: BrowserRequest): 'console' | 'foreign' | 'unknown'
   /**
    * Checks a secret as a login does, failures throttled and counted alike. Throws `too_many_requests`. The time that it
    * takes does not tell whether the access key exists.
@@ -45,10 +54,4 @@ export interface AuthSessionService {
    * new one alone when it is done. The other sessions of the access key end by themselves.
    */
   keepThrough<T>(sessionId: string, newSecretKey: string, change: () => Promise<T>): Promise<T>
-}
-
-declare module 'svc/kernel' {
-  interface Services {
-    authSession: AuthSessionService
-  }
 }

@@ -2,13 +2,14 @@
  * The payload of a request as a stream of pushed chunks: unwrapped, counted, held back when the sink is slow. Nothing is
  * gathered here: at most the slices of one read from the socket wait while a sink's promise is pending.
  */
+
+import type { MaybePromise } from 'svc/kernel'
 import type { PayloadDecoder } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Body, BodyClaims } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
 import { checksumBytes, type PayloadClaims } from './claims.ts'
-import { s3Errors } from './errors.ts'
+import { payloadErrors } from './errors.ts'
 
 /** The client went away before its request was complete. Never answered: nobody is there to read it. */
 export class ClientGoneError extends Error {
@@ -156,7 +157,7 @@ export class RequestBody implements Body {
     const { trailer, algorithm, md5 } = this.#given
     if (trailer === undefined || algorithm === undefined) return
     const text = trailers.get(trailer)
-    if (text === undefined) throw s3Errors.IncompleteBody(`The trailer ${trailer} did not come.`)
+    if (text === undefined) throw payloadErrors.IncompleteBody(`The trailer ${trailer} did not come.`)
     this.#claims = {
       md5,
       checksum: { algorithm, value: checksumBytes(trailer, text, this.#checksums.size(algorithm)) },
@@ -175,7 +176,7 @@ function giveBack(chunk: Buffer): void {
 }
 
 function incomplete(announcedBytes: number, receivedBytes: number) {
-  return s3Errors.IncompleteBody('The request body does not have the length that the request announced.', {
+  return payloadErrors.IncompleteBody('The request body does not have the length that the request announced.', {
     extra: { NumberBytesExpected: String(announcedBytes), NumberBytesProvided: String(receivedBytes) },
   })
 }

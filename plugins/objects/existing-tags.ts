@@ -1,7 +1,8 @@
 /** What policies ask of objects and uploads that are there, fetched before the question: tags, and how an upload is encrypted. */
+
+import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
-import type { ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
-import type { MaybePromise } from 'svc/plugins/storage/api'
+import type { ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion } from './api.ts'
 
 export type Tags = ReadonlyMap<string, string>
 

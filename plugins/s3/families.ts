@@ -1,7 +1,7 @@
 /** The families of S3 requests, from the records that the S3 dispatcher writes at the end of each request. */
 import type { Counter } from 'prom-client'
-import type { S3RequestRecord } from 'svc/plugins/s3/api'
-import type { MetricsService } from './api.ts'
+import type { MetricsService } from 'svc/plugins/metrics/api'
+import type { S3RequestRecord } from './api.ts'
 
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 /** Operation names are those of declarations, but nothing that comes from a request may grow a map without end. */
@@ -19,7 +19,7 @@ interface OperationFamilies {
 }
 
 /** Returns the observer. Children are kept: finding them by label again costs more than counting. */
-export function createS3Families(metrics: MetricsService): (record: S3RequestRecord) => void {
+export function createRequestFamilies(metrics: MetricsService): (record: S3RequestRecord) => void {
   const requests = metrics.counter({
     name: 'svc_s3_requests_total',
     help: 'S3 requests by operation and status.',

@@ -2,7 +2,7 @@
  * Canonical JSON (RFC 8785): one text for one value. Properties sort by their UTF-16 code units, numbers and strings are
  * written as ECMAScript writes them, nothing is between the tokens.
  */
-import { storeErrors } from './errors.ts'
+import { sealingErrors } from './errors.ts'
 
 const depthMax = 64
 
@@ -52,5 +52,5 @@ export function unescapePointer(name: string): string {
 
 function refuse(pointer: string, problem: string) {
   const field = pointer === '' ? '/' : pointer
-  return storeErrors.invalid_document(`${field} ${problem}.`, { extra: { Field: field } })
+  return sealingErrors.invalid_document(`${field} ${problem}.`, { extra: { Field: field } })
 }

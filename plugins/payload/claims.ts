@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Authentication } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import { type BodyClaims, objectErrors } from 'svc/plugins/objects/api'
-import { s3Errors } from './errors.ts'
+import { payloadErrors } from './errors.ts'
 
 export interface PayloadClaims {
   /** Length after unwrapping, if announced. */
@@ -58,7 +58,7 @@ function readMd5(headers: IncomingHttpHeaders): Buffer | undefined {
   const text = headers['content-md5'] as string | undefined
   if (text === undefined) return undefined
   const md5 = fromBase64(text, 16)
-  if (md5 === undefined) throw s3Errors.InvalidDigest(undefined, { extra: { 'Content-MD5': text } })
+  if (md5 === undefined) throw payloadErrors.InvalidDigest(undefined, { extra: { 'Content-MD5': text } })
   return md5
 }
 

@@ -1,0 +1,32 @@
+/**
+ * The tables of the records: the first byte of every key says which plugin wrote the record and what it is. One list, so that no two
+ * plugins take the same byte. What follows the byte is described where the keys are made. The bytes are stored: they never change.
+ */
+export const recordTable = {
+  /** (derived) entries by the time at which they are due: objects. */
+  due: 0x61,
+  /** Buckets: objects. */
+  bucket: 0x62,
+  /** (derived) counters of buckets and prefixes: objects. */
+  counter: 0x63,
+  /** Documents: store. */
+  document: 0x64,
+  /** Versions of objects: objects. */
+  object: 0x6f,
+  /** Parts of uploads: objects. */
+  part: 0x70,
+  /** Entries that wait for delivery: queue. */
+  queue: 0x71,
+  /** Requests that were done, by their token: objects. */
+  token: 0x74,
+  /** Multipart uploads: objects. */
+  upload: 0x75,
+} as const
+
+/** Where the record of a bucket lies. Other plugins that keep something of a bucket require it in their commits. */
+export function bucketKey(bucket: string): Buffer {
+  const key = Buffer.allocUnsafe(bucket.length + 1)
+  key[0] = recordTable.bucket
+  key.latin1Write(bucket, 1)
+  return key
+}
