@@ -85,7 +85,7 @@ function circlesIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
     for (const next of graph.get(name) ?? []) visit(next, [...way, name])
     done.add(name)
   }
-  for (const name of graph.keys()) visit(name, [])
+  for (const name of [...graph.keys()].sort()) visit(name, [])
   return circles
 }
 
