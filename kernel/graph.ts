@@ -64,7 +64,7 @@ function visitAll(plugins: readonly AnyPlugin[], providers: ReadonlyMap<string, 
     if (path.includes(plugin))
       throw new PluginGraphError([describeCycle([...path.slice(path.indexOf(plugin)), plugin])])
     path.push(plugin)
-    for (const service of plugin.requires ?? []) {
+    for (const service of wanted(plugin)) {
       const provider = providers.get(service)
       if (provider !== undefined) visit(provider)
     }
@@ -76,10 +76,16 @@ function visitAll(plugins: readonly AnyPlugin[], providers: ReadonlyMap<string, 
   return order
 }
 
+/** Services that the plugin gets where they are there. */
+export function wanted(plugin: AnyPlugin): readonly string[] {
+  return [...(plugin.requires ?? []), ...(plugin.optional ?? [])]
+}
+
 function describeCycle(cycle: readonly AnyPlugin[]): string {
   const steps = cycle.slice(1).map((plugin, index) => {
-    const service = (cycle[index].requires ?? []).find((name: string) => plugin.provides?.includes(name))
-    return `"${cycle[index].name}" requires "${service}" of "${plugin.name}"`
+    const service = wanted(cycle[index]).find(name => plugin.provides?.includes(name))
+    const verb = cycle[index].requires?.includes(service) ? 'requires' : 'uses'
+    return `"${cycle[index].name}" ${verb} "${service}" of "${plugin.name}"`
   })
   return `plugins require each other in a circle: ${steps.join(', ')}`
 }

@@ -14,7 +14,7 @@ export interface DegradedPlugin {
 export interface PluginIdentity {
   readonly name: string
   readonly version: string
-  /** Plugins whose services it requires. */
+  /** Plugins whose services it requires, or uses where they are there. */
   readonly dependsOn: readonly string[]
 }
 

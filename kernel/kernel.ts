@@ -3,7 +3,7 @@
  * life. It knows plugins, services, points and threads, and nothing of what any of them is for.
  */
 
-import { orderPlugins } from './graph.ts'
+import { orderPlugins, wanted } from './graph.ts'
 import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
 import { createLifecycle, type Lifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
@@ -146,12 +146,12 @@ export function createKernel(options: KernelOptions): Kernel {
     const context = {
       config: options.config[plugin.name] ?? Object.freeze({}),
       log: pluginLog,
-      services: pick(services, plugin.requires ?? []),
+      services: pick(services, wanted(plugin)),
       ports,
       threads,
-      contribute(point: string, id: string, value: unknown) {
+      contribute(point: string, id: string, value: unknown, { optional = false } = {}) {
         requireOpen(`contributes "${id}" to "${point}"`)
-        ownedPoints.contribute(point, { id, plugin: plugin.name, value })
+        ownedPoints.contribute(point, { id, plugin: plugin.name, value }, optional)
       },
       point(name: string) {
         if (!plugin.points?.includes(name))
@@ -257,9 +257,10 @@ export function createKernel(options: KernelOptions): Kernel {
 }
 
 function pick(services: ReadonlyMap<string, unknown>, names: readonly string[]): Readonly<Record<string, unknown>> {
-  return Object.freeze(Object.fromEntries(names.map(name => [name, services.get(name)])))
+  const there = names.filter(name => services.has(name))
+  return Object.freeze(Object.fromEntries(there.map(name => [name, services.get(name)])))
 }
 
 function provides(provider: AnyPlugin, plugin: AnyPlugin): boolean {
-  return plugin.requires?.some(service => provider.provides?.includes(service) === true) === true
+  return wanted(plugin).some(service => provider.provides?.includes(service) === true)
 }

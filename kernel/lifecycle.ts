@@ -6,6 +6,7 @@
  *   drain   in reverse; a failure is reported and the rest goes on, because everybody must get the chance to stop
  *   stop    in reverse; as drain
  */
+import { wanted } from './graph.ts'
 import type { DegradedPlugin } from './kernel-service.ts'
 import type { Logger } from './log.ts'
 import type { AnyPlugin, PluginParts } from './plugin.ts'
@@ -106,7 +107,8 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
 
   const startOne = async (unit: Unit): Promise<void> => {
     const { plugin } = unit
-    const missing = (plugin.requires ?? []).find((name: string) => absentServices.has(name))
+    // An optional service counts as well: the plugin holds it, and its methods would be called though nothing was opened.
+    const missing = wanted(plugin).find(name => absentServices.has(name))
     try {
       if (missing !== undefined) {
         throw new PluginError(

@@ -46,17 +46,33 @@ export interface Point<T> {
   get(id: string): T | undefined
 }
 
-export interface PluginContext<Config, Required extends ServiceName, Owned extends PointName> {
+export interface PluginContext<
+  Config,
+  Required extends ServiceName,
+  Owned extends PointName,
+  Optional extends ServiceName = never,
+> {
   /** The plugin's own section of the configuration: validated, defaults filled in, frozen. */
   readonly config: Config
   readonly log: Logger
-  /** Exactly the services named in `requires`, frozen. Their methods may be called from `start` on. */
-  readonly services: Readonly<Pick<Services, Required>>
+  /**
+   * Exactly the services named in `requires`, and those named in `optional` whose plugin is loaded; frozen. Their methods may be
+   * called from `start` on.
+   */
+  readonly services: Readonly<Pick<Services, Required> & Partial<Pick<Services, Optional>>>
   readonly ports: Ports
   /** The thread this instance of the plugin runs in, and the way to its instances in the other threads. */
   readonly threads: Threads
-  /** Adds to an extension point of this or another plugin. An id may be taken once per point. Only during `setup`. */
-  contribute<P extends PointName>(point: P, id: string, value: ExtensionPoints[P]): void
+  /**
+   * Adds to an extension point of this or another plugin. An id may be taken once per point. Only during `setup`. Where no loaded
+   * plugin owns the point the start is refused; a contribution that is `optional` is dropped instead.
+   */
+  contribute<P extends PointName>(
+    point: P,
+    id: string,
+    value: ExtensionPoints[P],
+    options?: { readonly optional?: boolean },
+  ): void
   /** An extension point that this plugin owns (named in `points`). */
   point<P extends Owned>(name: P): Point<ExtensionPoints[P]>
   /** Adds a background worker: it runs from after this plugin's `start` to before its `drain`. Only during `setup`. */
@@ -96,12 +112,15 @@ export interface PluginDefinition<
   Required extends ServiceName = ServiceName,
   Provided extends ServiceName = ServiceName,
   Owned extends PointName = PointName,
+  Optional extends ServiceName = ServiceName,
 > {
   /** kebab-case; equals the folder, the log field, the metric subsystem and the configuration section. */
   readonly name: string
   readonly version?: string
   /** Services that must be there; they are set up and started before this plugin. */
   readonly requires?: readonly Required[]
+  /** Services that may be missing; where their plugin is loaded it is set up and started before this one, as with `requires`. */
+  readonly optional?: readonly Optional[]
   readonly provides?: readonly Provided[]
   /** Extension points that this plugin owns. */
   readonly points?: readonly Owned[]
@@ -116,12 +135,12 @@ export interface PluginDefinition<
   validate?(config: Static<Schema>): readonly string[]
   /** Checks with I/O for `server --dry-run` (permissions, free ports, readable files). Changes nothing, leaves nothing open. */
   preflight?(config: Static<Schema>, ports: Ports): Promise<readonly string[]>
-  setup(context: PluginContext<Static<Schema>, Required, Owned>): PluginParts<Provided> | undefined | void
+  setup(context: PluginContext<Static<Schema>, Required, Owned, Optional>): PluginParts<Provided> | undefined | void
 }
 
 /** Any plugin, whatever its types: what a list of plugins holds. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where plugins of different types meet
-export type AnyPlugin = PluginDefinition<any, any, any, any>
+export type AnyPlugin = PluginDefinition<any, any, any, any, any>
 
 /** Declares a plugin; returns it frozen, with its types inferred. */
 export function definePlugin<
@@ -129,6 +148,7 @@ export function definePlugin<
   const Required extends ServiceName = never,
   const Provided extends ServiceName = never,
   const Owned extends PointName = never,
->(definition: PluginDefinition<Schema, Required, Provided, Owned>): AnyPlugin {
+  const Optional extends ServiceName = never,
+>(definition: PluginDefinition<Schema, Required, Provided, Owned, Optional>): AnyPlugin {
   return Object.freeze(definition) as AnyPlugin
 }

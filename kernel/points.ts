@@ -9,8 +9,8 @@ interface OpenPoint {
 }
 
 export interface PointRegistry {
-  /** Adds a contribution. Throws after the freeze and for an id that is taken. */
-  contribute(point: string, contribution: Contribution<unknown>): void
+  /** Adds a contribution; one that is `optional` is dropped where nobody owns the point. Throws after the freeze and for an id that is taken. */
+  contribute(point: string, contribution: Contribution<unknown>, optional?: boolean): void
   /** The reading side; what it returns throws until the freeze. */
   point(name: string): Point<unknown>
   /** Ends contributing. Throws when somebody contributed to a point that nobody owns, unless `allowUnowned`. */
@@ -30,12 +30,13 @@ export function createPoints(owners: ReadonlyMap<string, string>): PointRegistry
   }
 
   return {
-    contribute(name, contribution) {
+    contribute(name, contribution, optional = false) {
       if (frozen) {
         throw new Error(`"${contribution.plugin}" contributes "${contribution.id}" to "${name}" after set-up`)
       }
       const point = points.get(name)
       if (point === undefined) {
+        if (optional) return
         unowned.push(
           `"${contribution.plugin}" contributes "${contribution.id}" to "${name}", a point that no plugin owns`,
         )

@@ -74,6 +74,10 @@ t.test('what makes an order impossible is refused by name, all of it at once', a
   t.same(problems(plugin('z'), plugin('a', ['y'], ['x']), plugin('b', ['x'], ['z']), plugin('c', ['z'], ['y'])), [
     'plugins require each other in a circle: "a" requires "y" of "c", "c" requires "z" of "b", "b" requires "x" of "a"',
   ])
+  const user = { ...plugin('a', [], ['y']), optional: ['x'] } as AnyPlugin
+  t.same(problems(user, plugin('b', ['y'], ['x'])), [
+    'plugins require each other in a circle: "a" uses "x" of "b", "b" requires "y" of "a"',
+  ])
   t.same(problems(plugin('a', ['x'], ['x'])), ['plugins require each other in a circle: "a" requires "x" of "a"'])
 })
 

@@ -180,6 +180,64 @@ t.test('a stop during the start waits for the plugin that is starting and goes n
   t.equal(kernel.service.state(), 'stopped')
 })
 
+t.test('an optional service is handed over where its plugin is loaded, and its plugin lives first', async t => {
+  const trace: string[] = []
+  const seen: unknown[] = []
+  const user = tracer(trace, 'user', {
+    optional: ['x'],
+    setup: context => {
+      seen.push(context.services)
+      return undefined
+    },
+  } as PluginOptions)
+  const provider = tracer(trace, 'provider', { provides: ['x'] } as PluginOptions)
+  const alone = await startKernel({ plugins: [user] })
+  t.same(seen.splice(0), [{}])
+  t.same(alone.kernel.plugins(), [{ name: 'user', version: '0.0.0-test', dependsOn: [] }])
+  t.same(await alone.stop(), [])
+  trace.length = 0
+
+  const both = await startKernel({ plugins: [user, provider] })
+  t.same(seen, [{ x: { service: 'x' } }])
+  t.ok(Object.isFrozen(seen[0]))
+  t.same(
+    trace,
+    ['setup', 'start', 'serve'].flatMap(phase => [`${phase} provider`, `${phase} user`]),
+  )
+  t.match(both.kernel.plugins(), [{ name: 'provider' }, { name: 'user', dependsOn: ['provider'] }])
+  t.same(await both.stop(), [])
+})
+
+t.test('who holds an optional service of a plugin that failed does not start either', async t => {
+  const failing = tracer([], 'a', {
+    onStartFailure: 'degrade',
+    provides: ['x'],
+    on: { start: fail('away') },
+  } as PluginOptions)
+  const user = tracer([], 'user', { optional: ['x'] } as PluginOptions)
+  await t.rejects(startKernel({ plugins: [failing, user] }), {
+    message: 'plugin "user": start: it requires "x" of "a", which failed',
+  })
+})
+
+t.test('an optional contribution to a point that nobody owns is dropped, one to an owned point is kept', async t => {
+  const giver = tracer([], 'giver', {
+    setup: context => {
+      context.contribute('p.q' as never, 'one', 1 as never, { optional: true })
+      return undefined
+    },
+  } as PluginOptions)
+  const alone = await startKernel({ plugins: [giver] })
+  t.same(
+    alone.kernel.points().map(({ name }) => name),
+    ['cli.command'],
+  )
+  await alone.stop()
+  const owned = await startKernel({ plugins: [giver, tracer([], 'owner', { points: ['p.q'] } as never)] })
+  t.same(owned.point('p.q' as never).list(), [{ id: 'one', plugin: 'giver', value: 1 }])
+  await owned.stop()
+})
+
 t.test('a plugin gets its own frozen configuration and exactly the services that it requires', async t => {
   let seen: { config: Record<string, unknown>; services: Record<string, unknown> } | undefined
   const plugins = [
