@@ -1,6 +1,12 @@
 import type { Clock } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
-import { type Body, type BodyClaims, type ObjectsService, objectErrors, type PutResult } from 'svc/plugins/objects/api'
+import {
+  type Body,
+  type ExpectedDigests,
+  type ObjectsService,
+  objectErrors,
+  type PutResult,
+} from 'svc/plugins/objects/api'
 import {
   checksumHeaders,
   listingText,
@@ -120,10 +126,10 @@ function requireFormPolicy(
   return policy.size
 }
 
-function createFileBody(form: PostedForm, claims: BodyClaims, size: SizeRange | undefined): Body {
+function createFileBody(form: PostedForm, claims: ExpectedDigests, size: SizeRange | undefined): Body {
   return {
     sizeBytes: undefined,
-    claims: () => claims,
+    expectedDigests: () => claims,
     async consume(sink) {
       let sizeBytes = 0
       await form.consume(chunk => {
