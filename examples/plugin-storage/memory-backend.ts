@@ -53,7 +53,7 @@ export function createMemoryBackend(options: StorageBackendOptions): StorageBack
     if (tables.blobUses.get(id) === 0 && !holds.has(id)) blobs.delete(id)
   }
 
-  const holdBlobs = (refs: readonly BlobRef[]): (() => void) => {
+  const pinBlobs = (refs: readonly BlobRef[]): (() => void) => {
     for (const { id } of refs) holds.set(id, (holds.get(id) ?? 0) + 1)
     let isHeld = true
     return () => {
@@ -120,7 +120,7 @@ export function createMemoryBackend(options: StorageBackendOptions): StorageBack
       return bytes
     },
     createBlob,
-    holdBlobs,
+    pinBlobs,
     readBlob: (ref, start, length) => createReader(blobs.get(ref.id), ref, start, length),
     drives: () => [
       {

@@ -16,8 +16,8 @@ import type {
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { Drive } from './api.ts'
 import { BlobFiles } from './blob-files.ts'
-import { BlobHolds } from './blob-holds.ts'
 import { BlobMarks } from './blob-marks.ts'
+import { BlobPins } from './blob-pins.ts'
 import { BlobReading, DriveBlobReader } from './blob-reader.ts'
 import { type BlobWriterOptions, blobWriting, DriveBlobWriter } from './blob-writer.ts'
 import { type ArenaRegion, BodyArena } from './body-arena.ts'
@@ -37,9 +37,9 @@ import {
   type AnswerMessage,
   type Attachment,
   type ExecuteMessage,
+  type MemtableAnswer,
+  type MemtableQuestion,
   message,
-  type OverlayAnswer,
-  type OverlayQuestion,
   unpackError,
 } from './thread-messages.ts'
 
@@ -59,7 +59,7 @@ interface Waiting {
 }
 
 const main = 0
-const overlayAttemptsMax = 10
+const memtableAttemptsMax = 10
 
 /** Registers this worker's handlers; `start` attaches. */
 export function createAttachedDrive(options: AttachedDriveOptions): Drive {
@@ -92,7 +92,7 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
     readBody: ref => open().readBody(ref),
     createBlob: (_sizeHint, options) => open().createBlob(options?.id),
     syncBlob: async id => open().syncBlob(id),
-    holdBlobs: refs => open().holdBlobs(refs),
+    pinBlobs: refs => open().pinBlobs(refs),
     readBlob: (ref, start, length) => open().readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
     get driveId() {
@@ -108,7 +108,7 @@ class AttachedDrive {
   readonly #index: IndexStore
   readonly #shared: SharedState
   readonly #arena: BodyArena
-  readonly #holds: BlobHolds
+  readonly #pins: BlobPins
   readonly #blobReading: BlobReading
   readonly #blobWriting: BlobWriterOptions
   #outgoing: ExecuteMessage[] = []
@@ -130,7 +130,7 @@ class AttachedDrive {
     this.#index = index
     this.#shared = new SharedState(attachment.state)
     this.#arena = new BodyArena(attachment.arena)
-    this.#holds = new BlobHolds(attachment.holds)
+    this.#pins = new BlobPins(attachment.pins)
     this.bodies = new BodyReader(ports.disk, segment => `${path}/journal/${segmentName(segment)}`, config.cacheBytes)
     const files = new BlobFiles({
       disk: ports.disk,
@@ -232,7 +232,7 @@ class AttachedDrive {
   }
 
   get(key: RecordKey): MaybePromise<StoredRecord | undefined> {
-    if (this.#shared.mayBeOverlaid(keyText(key))) return this.#ask(key)
+    if (this.#shared.mayBeInMemtable(keyText(key))) return this.#ask(key)
     this.#refresh()
     const stored = this.#index.get('records', key)
     if (stored === undefined) return undefined
@@ -251,7 +251,7 @@ class AttachedDrive {
     end: RecordKey,
     visit: (cursor: Cursor) => T,
   ): MaybePromise<T> {
-    if (!this.#shared.isAnythingOverlaid) {
+    if (!this.#shared.hasMemtableRecords) {
       this.#refresh()
       return walk(this.#index, table, [], start, end, visit)
     }
@@ -260,20 +260,20 @@ class AttachedDrive {
         this.#refresh()
         return walk(this.#index, table, [], start, end, visit)
       },
-      () => this.#scanWithOverlay(table, start, end, visit),
+      () => this.#scanWithMemtable(table, start, end, visit),
     )
   }
 
   /** For a time in which the index cannot be written, because the drive is full: with what it lacks, from the storage thread. */
-  async #scanWithOverlay<T>(
+  async #scanWithMemtable<T>(
     table: 'records' | 'derived',
     start: RecordKey,
     end: RecordKey,
     visit: (cursor: Cursor) => T,
   ): Promise<T> {
-    const question: OverlayQuestion = { table, start: new Uint8Array(start), end: new Uint8Array(end) }
-    for (let attempt = 0; attempt < overlayAttemptsMax; attempt++) {
-      const { positions, entries } = await this.#threads.call<OverlayAnswer>(main, message.overlay, question)
+    const question: MemtableQuestion = { table, start: new Uint8Array(start), end: new Uint8Array(end) }
+    for (let attempt = 0; attempt < memtableAttemptsMax; attempt++) {
+      const { positions, entries } = await this.#threads.call<MemtableAnswer>(main, message.memtable, question)
       // In one turn with the walk: both see the same snapshot. One that is ahead of the answer would show some changes twice.
       this.#index.refresh()
       const position = this.#index.get('internal', positionKey) ?? noPosition
@@ -284,7 +284,7 @@ class AttachedDrive {
   }
 
   counter(key: RecordKey): MaybePromise<readonly number[]> {
-    if (this.#shared.isAnythingOverlaid) return this.#threads.call<readonly number[]>(main, message.counter, key)
+    if (this.#shared.hasMemtableRecords) return this.#threads.call<readonly number[]>(main, message.counter, key)
     this.#refresh()
     const bytes = this.#index.get('counters', key)
     return bytes === undefined ? [] : decodeCounter(bytes)
@@ -302,8 +302,8 @@ class AttachedDrive {
     return this.#blobReading.files.sync(id)
   }
 
-  holdBlobs(refs: readonly BlobRef[]): () => void {
-    return this.#holds.hold(refs)
+  pinBlobs(refs: readonly BlobRef[]): () => void {
+    return this.#pins.pin(refs)
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {

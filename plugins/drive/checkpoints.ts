@@ -8,7 +8,7 @@
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { JournalPosition } from './index-position.ts'
-import { type DriveState, type OverlayObserver, writeFrozen } from './state.ts'
+import { type DriveState, type MemtableObserver, writeFrozen } from './state.ts'
 
 const entriesPerCheckpoint = 16_384
 const bytesPerCheckpoint = 16 * 1024 * 1024
@@ -25,7 +25,7 @@ export interface CheckpointOptions {
   sequence(): number
   /** Gives back space that was kept for the index. False when there is none, or the error has another reason. */
   makeRoom(error: unknown): Promise<boolean>
-  readonly observer: OverlayObserver | undefined
+  readonly observer: MemtableObserver | undefined
   /** Called when a checkpoint is done. */
   onDone(): void
 }

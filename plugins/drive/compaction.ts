@@ -43,7 +43,7 @@ const rescueAgainMs = 3_600_000
 /** What is moved in one transaction: small, so that clients' commits do not wait for it. */
 const moveBytesMax = 256 * 1024
 /** Source batches that are kept in memory until a transaction is full: a small one would be padded to 4 KiB again. */
-const heldBytesMax = 4 * 1024 * 1024
+const bufferedBytesMax = 4 * 1024 * 1024
 
 export interface CompactionOptions {
   readonly disk: Disk
@@ -73,7 +73,7 @@ interface Gathered {
   /** What the moves write. */
   bytes: number
   /** What they keep in memory. */
-  heldBytes: number
+  bufferedBytes: number
 }
 
 export class Compaction {
@@ -210,7 +210,7 @@ export class Compaction {
 
   async #moveAll(segment: number, signal: AbortSignal): Promise<boolean> {
     const { clock, bytesPerSecond } = this.#options
-    const gathered: Gathered = { moves: [], bytes: 0, heldBytes: 0 }
+    const gathered: Gathered = { moves: [], bytes: 0, bufferedBytes: 0 }
     try {
       for await (const batch of readSegment(this.#options, segment)) {
         if (signal.aborted) return false
@@ -294,8 +294,8 @@ export class Compaction {
         if (gathered.bytes >= moveBytesMax) await this.#commit(gathered)
       }
     }
-    if (gathered.moves.length > 0) gathered.heldBytes += bytes.length
-    if (gathered.heldBytes >= heldBytesMax) await this.#commit(gathered)
+    if (gathered.moves.length > 0) gathered.bufferedBytes += bytes.length
+    if (gathered.bufferedBytes >= bufferedBytesMax) await this.#commit(gathered)
     return total
   }
 
@@ -303,7 +303,7 @@ export class Compaction {
     const { moves, bytes } = gathered
     gathered.moves = []
     gathered.bytes = 0
-    gathered.heldBytes = 0
+    gathered.bufferedBytes = 0
     if (moves.length === 0) return
     await this.#options.engine.runInBackground(tx => {
       for (const move of moves) move(tx)

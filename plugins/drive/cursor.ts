@@ -5,7 +5,7 @@ import type { ChangeSet } from './changes.ts'
 import type { IndexRange, IndexStore } from './index-store.ts'
 import { storedBody, storedValue, verifyStored } from './stored-record.ts'
 
-export interface OverlayEntry {
+export interface MemtableEntry {
   readonly key: Buffer
   /** Null where deleted. */
   readonly value: Uint8Array | null
@@ -20,19 +20,19 @@ export function walk<T>(
   end: Uint8Array,
   visit: (cursor: Cursor) => T,
 ): T {
-  return walkOver(index, table, collectOverlay(table, layers, start, end), start, end, visit)
+  return walkOver(index, table, collectMemtable(table, layers, start, end), start, end, visit)
 }
 
 /** The same with what was collected elsewhere. */
 export function walkOver<T>(
   index: IndexStore,
   table: 'records' | 'derived',
-  overlay: readonly OverlayEntry[],
+  memtable: readonly MemtableEntry[],
   start: Uint8Array,
   end: Uint8Array,
   visit: (cursor: Cursor) => T,
 ): T {
-  const cursor = new MergedCursor(index, table, overlay, asBuffer(start), asBuffer(end))
+  const cursor = new MergedCursor(index, table, memtable, asBuffer(start), asBuffer(end))
   try {
     return visit(cursor)
   } finally {
@@ -40,15 +40,15 @@ export function walkOver<T>(
   }
 }
 
-const noEntries: readonly OverlayEntry[] = []
+const noEntries: readonly MemtableEntry[] = []
 
 /** What the layers have of the range, in key order. */
-export function collectOverlay(
+export function collectMemtable(
   table: 'records' | 'derived',
   layers: readonly (ChangeSet | undefined)[],
   start: Uint8Array,
   end: Uint8Array,
-): readonly OverlayEntry[] {
+): readonly MemtableEntry[] {
   if (layers.every(layer => layer === undefined || layer[table].size === 0)) return noEntries
   const from = keyText(start)
   const to = keyText(end)
@@ -67,7 +67,7 @@ export type PackedEntries = Uint8Array
 const packedHeadBytes = 6
 const deletedSize = 0xffffffff
 
-export function packEntries(entries: readonly OverlayEntry[]): PackedEntries {
+export function packEntries(entries: readonly MemtableEntry[]): PackedEntries {
   let size = 0
   for (const { key, value } of entries) size += packedHeadBytes + key.length + (value?.length ?? 0)
   // Not from the pool: it is sent to another thread.
@@ -85,9 +85,9 @@ export function packEntries(entries: readonly OverlayEntry[]): PackedEntries {
   return packed
 }
 
-export function unpackEntries(bytes: PackedEntries): OverlayEntry[] {
+export function unpackEntries(bytes: PackedEntries): MemtableEntry[] {
   const packed = asBuffer(bytes)
-  const entries: OverlayEntry[] = []
+  const entries: MemtableEntry[] = []
   for (let at = 0; at < packed.length; ) {
     const keyEnd = at + packedHeadBytes + packed.readUInt16LE(at)
     const valueSize = packed.readUInt32LE(at + 2)
@@ -99,18 +99,18 @@ export function unpackEntries(bytes: PackedEntries): OverlayEntry[] {
 }
 
 /** Which side the current entry comes from. */
-const side = { none: 0, index: 1, overlay: 2, both: 3 } as const
+const side = { none: 0, index: 1, memtable: 2, both: 3 } as const
 
 class MergedCursor implements Cursor {
   readonly #index: IndexStore
   readonly #table: 'records' | 'derived'
-  readonly #overlay: readonly OverlayEntry[]
+  readonly #memtable: readonly MemtableEntry[]
   readonly #start: Buffer
   readonly #end: Buffer
   #range: IndexRange | undefined
   /** The index's next entry has been read and lies in `#range`. */
   #rangeHas = false
-  #overlayAt = 0
+  #memtableAt = 0
   /** What the current position has taken up. */
   #current: number = side.none
   #verified = false
@@ -120,13 +120,13 @@ class MergedCursor implements Cursor {
   constructor(
     index: IndexStore,
     table: 'records' | 'derived',
-    overlay: readonly OverlayEntry[],
+    memtable: readonly MemtableEntry[],
     start: Buffer,
     end: Buffer,
   ) {
     this.#index = index
     this.#table = table
-    this.#overlay = overlay
+    this.#memtable = memtable
     this.#start = start
     this.#end = end
   }
@@ -159,7 +159,7 @@ class MergedCursor implements Cursor {
     this.#isDone = false
     const from = target.compare(this.#start) < 0 ? this.#start : target
     this.#openRange(from)
-    this.#overlayAt = lowerBound(this.#overlay, from)
+    this.#memtableAt = lowerBound(this.#memtable, from)
     this.#current = side.none
     return this.#settle()
   }
@@ -180,13 +180,13 @@ class MergedCursor implements Cursor {
 
   #step(): void {
     if ((this.#current & side.index) !== 0) this.#rangeHas = this.#range!.next()
-    if ((this.#current & side.overlay) !== 0) this.#overlayAt++
+    if ((this.#current & side.memtable) !== 0) this.#memtableAt++
   }
 
-  /** Stands on the smaller of both next entries; where both have the key, the overlay is right. */
+  /** Stands on the smaller of both next entries; where both have the key, the memtable is right. */
   #settle(): boolean {
     for (;;) {
-      const entry = this.#overlay[this.#overlayAt]
+      const entry = this.#memtable[this.#memtableAt]
       if (!this.#rangeHas && entry === undefined) {
         this.#isDone = true
         return false
@@ -199,7 +199,7 @@ class MergedCursor implements Cursor {
         this.#verified = false
         return true
       }
-      this.#current = order === 0 ? side.both : side.overlay
+      this.#current = order === 0 ? side.both : side.memtable
       if (entry!.value !== null) {
         this.key = entry!.key
         this.#stored = asBuffer(entry!.value)
@@ -222,7 +222,7 @@ class MergedCursor implements Cursor {
   }
 }
 
-function lowerBound(entries: readonly OverlayEntry[], key: Buffer): number {
+function lowerBound(entries: readonly MemtableEntry[], key: Buffer): number {
   let low = 0
   let high = entries.length
   while (low < high) {

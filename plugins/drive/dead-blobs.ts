@@ -1,6 +1,6 @@
 /**
  * Blobs that no record references any more, until their files may go. Whoever got a record before may still read its blobs: for
- * `readWindowMs` after the reference went, and from then on as long as it holds them (see `BlobHolds`).
+ * `readWindowMs` after the reference went, and from then on as long as it holds them (see `BlobPins`).
  *
  * Nothing leaks: what is still here when the process ends is collected after the next start. How long a reader may hold a blob is
  * not limited here: one that makes progress gets to the end, and clients that stop reading are cut off by the server.
@@ -10,13 +10,13 @@ import type { BlobMarks } from './blob-marks.ts'
 
 const sweepMs = 250
 /** Looks at held blobs are this far apart: there may be many, and they are held for long. */
-const heldSweepMs = 1000
+const pinnedSweepMs = 1000
 
 export interface DeadBlobsOptions {
   readonly clock: Clock
   readonly readWindowMs: number
   /** Whether any thread is reading it. */
-  isHeld(id: string): boolean
+  isPinned(id: string): boolean
   /** Whether a record references it after all. Not expected, unless it was written anew. */
   isReferenced(id: string): boolean
   /** Deletes the files, and calls `onDone` for each. */
@@ -31,10 +31,10 @@ export class DeadBlobs {
   readonly #options: DeadBlobsOptions
   /** When they died, in milliseconds of the clock that never goes back; in that order. */
   readonly #waiting = new Map<string, number>()
-  readonly #held = new Set<string>()
+  readonly #pinned = new Set<string>()
   /** Being deleted. */
   readonly #going = new Set<string>()
-  #heldSweepAtMs = 0
+  #pinnedSweepAtMs = 0
   #cancelTimer: (() => void) | undefined
   #isClosed = false
 
@@ -43,11 +43,11 @@ export class DeadBlobs {
   }
 
   get count(): number {
-    return this.#waiting.size + this.#held.size
+    return this.#waiting.size + this.#pinned.size
   }
 
   has(id: string): boolean {
-    return this.#waiting.has(id) || this.#held.has(id) || this.#going.has(id)
+    return this.#waiting.has(id) || this.#pinned.has(id) || this.#going.has(id)
   }
 
   add(ids: readonly string[]): void {
@@ -75,21 +75,21 @@ export class DeadBlobs {
   }
 
   #sweep(): void {
-    const { readWindowMs, isHeld, isReferenced, remove, marks } = this.#options
+    const { readWindowMs, isPinned, isReferenced, remove, marks } = this.#options
     const now = this.#now()
     const gone: string[] = []
-    if (now >= this.#heldSweepAtMs) {
-      this.#heldSweepAtMs = now + Math.min(heldSweepMs, readWindowMs)
-      for (const id of this.#held) {
-        if (isHeld(id)) continue
-        this.#held.delete(id)
+    if (now >= this.#pinnedSweepAtMs) {
+      this.#pinnedSweepAtMs = now + Math.min(pinnedSweepMs, readWindowMs)
+      for (const id of this.#pinned) {
+        if (isPinned(id)) continue
+        this.#pinned.delete(id)
         gone.push(id)
       }
     }
     for (const [id, diedMs] of this.#waiting) {
       if (now - diedMs <= readWindowMs) break
       this.#waiting.delete(id)
-      if (isHeld(id)) this.#held.add(id)
+      if (isPinned(id)) this.#pinned.add(id)
       else gone.push(id)
     }
     const removable = gone.filter(id => {
@@ -106,7 +106,7 @@ export class DeadBlobs {
 
   /** For one that is written anew: resolves when its file will not be deleted any more, unless it dies again. */
   async spare(id: string): Promise<void> {
-    if (this.#waiting.delete(id) || this.#held.delete(id)) this.#options.marks.onSettled(id)
+    if (this.#waiting.delete(id) || this.#pinned.delete(id)) this.#options.marks.onSettled(id)
     if (!this.#going.has(id)) return
     await this.#options.keep(id)
     this.#onGone(id)

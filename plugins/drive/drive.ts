@@ -19,8 +19,8 @@ import { readWindowMs } from 'svc/plugins/storage/api'
 import type { Garbage } from './api.ts'
 import type { Ballast } from './ballast.ts'
 import type { BlobFiles } from './blob-files.ts'
-import type { BlobHolds } from './blob-holds.ts'
 import type { BlobMarks } from './blob-marks.ts'
+import type { BlobPins } from './blob-pins.ts'
 import { BlobReading, DriveBlobReader } from './blob-reader.ts'
 import { type BlobWriterOptions, blobWriting, DriveBlobWriter } from './blob-writer.ts'
 import type { BodyReader } from './body-reader.ts'
@@ -28,9 +28,10 @@ import { keyText } from './bytes.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { Compaction } from './compaction.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
-import { collectOverlay, packEntries, walk } from './cursor.ts'
+import { collectMemtable, packEntries, walk } from './cursor.ts'
 import type { DeadBlobs } from './dead-blobs.ts'
 import type { Engine } from './engine.ts'
+import type { HighWaterMark } from './high-water-mark.ts'
 import type { IndexFolder } from './index-folder.ts'
 import type { IndexMarker } from './index-marker.ts'
 import { encodePosition, positionKey } from './index-position.ts'
@@ -38,12 +39,11 @@ import type { Journal } from './journal.ts'
 import { JournalCheck } from './journal-check.ts'
 import { segmentHeaderBytes } from './journal-format.ts'
 import { SegmentDamage } from './journal-reader.ts'
-import type { JournalWitness } from './journal-witness.ts'
 import { type DriveParts, openDrive } from './open-drive.ts'
 import type { Space } from './space.ts'
-import type { DriveState, OverlayObserver } from './state.ts'
+import type { DriveState, MemtableObserver } from './state.ts'
 import { storedBody, storedValue } from './stored-record.ts'
-import type { OverlayAnswer, OverlayQuestion } from './thread-messages.ts'
+import type { MemtableAnswer, MemtableQuestion } from './thread-messages.ts'
 
 /** Of an index that nothing has been written to. */
 export const noPosition = Buffer.alloc(0)
@@ -64,7 +64,7 @@ export interface DriveOptions {
   readonly deploymentId?: string
   /** Takes the lock that keeps other processes out; returns what gives it back. */
   lock(path: string): () => void
-  readonly observer?: OverlayObserver
+  readonly observer?: MemtableObserver
   /** Default 1 MiB. */
   readonly batchBytes?: number
   /** Default `readWindowMs` of the storage interface. */
@@ -72,7 +72,7 @@ export interface DriveOptions {
   /** See `DriveOptions` of the service. */
   garbage?(blobId?: string): Garbage
   /** Whether another thread is reading this blob. */
-  isHeldElsewhere?(id: string): boolean
+  isPinnedElsewhere?(id: string): boolean
   /** Shared with other threads where there are any. */
   readonly blobMarks?: BlobMarks
   /** Shared with other threads where there are any: see `createSpaceBudget`. */
@@ -91,7 +91,7 @@ export class Drive {
   readonly engine: Engine
   readonly bodies: BodyReader
   readonly blobFiles: BlobFiles
-  readonly #holds: BlobHolds
+  readonly #pins: BlobPins
   readonly #deadBlobs: DeadBlobs
   readonly #blobReading: BlobReading
   readonly #blobWriting: BlobWriterOptions
@@ -102,7 +102,7 @@ export class Drive {
   readonly compaction: Compaction
   readonly journalCheck: JournalCheck
   readonly #marker: IndexMarker
-  readonly #witness: JournalWitness
+  readonly #highWaterMark: HighWaterMark
   readonly #unlock: () => void
   /** The index was not checked as a whole at the start. */
   #isIndexUnchecked: boolean
@@ -128,10 +128,10 @@ export class Drive {
     this.ballast = parts.ballast
     this.#unlock = parts.unlock
     this.#marker = parts.marker
-    this.#witness = parts.witness
+    this.#highWaterMark = parts.highWaterMark
     this.#isIndexUnchecked = parts.isIndexUnchecked
     this.#indexCheckedMs = Number(options.ports.clock.monotonicNs() / 1_000_000n)
-    this.#holds = parts.holds
+    this.#pins = parts.pins
     this.#deadBlobs = parts.deadBlobs
     const { disk, clock } = options.ports
     this.compaction = new Compaction({
@@ -199,12 +199,12 @@ export class Drive {
   }
 
   /** What a thread that reads the index by itself lacks, and the positions of the index which that goes with. */
-  overlay({ table, start, end }: OverlayQuestion): OverlayAnswer {
+  memtable({ table, start, end }: MemtableQuestion): MemtableAnswer {
     const { index, frozen, durable } = this.state
     const positions = [index.get('internal', positionKey) ?? noPosition]
     // Laid over an index that has the frozen set already, it says the same once more.
     if (frozen !== undefined) positions.push(encodePosition(frozen))
-    const entries = packEntries(collectOverlay(table, [frozen?.changes, durable], start, end))
+    const entries = packEntries(collectMemtable(table, [frozen?.changes, durable], start, end))
     // A view would be cloned with all of the memory that it looks at.
     return { positions: positions.map(bytes => new Uint8Array(bytes)), entries }
   }
@@ -217,8 +217,8 @@ export class Drive {
     return new DriveBlobWriter(this.#blobWriting, id)
   }
 
-  holdBlobs(refs: readonly BlobRef[]): () => void {
-    return this.#holds.hold(refs)
+  pinBlobs(refs: readonly BlobRef[]): () => void {
+    return this.#pins.pin(refs)
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {
@@ -277,8 +277,8 @@ export class Drive {
     }
   }
 
-  #isHeld(id: string): boolean {
-    return this.#holds.has(id) || this.#options.isHeldElsewhere?.(id) === true
+  #isPinned(id: string): boolean {
+    return this.#pins.has(id) || this.#options.isPinnedElsewhere?.(id) === true
   }
 
   /** Keeps a blob that has lost its last reference, because it is being written anew. */
@@ -298,7 +298,7 @@ export class Drive {
     const count = await this.blobFiles.collectGarbage(
       id => {
         // The dead of this run may still be read, and have their own way out.
-        if (this.state.isBlobReferenced(id) || this.#deadBlobs.has(id) || this.#isHeld(id)) return false
+        if (this.state.isBlobReferenced(id) || this.#deadBlobs.has(id) || this.#isPinned(id)) return false
         const answer = garbage?.(id) ?? 'delete'
         if (answer === 'later') isKnown = false
         return answer === 'delete'
@@ -372,7 +372,7 @@ export class Drive {
       await this.state.index.close()
       if (!this.#hasFailed && this.checkpoints.isIndexComplete) await this.#marker.onCleanStop()
       await this.#marker.close()
-      await this.#witness.close()
+      await this.#highWaterMark.close()
       this.#unlock()
     }
   }

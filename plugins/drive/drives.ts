@@ -4,9 +4,9 @@ import type { Drive, DriveOptions, DrivesService } from './api.ts'
 import { createAttachedDrive } from './attached-drive.ts'
 import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
-import { checkDrive, lookAtDrive, peekDrive } from './dry-look.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
+import { checkDrive, lookAtDrive, peekDrive } from './preflight.ts'
 import { createThreadScopes } from './thread-scope.ts'
 
 export interface Drives {

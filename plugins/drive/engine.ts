@@ -1,12 +1,16 @@
 /**
- * The engine of one drive. A change goes through these states; whatever is derived from records (counters, entries, blob
- * references, the use of segments) goes with them.
+ * The engine of one drive: runs the procedures of clients one at a time, writes their changes to the journal in batches (group
+ * commit), and settles each caller's promise when its batch is on stable storage. One instance per open drive, in the storage
+ * thread. `Drive` calls it for its own thread, `worker-host.ts` for workers, `Compaction` and the blob clean-up for housekeeping.
+ *
+ * A transaction goes through the states below. Everything derived from its records (counters, derived entries, blob reference
+ * counts, segment use) goes through them with it.
  *
  * | State of a transaction | In memory | On disk | Seen by | Next |
  * |---|---|---|---|---|
- * | queued | procedure, arguments | nothing | nobody | run: filled, or settled at once when it threw and nothing waits |
- * | filled | `filling`, batch buffer | nothing | later procedures | its batch is sealed: in flight; batch before fails: queued or rejected |
- * | in flight | `inFlight` | unknown | later procedures | written and synced: durable; ENOSPC: rejected or queued again; else: rejected, drive faulty |
+ * | queued | procedure, arguments | nothing | nobody | run: filled; it throws while no write is pending: settled at once |
+ * | filled | `filling`, batch buffer | nothing | later procedures | its batch is sealed: in flight; the batch before it fails: queued or rejected |
+ * | in flight | `inFlight` | unknown | later procedures | written and synced: durable; ENOSPC: rejected or queued again; other error: rejected, drive faulty |
  * | durable | `durable` | journal | everybody; acknowledged | checkpoint begins: frozen |
  * | frozen | `frozen` | journal | everybody | index commit: indexed; index commit fails: tried again |
  * | indexed | nothing | journal, index | everybody | index flushed: its segment may be compacted away |
@@ -15,14 +19,14 @@
  *
  * 1. An acknowledged write survives `kill -9` and power loss: `execute` resolves after the journal write is synced, not before.
  * 2. A write that was not acknowledged is wholly visible or not at all: a batch counts only when all its checksums match.
- * 3. The index is the replay of the journal at every checkpoint: both go through `DriveState.apply`, and the index names the
- *    position that it reaches in the commit that reaches it.
- * 4. No acknowledged byte is returned wrong: every record, body and blob block is verified when it is read, and a damaged
- *    journal stops the start instead of ending the replay early.
- * 5. Preconditions are evaluated under the lock that commits: procedures run one at a time and see all earlier ones.
- * 6. Sums equal what follows from the records, always: they change in the same call that changes the record.
- * 7. A full disk refuses new writes and harms nothing stored: a failed batch is taken back whole; deletes go on, also when others
- *    have taken the last byte: the ballast is given back for them, and each is tried several times.
+ * 3. The index equals the replay of the journal at every checkpoint: commits and replay both go through `DriveState.apply`, and
+ *    the index transaction that writes the changes also writes the journal position they reach.
+ * 4. No acknowledged byte is returned wrong: every record, body and blob block is verified on read. A damaged journal refuses the
+ *    start; the replay never ends early in silence.
+ * 5. Preconditions are evaluated under the commit lock: procedures run one at a time and see the changes of all earlier ones.
+ * 6. Counters always equal the sums over the records: both change in the same call.
+ * 7. A full disk refuses new writes and harms nothing stored: a failed batch is rolled back whole. Deletes go on even when other
+ *    software has taken the last byte: the ballast is released for them, and each delete is tried several times.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { Procedure } from 'svc/plugins/storage/api'
@@ -33,16 +37,16 @@ import { ChangeSet } from './changes.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { BatchPlace, Journal } from './journal.ts'
 import { isOutOfSpace } from './space.ts'
-import type { DriveState, OverlayObserver } from './state.ts'
+import type { DriveState, MemtableObserver } from './state.ts'
 import { DriveTransaction } from './transaction.ts'
 
 /** Sequences are milliseconds times this, plus a counter. */
 const sequencesPerMs = 2048
-/** Procedures that may run before the event loop gets its turn. */
+/** Procedures that run before the event loop gets its turn. */
 const proceduresPerTurnMax = 256
-/** Outcomes that one batch may hold. */
+/** Transactions (successful or failed) in one batch. */
 const outcomesPerBatchMax = 4096
-/** How often a delete that finds no space is tried again, and the pause before, in milliseconds, where nothing could be given back. */
+/** Retries of a delete that found no space, and the pause before each when the ballast had nothing to release. */
 const spaceRetriesMax = 4
 const spaceRetryMs = 100
 
@@ -54,21 +58,21 @@ export interface EngineOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly inlineBytesMax: number
-  /** Whether new data must be refused. */
+  /** Whether transactions that need room must be refused. */
   isFull(): boolean
-  /** Told when a write met the end of the space. */
+  /** Called when a journal write failed for lack of space. */
   onFull(error: unknown): void
-  /** Gives back space that was kept for deletes. False when there is none. */
+  /** Releases ballast for deletes. False when there is none left. */
   makeRoom(): Promise<boolean>
-  /** A body that has just become durable. */
+  /** A body that has just become durable, for the read cache. */
   onBody(segment: number, offset: number, bytes: Uint8Array): void
-  /** Blobs that no durable record references any more. */
+  /** Blobs that have lost their last durable reference. */
   onUnreferenced(ids: readonly string[]): void
   onFaulty(error: unknown): void
-  readonly observer: OverlayObserver | undefined
+  readonly observer: MemtableObserver | undefined
 }
 
-/** Where the body that came with a transaction has been written. */
+/** The location of a body in the journal. */
 export interface BodyPlace {
   readonly segment: number
   readonly offset: number
@@ -79,14 +83,17 @@ interface Pending {
   readonly run: (tx: DriveTransaction) => unknown
   readonly resolve: (result: unknown, body: BodyPlace | undefined) => void
   readonly reject: (error: unknown) => void
-  /** `own`: the body's bytes may be kept in this thread's cache. `background`: gives up at once where there is no space. */
+  /**
+   * `own`: the body's memory belongs to this thread, so the read cache may keep it. `worker`: the memory will be reused.
+   * `background`: rejected at once when there is no space.
+   */
   readonly origin: 'own' | 'worker' | 'background'
   body: BodyPlace | undefined
   outcome: unknown
   failed: boolean
   /** Whether it stores more than it removes. */
   needsRoom: boolean
-  /** How often it has met the end of the space. */
+  /** How often its batch has failed for lack of space. */
   refusals: number
 }
 
@@ -98,7 +105,7 @@ export class Engine {
   #filling: Batch<Pending>
   #inFlight: Batch<Pending> | undefined
   #spare: Batch<Pending>
-  /** Outcomes of a batch that is durable, while the next one goes out before they are told. */
+  /** Outcomes of a durable batch that are settled after the next batch has been sent off. */
   #settling: Pending[] | undefined
   #hasBegun = false
   #scheduled = false
@@ -121,21 +128,21 @@ export class Engine {
     return this.run(tx => procedure(tx, args, body))
   }
 
-  /** Runs a synchronous function under the commit lock; resolves with its result when its changes are durable. */
+  /** Runs a synchronous function under the commit lock. Resolves with its result when its changes are durable. */
   run<T>(change: (tx: DriveTransaction) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#add(change, resolve as (result: unknown) => void, reject, 'own')
     })
   }
 
-  /** The same for housekeeping, which is not worth the space that is kept for deletes: rejects with `full` where there is no other. */
+  /** As `run`, for housekeeping: gets none of the space reserved for deletes, and rejects with `full` when there is no other. */
   runInBackground(change: (tx: DriveTransaction) => void): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       this.#add(change, resolve as (result: unknown) => void, reject, 'background')
     })
   }
 
-  /** The same for another thread, whose body lies in memory that it will use again. */
+  /** As `execute`, for a worker thread, which will reuse the body's memory. */
   submit(
     name: string,
     args: unknown,
@@ -203,7 +210,7 @@ export class Engine {
     if (this.#idle !== undefined && !isWaiting && this.#inFlight === undefined) this.#idle()
   }
 
-  /** Goes on after a checkpoint that the queue had to wait for. */
+  /** Resumes after a checkpoint that the queue was waiting for. */
   wake(): void {
     this.#schedule()
   }
@@ -235,7 +242,7 @@ export class Engine {
     }
   }
 
-  /** Nothing can be taken in before the index can be written again, and nobody knows when that will be. */
+  /** Rejects the whole queue: the memtable is at its bound, and the index cannot be written for an unknown time. */
   #refuseQueued(): void {
     const queued = this.#queue.slice(this.#queueHead)
     this.#queue = []
@@ -273,14 +280,14 @@ export class Engine {
     batch.outcomes.push(pending)
   }
 
-  /** Sends off what has been filled. The next batch is filled while this one is on its way. */
+  /** Writes the filled batch. The next batch is filled while this write is in flight. */
   #flush(): void {
     const batch = this.#filling
     if (batch.outcomes.length === 0) return
     this.#hasBegun = false
     this.#filling = this.#spare
     if (batch.transactionCount === 0) {
-      // Nothing was changed and nothing before it is on its way, so there is nothing to wait for.
+      // No change in this batch and no write pending: settle without a write.
       this.#settle(batch)
       return
     }
@@ -295,7 +302,7 @@ export class Engine {
   }
 
   #onDurable(batch: Batch<Pending>): void {
-    // The drive has been given up meanwhile, and everything was rejected.
+    // The drive became faulty meanwhile, and `fail` rejected everything.
     if (this.fault !== undefined) return
     const { state, journal, checkpoints, onBody, onUnreferenced, observer } = this.#options
     const changes = state.inFlight!
@@ -303,7 +310,7 @@ export class Engine {
     this.#inFlight = undefined
     const unreferenced = state.absorb(changes, journal.tail, observer)
     checkpoints.onCommit()
-    // The next write goes out before the answers of this one: the drive should not wait for us.
+    // The next write starts before this batch's callers are told, so that the drive does not wait for them.
     const { outcomes } = batch
     const settled = outcomes.slice()
     const bodies = batch.bodies.slice()
@@ -322,7 +329,7 @@ export class Engine {
     const settled = batch.outcomes.slice()
     batch.clear()
     this.#spare = batch
-    // Answers come in the order of the changes: these have seen those that are about to be answered.
+    // Callers are told in commit order: these procedures saw the changes of the batch that is being settled.
     if (this.#settling === undefined) settleAll(settled)
     else this.#settling.push(...settled)
   }
@@ -345,7 +352,7 @@ export class Engine {
     try {
       await journal.cutBack()
       if (again.length > 0) {
-        // Room that was made for these is not what they have waited for in vain.
+        // Released ballast gives the retry a new chance: this refusal does not count.
         if (await makeRoom()) for (const pending of again) pending.refusals--
         else await pause(clock, spaceRetryMs)
       }
@@ -355,7 +362,7 @@ export class Engine {
     }
     if (this.fault !== undefined) return
     log.debug({ err: error }, 'a batch found no space and has been taken back')
-    // What was filled meanwhile has seen the changes that failed: it has to run again.
+    // The transactions filled meanwhile saw the changes that failed, so they must run again.
     const later = this.#filling
     again.push(...later.outcomes)
     batch.clear()
@@ -372,8 +379,8 @@ export class Engine {
   }
 
   /**
-   * A write or sync failed, or the index turned out to be damaged: nobody can say what is on the disk, so nothing more is written
-   * until a restart has read it. A batch that is on its way counts as failed; it may be found at the restart all the same.
+   * Makes the drive faulty: a write or sync failed, or the index is damaged. The content of the disk is then unknown, so nothing
+   * more is written before a restart has read it. A batch in flight is rejected, but the restart may still find it.
    */
   fail(error: unknown): void {
     const { state, onFaulty } = this.#options
@@ -394,7 +401,7 @@ export class Engine {
     this.#idle?.()
   }
 
-  /** Takes no more work and resolves when what was queued is settled. */
+  /** Refuses new work; resolves when the queued work is settled. */
   async close(): Promise<void> {
     this.#isClosing = true
     if (this.#inFlight === undefined && this.#queue.length === this.#queueHead && this.#filling.outcomes.length === 0)

@@ -87,7 +87,7 @@ class StructureCheck {
     this.#used = new Uint8Array((lastPage >> 3) + 1)
     this.#walk(free, compareIntegers, (key, value, _isTree, page, bytes) => {
       if (key.length !== 8) throw new Unsound('a list of free pages has no transaction')
-      this.#claimFree(value ?? this.#overflowValue(page, bytes))
+      this.#markFreePages(value ?? this.#overflowValue(page, bytes))
     })
     const trees: Tree[] = []
     this.#walk(main, Buffer.compare, (_key, value, isTree) => {
@@ -109,7 +109,7 @@ class StructureCheck {
     return first.txnId >= second.txnId ? first : second
   }
 
-  #claim(page: number, count: number): void {
+  #markUsed(page: number, count: number): void {
     if (page < metaPageCount || page + count - 1 > this.#meta.lastPage)
       throw new Unsound(`page ${page} lies outside of it`)
     for (let at = page; at < page + count; at++) {
@@ -138,18 +138,18 @@ class StructureCheck {
   }
 
   /** A length, then page numbers; 0 is an empty place, a negative number the length of the run that begins at the next one. */
-  #claimFree(list: Buffer): void {
+  #markFreePages(list: Buffer): void {
     const count = readNumber(list, 0)
     if ((count + 1) * 8 > list.length) throw new Unsound('a list of free pages is cut')
     for (let i = 1; i <= count; i++) {
       const entry = list.readBigInt64LE(i * 8)
       if (entry === 0n) continue
-      if (entry > 0n) this.#claim(readNumber(list, i * 8), 1)
+      if (entry > 0n) this.#markUsed(readNumber(list, i * 8), 1)
       else {
         const run = Number(-entry)
         if (++i * 8 >= list.length) throw new Unsound('a list of free pages is cut')
         if (run > this.#meta.lastPage) throw new Unsound('a run of free pages is too long')
-        this.#claim(readNumber(list, i * 8), run)
+        this.#markUsed(readNumber(list, i * 8), run)
       }
     }
   }
@@ -175,7 +175,7 @@ class StructureCheck {
     onLeaf: OnLeaf,
   ): void {
     this.#onProgress()
-    this.#claim(page, 1)
+    this.#markUsed(page, 1)
     this.#levels[level] ??= Buffer.alloc(this.#meta.pageBytes)
     const content = this.#levels[level]
     this.#read(content, page)
@@ -252,7 +252,7 @@ class StructureCheck {
     const page = readNumber(content, from)
     const count = readNumber(content, from + 16)
     if (count * this.#meta.pageBytes < headBytes + valueBytes) throw new Unsound(`the value on page ${page} is cut`)
-    this.#claim(page, count)
+    this.#markUsed(page, count)
     if (page + count > this.#filePages) throw new Unsound(`page ${page} lies behind its end`)
     this.#read(this.#head, page)
     if (this.#checkHead(this.#head, page) !== flags.overflow || this.#head.readUInt32LE(20) !== count)

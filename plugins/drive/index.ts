@@ -3,7 +3,7 @@ import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'
 import { DriveConfig } from './config.ts'
 import { createDrives } from './drives.ts'
-import { checkDrive, peekDrive, planDrive } from './dry-look.ts'
+import { checkDrive, peekDrive, planDrive } from './preflight.ts'
 
 export default definePlugin({
   name: 'drive',

@@ -1,11 +1,12 @@
 /**
- * The bytes of the journal. A segment is a 4 KiB header and batches, each beginning on a 4 KiB boundary. A batch is what one
- * write carries: a header, the bodies of its puts, and its transactions, each a header and entries. Little-endian.
+ * The byte format of the journal: encoders and decoders without I/O. A segment is a 4 KiB header and batches, each on a 4 KiB
+ * boundary. One write carries one batch: a header, the bodies of its puts, then its transactions, each a header and entries.
+ * Little-endian.
  *
- *     segment  0 "svcseg1\0"  8 u32 crc of 12…64  12 u32 format  16 u32 number  20 u32 end of the segment before
- *              24 f64 number of its first batch  32 u32 crc of the batch before  36 …zero  48 16 bytes drive id
+ *     segment  0 "svcseg1\0"  8 u32 crc of 12…64  12 u32 format  16 u32 number  20 u32 end of the previous segment
+ *              24 f64 number of its first batch  32 u32 crc of the previous batch  36 …zero  48 16 bytes drive id
  *     batch    0 u32 magic  4 u32 crc of 8…48 and of the transactions  8 8 bytes salt  16 f64 batch number
- *              24 u32 crc of the batch before  28 u32 bytes behind the header  32 u32 transactions  36 u32 bytes of bodies
+ *              24 u32 crc of the previous batch  28 u32 bytes behind the header  32 u32 transactions  36 u32 bytes of bodies
  *              40 …zero  48 bodies, then transactions
  *     transaction  0 u32 entry bytes  4 f64 sequence  12 entries
  *     put      u8 1 | flags, u16 key size, u32 value size, key, value,
@@ -14,8 +15,9 @@
  *              [u16 count, count × 26 bytes]                   blobs (flag 64)
  *     delete   u8 2, u16 key size, u32 guard segment, key
  *
- * Bodies have their own checksums, so the batch's covers them through the entries. The salt differs between segments and is
- * secret: no client can send a body that looks like a batch. Batch numbers and the chained crc show what is missing.
+ * - Each body has its own checksum in its put entry. The batch checksum covers the entries, and so the bodies indirectly.
+ * - The salt is secret and differs per segment, so no client can upload a body that passes for a batch.
+ * - The batch number and the checksum of the previous batch reveal a missing or replaced batch.
  */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -36,13 +38,13 @@ const flag = { ownBody: 16, movedBody: 32, blobs: 64 } as const
 export interface SegmentHeader {
   readonly number: number
   readonly driveId: Buffer
-  /** Where the segment before ends; 0 for the very first. */
+  /** Where the previous segment ends; 0 for the first segment. */
   readonly previousEnd: number
   readonly firstBatch: number
   readonly previousCrc: number
 }
 
-/** Secret per drive, different per segment. */
+/** The salt of a segment: derived from the drive's secret key. */
 export function segmentSalt(journalKey: Buffer, segment: number): Buffer {
   return createHash('sha256').update(journalKey).update(String(segment)).digest().subarray(0, 8)
 }
@@ -91,7 +93,7 @@ export interface BatchSeal {
   readonly bodyBytes: number
 }
 
-/** Fills in the header of a batch whose bodies and transactions follow it in `batch`; returns its crc. */
+/** Writes the header of a batch whose bodies and transactions are already in `batch`. Returns the batch's checksum. */
 export function sealBatch(batch: Buffer, seal: BatchSeal): number {
   batch.fill(0, 0, batchHeaderBytes)
   batch.writeUInt32LE(batchMagic, 0)
@@ -110,7 +112,7 @@ function batchCrc(batch: Buffer, bodyBytes: number): number {
   return crc32(batch.subarray(batchHeaderBytes + bodyBytes), crc32(batch.subarray(8, batchHeaderBytes)))
 }
 
-/** Undefined when these bytes do not begin like a batch of this segment. */
+/** Undefined when these bytes do not begin with a batch header of this segment. */
 export function decodeBatchHeader(bytes: Buffer, salt: Buffer): BatchHeader | undefined {
   if (bytes.length < batchHeaderBytes || bytes.readUInt32LE(0) !== batchMagic) return undefined
   if (salt.compare(bytes, 8, 16) !== 0) return undefined
@@ -124,7 +126,7 @@ export function decodeBatchHeader(bytes: Buffer, salt: Buffer): BatchHeader | un
   }
 }
 
-/** True when header and entries are as written. Bodies are another matter: see `hasIntactBodies`. */
+/** Whether header and entries match the checksum. It does not cover bodies: see `hasIntactBodies`. */
 export function isBatchIntact(batch: Buffer, header: BatchHeader): boolean {
   return header.bodyBytes <= header.payloadBytes && batchCrc(batch, header.bodyBytes) === header.crc
 }
@@ -165,7 +167,7 @@ export function* readTransactions(
   }
 }
 
-/** Whether the bodies that came with a batch, which lies at `offset`, match the checksums in its entries. */
+/** Whether the bodies of a batch at `offset` match the checksums in its entries. */
 export function hasIntactBodies(batch: Buffer, header: BatchHeader, segment: number, offset: number): boolean {
   for (const { entries } of readTransactions(batch, header, segment)) {
     for (const entry of entries) {
@@ -210,7 +212,7 @@ function readEntry(bytes: Buffer, start: number, segment: number): JournalEntry 
   return { kind: 'put', key, value, body, bodyMoved: (head & flag.movedBody) !== 0, blobs, bytes: at - start }
 }
 
-/** The transactions of one batch, while it is filled. Grows. */
+/** The encoded transactions of the batch that is being filled. The buffer grows as needed. */
 export class EntryWriter {
   bytes = Buffer.allocUnsafeSlow(65_536)
   length = 0
@@ -222,7 +224,7 @@ export class EntryWriter {
     this.length += transactionHeaderBytes
   }
 
-  /** Whether the transaction that has begun has entries. */
+  /** Whether the current transaction has entries. */
   get hasEntries(): boolean {
     return this.length > this.#start + transactionHeaderBytes
   }

@@ -1,4 +1,7 @@
-/** Reads batches out of segment files: for the start, for compaction, and to see whether they are what was written. */
+/**
+ * Reads and verifies batches from segment files. `recovery.ts` uses it at start, `Compaction` to move records, `JournalCheck` to
+ * verify segments in the background.
+ */
 import type { Disk, DiskFile } from 'svc/kernel'
 import { alignUp, blockBytes } from './aligned-memory.ts'
 import type { JournalPosition } from './index-position.ts'
@@ -15,7 +18,7 @@ import {
 
 const windowBytes = 4 * 1024 * 1024
 
-/** The intact batch at a position, or why there is none. */
+/** The verified batch at a position, or the reason why there is none. */
 export async function readBatch(
   reader: SegmentReader,
   salt: Buffer,
@@ -33,7 +36,7 @@ export async function readBatch(
   return { header, bytes }
 }
 
-/** Offset of an intact batch at or behind `from` whose number is at least `batch`. */
+/** Offset of an intact batch at or after `from` whose number is at least `batch`. */
 export async function findLaterBatch(
   file: DiskFile,
   salt: Buffer,
@@ -53,6 +56,7 @@ export async function findLaterBatch(
   return undefined
 }
 
+/** A segment, or a part of it, cannot be read or does not verify; `message` is the reason. */
 export class SegmentDamage extends Error {
   readonly offset: number
 
@@ -65,17 +69,17 @@ export class SegmentDamage extends Error {
 export interface SegmentBatch {
   readonly offset: number
   readonly header: BatchHeader
-  /** Valid until the next one. */
+  /** Valid until the next batch is read. */
   readonly bytes: Buffer
 }
 
-/** Whether an error says that bytes of a file cannot be had, rather than that something else is wrong. */
+/** Whether an error means that the content of a file is lost or unreadable, as opposed to e.g. a lack of permission. */
 export function isUnreadable(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return code === 'EIO' || code === 'EUCLEAN' || code === 'EILSEQ' || code === 'ENODATA' || code === 'ENOENT'
 }
 
-/** Every batch of a segment that is written no more, in turn. Throws `SegmentDamage` where one does not verify or cannot be read. */
+/** All batches of a segment that is not written any more. Throws `SegmentDamage` where one cannot be read or does not verify. */
 export async function* readSegment(
   { disk, journal, journalKey }: { readonly disk: Disk; readonly journal: Journal; readonly journalKey: Buffer },
   segment: number,
@@ -110,7 +114,7 @@ async function orDamage<T>(offset: number, reading: Promise<T>): Promise<T> {
   }
 }
 
-/** Reads a segment through a window, so that walking it takes few reads. */
+/** Reads a segment through a 4 MiB window, so that walking its batches takes few reads. */
 export class SegmentReader {
   readonly #file: DiskFile
   readonly #end: number
@@ -122,7 +126,7 @@ export class SegmentReader {
     this.#end = end
   }
 
-  /** Undefined when the file is shorter. Valid until the next call. */
+  /** `length` bytes at `offset`, valid until the next call. Undefined when the file is shorter. */
   async at(offset: number, length: number): Promise<Buffer | undefined> {
     if (offset + length > this.#end) return undefined
     const start = offset - this.#windowStart

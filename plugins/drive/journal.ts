@@ -1,10 +1,13 @@
 /**
- * The journal's files: which segments there are, where the tail is, and how a batch gets to stable storage. One batch is
- * written at a time. Segments are numbered from 1, never reused, and only ever appended to.
+ * The journal's files: the existing segments, the tail, and the write and sync of each batch. `Engine` appends, `recovery.ts` sets
+ * the tail at start, `Compaction` removes segments.
  *
- * A batch that does not fit begins the next segment, whose header is made durable first: so a header that does not verify can
- * only belong to a segment without acknowledged batches, or be damage. The next segment is zeroed ahead of time in quiet moments: a write into zeroed space needs no change of file metadata and is about a third
- * faster, and the space is there when the drive is full and deletes still have to be written.
+ * Invariants:
+ * - One batch is written at a time. Segments are numbered from 1, never reused, and only appended to.
+ * - A batch that does not fit starts the next segment. The segment's header is synced before the batch is written, so a header
+ *   that does not verify belongs to a segment without acknowledged batches, or is damage.
+ * - The next segment is zeroed ahead of time while the drive is idle. A write into zeroed space changes no file metadata, which
+ *   makes it about a third faster; and deletes find space there when the drive is full.
  */
 import type { Disk, DiskFile, Logger } from 'svc/kernel'
 import { alignUp, allocateAligned, blockBytes } from './aligned-memory.ts'
@@ -16,17 +19,17 @@ import type { Place } from './place.ts'
 export interface JournalOptions {
   readonly disk: Disk
   readonly log: Logger
-  /** The folder of the segments. */
+  /** The journal folder. */
   readonly place: Place
   readonly driveId: Buffer
   readonly journalKey: Buffer
   readonly segmentBytes: number
-  /** A batch is sent off when it has this many bytes; so much must be left of the segment that it begins in. */
+  /** A batch is sealed at this size. A segment takes a batch only if this much space is left in it. */
   readonly batchBytes: number
   readonly direct: boolean
   /** Zero the next segment ahead of time. */
   readonly prepare: boolean
-  /** Told of the bytes that were written. */
+  /** Called with the number of bytes of each write. */
   onWritten(bytes: number): void
 }
 
@@ -35,7 +38,7 @@ export interface BatchPlace {
   readonly offset: number
 }
 
-/** Pieces in which a segment is zeroed, and the pause between two. */
+/** Segments are zeroed in steps of this size. */
 const prepareStepBytes = 1024 * 1024
 
 export function segmentName(segment: number): string {
@@ -48,7 +51,7 @@ export class Journal {
   #fileSegment = 0
   #prepared: number | undefined
   #preparing: Promise<void> | undefined
-  /** A segment is being begun or taken back: preparing it now would overwrite what is about to be acknowledged. */
+  /** A segment is being opened or removed: zeroing it now would overwrite a batch that is about to be acknowledged. */
   #isChanging = false
   #sealing: Promise<void> = Promise.resolve()
   #header: Buffer | undefined
@@ -57,9 +60,9 @@ export class Journal {
   readonly #removed = new Set<number>()
   /** Position behind the last durable batch. */
   tail: JournalPosition = firstPosition
-  /** Existing segments that hold batches, with their sizes up to the last batch. */
+  /** Existing segments that have batches, with the offset behind the last batch. */
   readonly segments = new Map<number, number>()
-  /** Written to stable storage since the start, padding and headers included. */
+  /** Bytes on stable storage since the start, padding and headers included. */
   bytesWritten = 0
   batchesWritten = 0
 
@@ -75,14 +78,13 @@ export class Journal {
     return `${this.#options.place.path}/${segmentName(segment)}`
   }
 
-  /** Continues at a position that recovery has found. */
+  /** Continues at the tail that recovery has found. */
   resume(tail: JournalPosition): void {
     this.tail = tail
   }
 
   /**
-   * Creates the first segment of a new drive. It is durable before anything is stored: so a drive without segments is one that
-   * has lost them, and never one that had none.
+   * Creates the first segment of a new drive, durably, before anything else is stored. So a drive without segments has lost them.
    */
   async create(): Promise<void> {
     const file = await this.#openSegment(1)
@@ -91,14 +93,14 @@ export class Journal {
     this.tail = { ...firstPosition, segment: 1, offset: segmentHeaderBytes }
   }
 
-  /** The place of a batch that will follow `after`, the place behind the last batch that was filled. */
+  /** The place of the batch that follows `after`, which is the end of the batch before it. */
   place(after: BatchPlace): BatchPlace {
     if (after.segment > 0 && after.offset + this.#options.batchBytes <= this.#options.segmentBytes) return after
     return { segment: after.segment + 1, offset: segmentHeaderBytes }
   }
 
   /**
-   * Writes a batch to its place and resolves when it is durable. After a rejection the journal is as before, except that bytes
+   * Writes a batch to its place and resolves when it is durable. After a rejection the journal is unchanged, except that the bytes
    * behind the tail are undefined.
    */
   async append(batch: Batch): Promise<void> {
@@ -121,7 +123,7 @@ export class Journal {
     await file.write(buffer, 0, padded, place.offset)
     if (!file.synchronous) await file.datasync()
     const end = place.offset + padded
-    // Only now: had the write failed, the segment before would go on to be the last.
+    // Not before the write: if it fails, the previous segment stays the last one and grows on.
     if (isNew && tail.segment !== 0) this.#seal(tail.segment, tail.offset)
     this.segments.set(place.segment, end)
     this.tail = { segment: place.segment, offset: end, batch: tail.batch + 1, crc }
@@ -156,11 +158,11 @@ export class Journal {
     return this.#salt
   }
 
-  /** Makes room for another try at the tail after a write failed for want of space. */
+  /** Reverts a batch write that failed for lack of space, so that the tail can be written again. */
   async cutBack(): Promise<void> {
     const { segment, offset } = this.tail
     if (this.#fileSegment !== 0 && this.#fileSegment !== segment) {
-      // The failed batch had begun a segment: nothing in it was acknowledged.
+      // The failed batch had started a segment, which has no acknowledged batches.
       const failed = this.#fileSegment
       this.#isChanging = true
       try {
@@ -175,10 +177,10 @@ export class Journal {
   }
 
   /**
-   * Takes up to so many bytes of space for what comes next, before somebody else does. Called between two batches, when the file
-   * system is full; however much there is to be had is enough.
+   * Allocates up to `bytes` at the tail for the next batch, before other software takes the space. The engine's space handling calls
+   * this between two batches on a full file system. Allocating less is no error.
    */
-  async claim(bytes: number): Promise<void> {
+  async reserveSpace(bytes: number): Promise<void> {
     const { segment, offset } = this.place(this.tail)
     const end = Math.min(offset + bytes, this.#options.segmentBytes)
     if (segment !== this.tail.segment) {
@@ -205,7 +207,7 @@ export class Journal {
       const file = await disk.open(this.pathOf(segment), { mode: 'create', direct, synchronous: true })
       this.#file = file
       this.#fileSegment = segment
-      // An empty one is new: what was prepared may have been removed by somebody.
+      // An empty file is new: somebody may have removed the prepared one.
       const wasPrepared = this.#prepared === segment && (await file.size()) > 0
       if (this.#prepared === segment) this.#prepared = undefined
       if (!wasPrepared && segment !== this.tail.segment) await disk.syncDirectory(place.path)
@@ -215,7 +217,7 @@ export class Journal {
     }
   }
 
-  /** Cuts what was zeroed ahead but not used. The next segment's header says where this one ends, so nothing waits for it. */
+  /** Truncates the unused zeros of a finished segment. Nobody waits: the next segment's header records where this one ends. */
   #seal(segment: number, end: number): void {
     this.#sealing = this.#sealing.then(async () => {
       try {
@@ -230,7 +232,7 @@ export class Journal {
     await this.#options.place.require()
     const file = await this.#options.disk.open(this.pathOf(segment), { mode: 'write' })
     try {
-      // A file of this size may still be as long as before after a power loss: a former cut may not have reached the disk.
+      // Sync even when the size is right: an earlier truncation may not have reached the disk.
       if ((await file.size()) !== end) await file.truncate(end)
       await file.datasync()
     } finally {
@@ -238,7 +240,7 @@ export class Journal {
     }
   }
 
-  /** Zeroes the next segment. Called when the drive is quiet; `isQuiet` is asked again between the pieces. */
+  /** Zeroes the next segment while the drive is idle; asks `isQuiet` again before each step. */
   prepareNext(isQuiet: () => boolean): void {
     const next = this.tail.segment + 1
     if (!this.#options.prepare || this.tail.segment === 0 || this.#preparing !== undefined || this.#prepared === next)
@@ -262,24 +264,24 @@ export class Journal {
     } catch (error) {
       this.#options.log.debug({ err: error, segment }, 'could not prepare the next journal segment')
     } finally {
-      // Nobody waits for it: on a disk that is gone even this fails.
+      // Nobody waits for this; on a failed disk even `close` rejects.
       await file?.close().catch(() => undefined)
     }
   }
 
-  /** Deletes a segment whose records are all elsewhere. The caller has made sure that nothing needs it any more. */
+  /** Deletes a segment. The caller guarantees that no record, body or needed tombstone is left in it. */
   async removeSegment(segment: number): Promise<void> {
     await this.#sealing
     const { disk, place } = this.#options
     await place.require()
-    // Without this segment's header only its size says where the segment before ends.
+    // The header of this segment says where the previous one ends. Without it only that file's size does.
     const end = this.segments.get(segment - 1)
     if (end !== undefined) await unlessGone(this.#cut(segment - 1, end))
     if (!this.#removed.has(segment)) {
       await unlessGone(disk.remove(this.pathOf(segment)))
       this.#removed.add(segment)
     }
-    // Until its name is gone for good it counts as there: a power loss may bring it back, and deletes must outlive it.
+    // The segment counts as present until its removal is synced: a power loss may bring it back, and its deletes must outlive it.
     await disk.syncDirectory(place.path)
     this.segments.delete(segment)
     this.#removed.delete(segment)
@@ -299,7 +301,7 @@ export class Journal {
   }
 }
 
-/** Resolves with how far it came: `end`, unless it was no longer quiet. */
+/** Resolves with the offset reached: `end`, or less when the drive became busy. */
 async function writeZeros(file: DiskFile, from: number, end: number, isQuiet: () => boolean): Promise<number> {
   const zeros = zeroes()
   let at = from
@@ -316,7 +318,7 @@ function zeroes(): Buffer {
   return sharedZeroes
 }
 
-/** A file that somebody else has taken away: see `JournalCheck`, which tells of it. */
+/** Ignores a file that somebody else has removed; `JournalCheck` reports it. */
 async function unlessGone(work: Promise<void>): Promise<void> {
   try {
     await work

@@ -5,8 +5,8 @@ import type { Disk } from 'svc/kernel'
 import { readWindowMs } from 'svc/plugins/storage/api'
 import { Ballast } from './ballast.ts'
 import { BlobFiles } from './blob-files.ts'
-import { BlobHolds, blobHoldsBytes } from './blob-holds.ts'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
+import { BlobPins, blobPinsBytes } from './blob-pins.ts'
 import { BodyReader } from './body-reader.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { inlineBytesMax } from './config.ts'
@@ -16,11 +16,11 @@ import { Engine } from './engine.ts'
 import { driveErrors } from './errors.ts'
 import { asDriveError } from './folder-problem.ts'
 import { openFormat } from './format.ts'
+import { type HighWaterMark, openHighWaterMark } from './high-water-mark.ts'
 import { type IndexMarker, openIndexMarker } from './index-marker.ts'
 import { firstPosition, type IndexPosition, readPosition } from './index-position.ts'
 import type { IndexStore } from './index-store.ts'
 import { Journal } from './journal.ts'
-import { type JournalWitness, openJournalWitness } from './journal-witness.ts'
 import { Place } from './place.ts'
 import { recover } from './recovery.ts'
 import { isOutOfSpace, reserveBytesOf, type Space, spaceCellCount, watchSpace } from './space.ts'
@@ -39,12 +39,12 @@ export interface DriveParts {
   readonly engine: Engine
   readonly bodies: BodyReader
   readonly blobFiles: BlobFiles
-  readonly holds: BlobHolds
+  readonly pins: BlobPins
   readonly deadBlobs: DeadBlobs
   readonly space: Space
   readonly ballast: Ballast
   readonly marker: IndexMarker
-  readonly witness: JournalWitness
+  readonly highWaterMark: HighWaterMark
   readonly isIndexUnchecked: boolean
   readonly missingSegments: readonly number[]
   readonly unlock: () => void
@@ -99,8 +99,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     const marker = await openIndexMarker(disk, log, path)
     undo.push(() => marker.close())
     undo.push(() => marker.onRefused())
-    const witness = await openJournalWitness(disk, log, path, format.driveId)
-    undo.push(() => witness.close())
+    const highWaterMark = await openHighWaterMark(disk, log, path, format.driveId)
+    undo.push(() => highWaterMark.close())
     const opened = await openIndex(options, marker)
     const { index, found } = opened
     undo.push(() => index.close())
@@ -127,7 +127,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
         },
         observer: options.observer,
         onDone: () => {
-          witness.note(checkpoints.indexed)
+          highWaterMark.note(checkpoints.indexed)
           engine?.wake()
         },
       },
@@ -153,7 +153,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       from,
       sequence,
     )
-    if (recovered.tail.segment > 0) witness.requireEnd(recovered.tail)
+    if (recovered.tail.segment > 0) highWaterMark.requireEnd(recovered.tail)
     journal.resume(recovered.tail)
     const marks = options.blobMarks ?? new BlobMarks(new ArrayBuffer(blobMarksBytes))
     const blobFiles: BlobFiles = new BlobFiles({
@@ -172,7 +172,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     await blobFiles.createFolders()
     if (recovered.tail.segment === 0) {
       // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
-      const isUsed = witness.reached !== undefined || (await blobFiles.hasAny())
+      const isUsed = highWaterMark.reached !== undefined || (await blobFiles.hasAny())
       if (isUsed || (await options.index.hasAside(`${path}/index`))) throw lostJournal(path)
       await journal.create()
     }
@@ -181,11 +181,11 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       await marker.onCheckpoint()
     }
     const bodies = new BodyReader(disk, segment => journal.pathOf(segment), config.cacheBytes)
-    const holds = new BlobHolds(new ArrayBuffer(blobHoldsBytes))
+    const pins = new BlobPins(new ArrayBuffer(blobPinsBytes))
     const deadBlobs: DeadBlobs = new DeadBlobs({
       clock,
       readWindowMs: options.readWindowMs ?? readWindowMs,
-      isHeld: id => holds.has(id) || options.isHeldElsewhere?.(id) === true,
+      isPinned: id => pins.has(id) || options.isPinnedElsewhere?.(id) === true,
       isReferenced: id => state.isBlobReferenced(id),
       remove: (ids, onDone) => blobFiles.deleteSoon(ids, onDone),
       keep: id => blobFiles.keep(id),
@@ -204,7 +204,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
         onFull: error => space.onRefused(error),
         makeRoom: async () => {
           if (!(await ballast.release('journal'))) return false
-          await journal.claim(ballast.pieceBytes)
+          await journal.reserveSpace(ballast.pieceBytes)
           return true
         },
         onBody: (segment, offset, bytes) => bodies.remember(segment, offset, bytes),
@@ -228,12 +228,12 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       engine,
       bodies,
       blobFiles,
-      holds,
+      pins,
       deadBlobs,
       space,
       ballast,
       marker,
-      witness,
+      highWaterMark,
       isIndexUnchecked: !opened.isWhole,
       missingSegments: recovered.missing,
       unlock,

@@ -67,7 +67,7 @@ export function createOwnedDrive(
       observer: memory?.shared,
       spaceCells: memory?.shared.spaceCells,
       blobMarks: memory?.marks,
-      isHeldElsewhere: host.isHeld,
+      isPinnedElsewhere: host.isPinned,
       ...environment,
     })
     host.open(drive)
@@ -96,7 +96,7 @@ export function createOwnedDrive(
     readBody: ref => get().readBody(ref),
     createBlob: (_sizeHint, options) => get().createBlob(options?.id),
     syncBlob: async id => get().blobFiles.sync(id),
-    holdBlobs: refs => get().holdBlobs(refs),
+    pinBlobs: refs => get().pinBlobs(refs),
     readBlob: (ref, start, length) => get().readBlob(ref, start, length),
     drives: () => (opened === undefined ? [] : [opened.drive.status()]),
     get driveId() {

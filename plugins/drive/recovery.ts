@@ -1,11 +1,12 @@
 /**
- * Start of a drive: reads the journal from where the index ends (all of it when there is no index) and applies it through the
- * same code as commits do.
+ * Recovery at the start of a drive: replays the journal from the index's position (from the beginning when there is no index)
+ * through `DriveState.apply`, the same code as commits. Called by `open-drive.ts`.
  *
- * The last batch may be torn: a write that was under way when the power went. It is recognised by its checksums, was never
- * acknowledged, and the journal goes on in its place. Anything else that does not verify is damage: a batch in a finished
- * segment (the next segment's header, or else the file's size, says where that ends), or one that is followed by an intact
- * batch. Damage stops the start with an exact message, because going on would silently drop what was acknowledged.
+ * - The last batch may be torn by a crash during its write. Its checksums reveal that. It was never acknowledged, and the journal
+ *   continues in its place.
+ * - Anything else that does not verify is damage: a batch in a finished segment (its end is known from the next segment's header,
+ *   or from the file's size), or a batch followed by an intact one.
+ * - Damage refuses the start with an exact message. Going on would silently drop acknowledged writes.
  */
 import type { Clock, Disk, Logger } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -25,7 +26,7 @@ import {
   segmentSalt,
 } from './journal-format.ts'
 import { findLaterBatch, readBatch, SegmentReader } from './journal-reader.ts'
-import type { DriveState, OverlayObserver } from './state.ts'
+import type { DriveState, MemtableObserver } from './state.ts'
 import { encodeStored } from './stored-record.ts'
 
 const progressEveryMs = 5000
@@ -40,9 +41,9 @@ export interface RecoveryOptions {
   readonly driveId: Buffer
   readonly state: DriveState
   readonly checkpoints: Checkpoints
-  /** Counts what is replayed as it counts what is committed: the checkpoints count it down again. */
-  readonly observer: OverlayObserver | undefined
-  /** Told of each sequence that is higher than all before. */
+  /** Counts replayed records in the memtable as it does committed ones; checkpoints subtract them again. */
+  readonly observer: MemtableObserver | undefined
+  /** Called for each sequence number higher than all before. */
   onSequence(sequence: number): void
 }
 
@@ -50,7 +51,7 @@ export interface Recovered {
   readonly tail: JournalPosition
   readonly sequence: number
   readonly batchesReplayed: number
-  /** Segments that should be there: they count as damaged. */
+  /** Segments with live records whose files are missing. They count as damaged. */
   readonly missing: readonly number[]
 }
 
@@ -91,7 +92,7 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
       }
     }
     if (position.segment !== segment.number) position = beginning(segment)
-    // The zeros that pad a batch may be missing at the very end of the file: they carry nothing.
+    // The zeros that pad the last batch may be missing at the end of the file: they carry no data.
     if (position.offset > alignUp(end)) {
       throw damage(`segment ${segment.number} ends at ${end}, before the index (${position.offset})`)
     }
@@ -108,7 +109,7 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
   const missing: number[] = []
   for (const [segment, { liveBytes }] of options.state.segments) {
     if (journal.segments.has(segment)) continue
-    // Compaction removes a file only when nothing lives in it any more, and the index says so.
+    // Compaction removes a file only after the index has recorded, durably, that no live bytes are left in it.
     if (liveBytes > 0) missing.push(segment)
     else options.state.forgetSegment(segment)
   }
@@ -118,7 +119,7 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
   return { tail: position, sequence: replay.sequence, batchesReplayed: replay.batches, missing }
 }
 
-/** What a crash of the process left in the page cache only must be on the disk before anything builds on it. */
+/** Syncs what a crashed process left in the page cache only, before anything builds on it. */
 async function makeDurable(disk: Disk, path: string, folder: string): Promise<void> {
   const file = await disk.open(path, { mode: 'write' })
   try {
@@ -141,7 +142,7 @@ async function findSegments(options: RecoveryOptions): Promise<FoundSegment[]> {
     const { header, sizeBytes, hasBatches } = await inspectSegment(options, path, number)
     const isLast = i === numbers.length - 1
     if (header === undefined) {
-      // Prepared for later, or its first write was torn: batches are written only once the header is durable.
+      // Prepared but unused, or its header write was torn: batches are written only after the header is durable.
       if (!isLast || hasBatches) throw damage(`the header of segment ${number} does not verify`)
       await disk.remove(path)
       continue
@@ -174,7 +175,7 @@ function beginning(segment: FoundSegment): JournalPosition {
   return { segment: number, offset: segmentHeaderBytes, batch: header!.firstBatch, crc: header!.previousCrc }
 }
 
-/** Where a finished segment ends. For the last one: how far it could reach. */
+/** Where a finished segment ends; for the last segment, the end of its file. */
 function endOf(segment: FoundSegment, next: FoundSegment | undefined): number {
   if (next !== undefined && next.number === segment.number + 1) return next.header!.previousEnd
   return segment.sizeBytes
@@ -212,7 +213,7 @@ async function replaySegment(
       if (isLast && !hasIntactBodies(bytes, header, segment.number, position.offset)) {
         const after = position.offset + alignUp(bytes.length)
         const later = await findLaterBatch(file, salt, after, end, position.batch)
-        // With a batch behind it this one was acknowledged: its records hold, and reading the body will say what is wrong.
+        // A later batch proves that this one was acknowledged: its records count, and reading the damaged body fails.
         if (later === undefined) break
       }
       position = {
@@ -231,7 +232,7 @@ async function replaySegment(
   }
 }
 
-/** Where the index cannot be written, what it lacks is kept in memory, up to a bound. */
+/** Writes a checkpoint. When the index cannot be written, replayed changes stay in memory, up to the memtable's bound. */
 async function bringIndexUpToDate({ checkpoints, log }: Replay): Promise<void> {
   try {
     await checkpoints.flush()

@@ -1,8 +1,8 @@
 /**
  * What the thread that owns the drive tells the others without messages, in shared memory:
  *
- * - per hash of a key, how many records with that hash the overlay has. Zero means: what the index says is right.
- * - how many records the overlay has in all.
+ * - per hash of a key, how many records with that hash the memtable has. Zero means: what the index says is right.
+ * - how many records the memtable has in all.
  * - the epoch: how many checkpoints the index has had. A reader whose snapshot is from an earlier epoch renews it.
  * - the budget of free space.
  * - whether the drive was closed: what the index says may be old then.
@@ -13,16 +13,16 @@
  */
 
 import { spaceCellCount } from './space.ts'
-import type { OverlayObserver } from './state.ts'
+import type { MemtableObserver } from './state.ts'
 
-const cell = { epoch: 0, overlaid: 1, space: 2, closed: 2 + spaceCellCount } as const
+const cell = { epoch: 0, memtable: 1, space: 2, closed: 2 + spaceCellCount } as const
 const headCells = 16
 const tableBits = 16
 const tableCells = 1 << tableBits
 
 export const sharedStateBytes = (headCells + tableCells) * 4
 
-export class SharedState implements OverlayObserver {
+export class SharedState implements MemtableObserver {
   readonly #cells: Int32Array
   readonly spaceCells: Int32Array
 
@@ -31,9 +31,9 @@ export class SharedState implements OverlayObserver {
     this.spaceCells = this.#cells.subarray(cell.space, cell.space + spaceCellCount)
   }
 
-  onOverlaid(key: string): void {
+  onInserted(key: string): void {
     Atomics.add(this.#cells, hashOf(key), 1)
-    Atomics.add(this.#cells, cell.overlaid, 1)
+    Atomics.add(this.#cells, cell.memtable, 1)
   }
 
   onIndexed(keys: Iterable<string>): void {
@@ -43,16 +43,16 @@ export class SharedState implements OverlayObserver {
       Atomics.sub(this.#cells, hashOf(key), 1)
       count++
     }
-    Atomics.sub(this.#cells, cell.overlaid, count)
+    Atomics.sub(this.#cells, cell.memtable, count)
   }
 
   /** Whether the index may lack the newest state of this key. */
-  mayBeOverlaid(key: string): boolean {
+  mayBeInMemtable(key: string): boolean {
     return Atomics.load(this.#cells, hashOf(key)) !== 0
   }
 
-  get isAnythingOverlaid(): boolean {
-    return Atomics.load(this.#cells, cell.overlaid) !== 0
+  get hasMemtableRecords(): boolean {
+    return Atomics.load(this.#cells, cell.memtable) !== 0
   }
 
   /** For good: a drive that is opened again has other memory. */

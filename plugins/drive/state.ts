@@ -43,9 +43,9 @@ const internal = {
 const noSums: readonly number[] = []
 
 /** Learns which records the index does not have: for readers in other threads, who see only the index. */
-export interface OverlayObserver {
-  /** A key has come into the overlay. Called before the change is acknowledged. */
-  onOverlaid(key: string): void
+export interface MemtableObserver {
+  /** A key has come into the memtable. Called before the change is acknowledged. */
+  onInserted(key: string): void
   /** These keys have left it: readers of the index see them. */
   onIndexed(keys: Iterable<string>): void
 }
@@ -184,7 +184,7 @@ export class DriveState {
     }
     if (after !== null) {
       filling.digest.add(entryHash('records', key, storedCheck(sealStored(after))))
-      this.#hold(text, after, undo)
+      this.#retain(text, after, undo)
     } else if (tombstone !== undefined) {
       this.#use(tombstone.segment, { liveBytes: 0, tombstoneBytes: tombstone.bytes, guard: tombstone.guard }, undo)
     }
@@ -210,7 +210,7 @@ export class DriveState {
     for (const id of storedBlobs(stored)) this.#countBlob(id, -1, undo)
   }
 
-  #hold(text: string, stored: Buffer, undo: UndoLog): void {
+  #retain(text: string, stored: Buffer, undo: UndoLog): void {
     const entry = storedEntry(stored)
     this.#use(entry.segment, { liveBytes: entry.bytes, tombstoneBytes: 0, guard: 0 }, undo)
     const body = storedBody(stored)
@@ -243,11 +243,11 @@ export class DriveState {
   }
 
   /** Makes a set visible that has become durable. Returns the blobs that nothing references any more. */
-  absorb(changes: ChangeSet, reached: JournalPosition, observer?: OverlayObserver): string[] {
+  absorb(changes: ChangeSet, reached: JournalPosition, observer?: MemtableObserver): string[] {
     const unreferenced: string[] = []
     this.reached = reached
     if (observer !== undefined) {
-      for (const key of changes.records.keys()) if (!this.durable.records.has(key)) observer.onOverlaid(key)
+      for (const key of changes.records.keys()) if (!this.durable.records.has(key)) observer.onInserted(key)
     }
     if (this.durable.isEmpty) this.durable = changes
     else this.durable.absorb(changes)

@@ -1,5 +1,5 @@
 /**
- * A record as the index and the overlay keep it: a head that says where its journal entry and its body lie, then the
+ * A record as the index and the memtable keep it: a head that says where its journal entry and its body lie, then the
  * caller's value. Little-endian offsets:
  *
  *      0  u32  crc32 of the record with zeros here, verified when it comes out of the index

@@ -4,9 +4,9 @@ import type { DrivesService } from 'svc/plugins/drive/api'
 import type { SeededRandom } from 'svc/testing'
 import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
-import { checkDrive, lookAtDrive, peekDrive } from './dry-look.ts'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
+import { checkDrive, lookAtDrive, peekDrive } from './preflight.ts'
 
 export type { OpenDrive } from './owned-drive.ts'
 

@@ -9,7 +9,7 @@ export const message = {
   get: 'get',
   counter: 'counter',
   flush: 'flush',
-  overlay: 'overlay',
+  memtable: 'memtable',
   status: 'status',
   spareBlob: 'spareBlob',
   discardBlob: 'discardBlob',
@@ -23,7 +23,7 @@ export interface Attachment {
   /** For this worker's bodies. */
   readonly arena: SharedArrayBuffer
   /** For what this worker reads. */
-  readonly holds: SharedArrayBuffer
+  readonly pins: SharedArrayBuffer
   readonly marks: SharedArrayBuffer
   readonly startMs: number
   /** Of the folder of blobs: see `Place`. */
@@ -31,13 +31,13 @@ export interface Attachment {
 }
 
 /** Asks for what the index does not have of start <= key < end. */
-export interface OverlayQuestion {
+export interface MemtableQuestion {
   readonly table: 'records' | 'derived'
   readonly start: Uint8Array
   readonly end: Uint8Array
 }
 
-export interface OverlayAnswer {
+export interface MemtableAnswer {
   /** Positions of the index, as it encodes them, that the entries go with. */
   readonly positions: readonly Uint8Array[]
   readonly entries: PackedEntries

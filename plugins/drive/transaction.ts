@@ -1,6 +1,8 @@
 /**
- * What a procedure works with. Changes go into the set that is being filled and the journal bytes into the batch's buffer at
- * once; a throw takes both back. One instance serves all procedures: they run one at a time and never overlap.
+ * The transaction handed to a procedure. Its changes go into the `filling` change set and the batch buffer immediately; `rollBack`
+ * reverts both after a throw. The engine reuses one instance for all procedures, because they run one at a time.
+ *
+ * Guarantee: after `rollBack` the change set, its digest and the batch are as they were before `begin`.
  */
 import { crc32 } from 'node:zlib'
 import type { BodyRef, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
@@ -12,9 +14,9 @@ import { walk } from './cursor.ts'
 import type { DriveState } from './state.ts'
 import { blobIdBytes, encodeStored, storedBlobs, storedBody, storedEntry, storedValue } from './stored-record.ts'
 
-/** LMDB fits keys of 4 026 bytes on its pages; the rest is ours. */
+/** LMDB fits keys of 4,026 bytes on its pages; the difference is left for table prefixes. */
 export const keyBytesMax = 3900
-/** Larger transactions are refused: a batch lies in memory as a whole. */
+/** A larger transaction is refused, because a batch is held in memory as a whole. */
 export const transactionBytesMax = 64 * 1024 * 1024
 const blobsPerRecordMax = 65_535
 const noBlobs: readonly string[] = []
@@ -23,7 +25,7 @@ export class DriveTransaction implements Transaction {
   readonly #state: DriveState
   readonly #inlineBytesMax: number
   readonly #undo = new UndoLog()
-  /** Keys whose body was taken over by another record in this transaction, with the body. */
+  /** Keys whose body another record took over (`bodyOf`) in this transaction, with that body. */
   readonly #taken: { readonly text: string; readonly key: Buffer; readonly body: BodyRef }[] = []
   #batch: Batch | undefined
   sequence = 0
@@ -31,7 +33,7 @@ export class DriveTransaction implements Transaction {
   #hasPuts = false
   #hasDeletes = false
   #hasBodies = false
-  /** By how much what is stored grows. */
+  /** Growth of the stored bytes; negative when it removes more than it adds. */
   #growthBytes = 0
 
   constructor(state: DriveState, inlineBytesMax: number) {
@@ -50,17 +52,17 @@ export class DriveTransaction implements Transaction {
     batch.beginTransaction()
   }
 
-  /** Whether it stores more than it removes. What does not may run on a full drive: it leads to space. */
+  /** Whether it stores more than it removes. Other transactions run on a full drive too: they lead to free space. */
   get needsRoom(): boolean {
     return this.#hasPuts && (this.#hasBodies || !this.#hasDeletes || this.#growthBytes >= 0)
   }
 
-  /** True when the transaction has changed something. */
+  /** Whether the transaction has changed anything. */
   get isDirty(): boolean {
     return this.#batch!.entries.hasEntries
   }
 
-  /** Takes what was changed into the batch; a throw leaves the undoing to `rollBack`. */
+  /** Adds the transaction to the batch. When it throws, the caller must call `rollBack`. */
   finish(): void {
     this.#checkTakenBodies()
     if (this.isDirty) this.#batch!.endTransaction(this.sequence)
@@ -179,8 +181,8 @@ export class DriveTransaction implements Transaction {
   }
 
   /**
-   * Bytes beside a record that go with it, as well as can be told: another record may have taken over its body, or share its blobs.
-   * What is stored because of a delete (an event that tells of it) must not keep it from leading to space.
+   * Estimates the bytes freed beside a deleted record: its body or its blobs. Another record may have taken over the body or share
+   * the blobs. The estimate lets a delete that also stores an event run on a full drive.
    */
   #freedBy(text: string, stored: Buffer): number {
     const body = storedBody(stored)
@@ -189,8 +191,8 @@ export class DriveTransaction implements Transaction {
   }
 
   /**
-   * Compaction: writes the present record of a key again, at the tail. `body` are the bytes of its body when that has to move,
-   * too. Nothing when the record has changed since compaction looked.
+   * For compaction: writes the current record of a key again at the tail, with `body` when the body must move too. False, and no
+   * change, when `isCurrent` says that the record has changed since compaction read it.
    */
   rewrite(key: Buffer, isCurrent: (stored: Buffer) => boolean, body: Uint8Array | undefined): boolean {
     const batch = this.#openBatch()
@@ -202,7 +204,7 @@ export class DriveTransaction implements Transaction {
     return true
   }
 
-  /** Compaction: writes a delete again, unless the key has come back. */
+  /** For compaction: writes a delete again, unless the key exists again. */
   carryTombstone(key: Buffer, guard: number): void {
     const batch = this.#openBatch()
     const text = keyText(key)

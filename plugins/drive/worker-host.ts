@@ -1,8 +1,8 @@
 /** The side of the storage thread: answers what workers ask, and runs what they hand over. */
 import type { Threads } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { BlobHolds, blobHoldsBytes } from './blob-holds.ts'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
+import { BlobPins, blobPinsBytes } from './blob-pins.ts'
 import { createArenaMemory } from './body-arena.ts'
 import type { Drive } from './drive.ts'
 import { SharedState, sharedStateBytes } from './shared-state.ts'
@@ -10,9 +10,9 @@ import {
   type AnswerMessage,
   type Attachment,
   type ExecuteMessage,
+  type MemtableAnswer,
+  type MemtableQuestion,
   message,
-  type OverlayAnswer,
-  type OverlayQuestion,
   packError,
 } from './thread-messages.ts'
 
@@ -20,7 +20,7 @@ export interface WorkerHost {
   /** New memory, to be given to the drive that is about to be opened; undefined where there are no workers. */
   prepare(): { readonly shared: SharedState; readonly marks: BlobMarks } | undefined
   /** Whether a worker is reading this blob. */
-  isHeld(id: string): boolean
+  isPinned(id: string): boolean
   open(drive: Drive): void
   /** Workers that are attached are refused from now on, also when the drive is opened again, until they have attached again. */
   close(): void
@@ -29,13 +29,13 @@ export interface WorkerHost {
 /** Registers the handlers; they answer from the moment that `open` was called. */
 export function createWorkerHost(threads: Threads): WorkerHost {
   if (threads.workerCount === 0) {
-    return { prepare: () => undefined, isHeld: () => false, open: () => undefined, close: () => undefined }
+    return { prepare: () => undefined, isPinned: () => false, open: () => undefined, close: () => undefined }
   }
   let memory = new SharedArrayBuffer(sharedStateBytes)
   let shared = new SharedState(memory)
   let marksMemory = new SharedArrayBuffer(blobMarksBytes)
   const arenas = new Map<number, SharedArrayBuffer>()
-  const holds = new Map<number, BlobHolds>()
+  const pins = new Map<number, BlobPins>()
   let drive: Drive | undefined
 
   const open = (): Drive => {
@@ -50,14 +50,14 @@ export function createWorkerHost(threads: Threads): WorkerHost {
     const { path, driveId, blobFiles } = open()
     const arena = createArenaMemory()
     arenas.set(worker, arena)
-    const held = new SharedArrayBuffer(blobHoldsBytes)
-    holds.set(worker, new BlobHolds(held))
+    const pinTable = new SharedArrayBuffer(blobPinsBytes)
+    pins.set(worker, new BlobPins(pinTable))
     return {
       path,
       driveId,
       state: memory,
       arena,
-      holds: held,
+      pins: pinTable,
       marks: marksMemory,
       startMs: blobFiles.startMs,
       device: blobFiles.place.device,
@@ -100,9 +100,9 @@ export function createWorkerHost(threads: Threads): WorkerHost {
     requireAttached(worker)
     return open().checkpoints.flush()
   })
-  threads.handle<OverlayQuestion, OverlayAnswer>(message.overlay, (question, worker) => {
+  threads.handle<MemtableQuestion, MemtableAnswer>(message.memtable, (question, worker) => {
     requireAttached(worker)
-    return open().overlay(question)
+    return open().memtable(question)
   })
   threads.handle(message.spareBlob, (id: string, worker) => {
     requireAttached(worker)
@@ -115,7 +115,7 @@ export function createWorkerHost(threads: Threads): WorkerHost {
   threads.handle(message.status, () => (drive === undefined ? [] : [drive.status()]))
   threads.onExit(worker => {
     arenas.delete(worker)
-    holds.delete(worker)
+    pins.delete(worker)
   })
 
   return {
@@ -125,8 +125,8 @@ export function createWorkerHost(threads: Threads): WorkerHost {
       marksMemory = new SharedArrayBuffer(blobMarksBytes)
       return { shared, marks: new BlobMarks(marksMemory) }
     },
-    isHeld(id) {
-      for (const table of holds.values()) if (table.has(id)) return true
+    isPinned(id) {
+      for (const table of pins.values()) if (table.has(id)) return true
       return false
     },
     open(opened) {
@@ -139,7 +139,7 @@ export function createWorkerHost(threads: Threads): WorkerHost {
       shared.close()
       drive = undefined
       arenas.clear()
-      holds.clear()
+      pins.clear()
     },
   }
 }

@@ -1,7 +1,7 @@
 /** Default encryption of buckets: stored documents, and what follows from them for a write. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { KmsService } from 'svc/plugins/kms/api'
-import type { EncryptionWish } from 'svc/plugins/objects/api'
+import type { EncryptionRequest } from 'svc/plugins/objects/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
@@ -51,7 +51,9 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
   }
 
   /** The key that the bucket names may have another one in its place by now. */
-  const present = (wanted: MaybePromise<EncryptionWish | undefined>): MaybePromise<EncryptionWish | undefined> => {
+  const present = (
+    wanted: MaybePromise<EncryptionRequest | undefined>,
+  ): MaybePromise<EncryptionRequest | undefined> => {
     if (wanted instanceof Promise) return wanted.then(present)
     if (wanted?.type !== 'SSE-KMS' || wanted.kmsKeyId === undefined || !kms.isConfigured) return wanted
     const kmsKeyId = kms.presentKeyId(wanted.kmsKeyId)
@@ -84,8 +86,8 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
 
 function decide(
   encryption: BucketEncryption | undefined,
-  wish: EncryptionWish | undefined,
-): EncryptionWish | undefined {
+  wish: EncryptionRequest | undefined,
+): EncryptionRequest | undefined {
   if (wish !== undefined) {
     if (wish.type === 'SSE-C' && encryption?.blocksCustomerKeys === true) {
       throw encryptionErrors.AccessDenied(

@@ -9,7 +9,7 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError, type Random } from 'svc/kernel'
 import { dataKeyBytes, type KmsContext, type KmsService } from 'svc/plugins/kms/api'
-import type { EncryptionWish, ObjectEncryption, ObjectPlace } from 'svc/plugins/objects/api'
+import type { EncryptionRequest, ObjectEncryption, ObjectPlace } from 'svc/plugins/objects/api'
 import { canonicalJson, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
 import { identityBytes, notAsStored } from './chunks.ts'
 import { customerKeyMissing, customerKeyNotApplicable, encryptionErrors } from './errors.ts'
@@ -27,7 +27,7 @@ export interface NewDataKey {
 export interface DataKeys {
   /** Whether there is key management. Keys of customers need none. */
   canSeal(): boolean
-  create(place: ObjectPlace, wish: EncryptionWish): MaybePromise<NewDataKey>
+  create(place: ObjectPlace, wish: EncryptionRequest): MaybePromise<NewDataKey>
   /** Of a key that something stored names: see `KmsService`. */
   presentKeyId(keyId: string | undefined): MaybePromise<string | undefined>
   /** Throws InvalidRequest without the key of the customer that is needed, AccessDenied with another. */
@@ -59,7 +59,10 @@ export function requireCustomerKey({ identity, verifier }: SealedVersion, custom
 }
 
 export function createDataKeys(kms: KmsService, random: Random): DataKeys {
-  const create = (place: ObjectPlace, wish: Exclude<EncryptionWish, { type: 'SSE-C' }>): MaybePromise<NewDataKey> => {
+  const create = (
+    place: ObjectPlace,
+    wish: Exclude<EncryptionRequest, { type: 'SSE-C' }>,
+  ): MaybePromise<NewDataKey> => {
     const identity = random.bytes(identityBytes)
     const [keyId, context] = wish.type === 'SSE-KMS' ? [wish.kmsKeyId, wish.context] : []
     const made = kms.generate(keyId, contextOf(place, identity, context))

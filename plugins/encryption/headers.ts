@@ -26,8 +26,8 @@ export function encryptionHeaders(allowsInsecure: boolean, kms: Pick<KmsService,
     headers: [...wishHeaders, ...customerKeyHeaders],
 
     read(request) {
-      const encryptionWish = readWish(request, allowsInsecure)
-      return encryptionWish && { encryptionWish }
+      const encryptionRequest = readWish(request, allowsInsecure)
+      return encryptionRequest && { encryptionRequest }
     },
 
     customerKey: ({ headers, secure }, purpose) =>

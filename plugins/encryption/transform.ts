@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { MaybePromise, Random } from 'svc/kernel'
 import type {
-  EncryptionWish,
+  EncryptionRequest,
   ObjectData,
   ObjectEncryption,
   ObjectPlace,
@@ -18,18 +18,21 @@ import { customerKeyMissing, encryptionErrors } from './errors.ts'
 import { decodeSealed, encodeSealed, type SealedVersion } from './sealed.ts'
 
 /** How a bucket wants what comes without a wish of its own; throws where it does not take what is wished. */
-export type WishOf = (bucket: string, wish: EncryptionWish | undefined) => MaybePromise<EncryptionWish | undefined>
+export type WishOf = (
+  bucket: string,
+  wish: EncryptionRequest | undefined,
+) => MaybePromise<EncryptionRequest | undefined>
 
 const empty: ObjectData = { kind: 'whole', bytes: Buffer.alloc(0) }
 
 export function createTransform(dataKeys: DataKeys, random: Random, wishOf: WishOf): ObjectTransform {
   const createKey = (
     place: ObjectPlace,
-    wish: EncryptionWish | undefined,
+    wish: EncryptionRequest | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<NewDataKey | undefined> => {
-    const create = (wanted: EncryptionWish | undefined) => wanted && dataKeys.create(place, wanted)
-    const inherit = (wanted: EncryptionWish | undefined) =>
+    const create = (wanted: EncryptionRequest | undefined) => wanted && dataKeys.create(place, wanted)
+    const inherit = (wanted: EncryptionRequest | undefined) =>
       wanted !== undefined || source === undefined ? create(wanted) : later(ofCopy(source), create)
     return later(wishOf(place.bucket, wish), inherit)
   }
@@ -38,7 +41,11 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
    * What a copy is where nobody says. Of what a customer's key encrypts, which does not come for copies: encrypted, too, if only there
    * are keys. Others without key management cannot be read, so that there is no copy.
    */
-  const ofCopy = ({ type, kmsKeyId, bucketKeyEnabled }: ObjectEncryption): MaybePromise<EncryptionWish | undefined> => {
+  const ofCopy = ({
+    type,
+    kmsKeyId,
+    bucketKeyEnabled,
+  }: ObjectEncryption): MaybePromise<EncryptionRequest | undefined> => {
     if (type === 'SSE-KMS') {
       return later(dataKeys.presentKeyId(kmsKeyId), id => ({ type, kmsKeyId: id, bucketKeyEnabled }))
     }

@@ -1,6 +1,6 @@
 /** What the headers of a write ask for. Source: AWS S3 API reference, PutObject. */
 import { mayBeKeyId } from 'svc/plugins/kms/api'
-import type { EncryptionWish } from 'svc/plugins/objects/api'
+import type { EncryptionRequest } from 'svc/plugins/objects/api'
 import { kmsKeyIdOf } from 'svc/plugins/policy/api'
 import type { AttributeRequest } from 'svc/plugins/s3/api'
 import { hasCustomerKey, readCustomerKey } from './customer-key.ts'
@@ -17,7 +17,7 @@ const contextBytesMax = 2048
 const contextNamesMax = 32
 
 /** Undefined where they ask for nothing: then the bucket's default counts. */
-export function readWish(request: AttributeRequest, allowsInsecure: boolean): EncryptionWish | undefined {
+export function readWish(request: AttributeRequest, allowsInsecure: boolean): EncryptionRequest | undefined {
   const { headers } = request
   const algorithm = headers[algorithmHeader] as string | undefined
   if (hasCustomerKey(headers, 'object')) {

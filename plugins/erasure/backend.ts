@@ -207,7 +207,7 @@ function createMainSet(options: BackendOptions): SetBackend {
         onFinished: (id, blob) => freshBlobs.add(id, blob),
       })
     },
-    holdBlobs: (refs: readonly BlobRef[]) => open().reading.holdBlobs(refs),
+    pinBlobs: (refs: readonly BlobRef[]) => open().reading.pinBlobs(refs),
     readBlob: (ref, start, length) => open().reading.readBlob(ref, start, length),
     drives: () => (running === undefined ? [] : running.set.status()),
   }

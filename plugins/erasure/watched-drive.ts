@@ -73,8 +73,8 @@ export class WatchedDrive implements Drive {
     return this.#watched(this.#drive.drives())
   }
 
-  holdBlobs(refs: readonly BlobRef[]): () => void {
-    return this.#drive.holdBlobs(refs)
+  pinBlobs(refs: readonly BlobRef[]): () => void {
+    return this.#drive.pinBlobs(refs)
   }
 
   createBlob(sizeHint?: number, options?: DriveBlobOptions): BlobWriter {

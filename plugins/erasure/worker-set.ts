@@ -61,7 +61,7 @@ export function createWorkerSet(options: SetMakings): StorageBackend {
         onFinished: (id, blob) => threads.call<void>(main, message.fresh, { id, blob }),
       })
     },
-    holdBlobs: (refs: readonly BlobRef[]) => open().reading.holdBlobs(refs),
+    pinBlobs: (refs: readonly BlobRef[]) => open().reading.pinBlobs(refs),
     readBlob: (ref, start, length) => open().reading.readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
   }

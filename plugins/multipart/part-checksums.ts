@@ -84,7 +84,7 @@ export function requirePartAlgorithm(upload: Upload, announced: ChecksumAlgorith
 export function verifyingBody(body: Body, algorithm: ChecksumAlgorithm, checksums: ChecksumsService): Body {
   return {
     sizeBytes: body.sizeBytes,
-    claims: () => ({ md5: body.claims().md5, checksum: undefined }),
+    expectedDigests: () => ({ md5: body.expectedDigests().md5, checksum: undefined }),
     async consume(sink) {
       const running = checksums.create(algorithm)
       await body.consume(chunk => {
@@ -92,7 +92,7 @@ export function verifyingBody(body: Body, algorithm: ChecksumAlgorithm, checksum
         return sink(chunk)
       })
       const computed = running.digest()
-      const claimed = body.claims().checksum
+      const claimed = body.expectedDigests().checksum
       if (claimed !== undefined && !claimed.value.equals(computed)) {
         throw objectErrors.BadDigest(`The ${algorithm} you specified did not match the calculated checksum.`)
       }

@@ -15,10 +15,10 @@ export interface NewPart {
 export async function putPart(
   { upload, partNumber, body, checksumAlgorithm }: NewPart,
   { objects, checksums }: { readonly objects: ObjectsService; readonly checksums: ChecksumsService },
-): Promise<{ readonly part: UploadPart; readonly claimed: ReturnType<Body['claims']>['checksum'] }> {
+): Promise<{ readonly part: UploadPart; readonly claimed: ReturnType<Body['expectedDigests']>['checksum'] }> {
   requirePartAlgorithm(upload, checksumAlgorithm)
   const isOther = checksumAlgorithm !== undefined && checksumAlgorithm !== upload.checksumAlgorithm
   const verified = isOther ? verifyingBody(body, checksumAlgorithm, checksums) : body
   const part = await objects.putPart(upload, partNumber, verified)
-  return { part, claimed: isOther ? body.claims().checksum : undefined }
+  return { part, claimed: isOther ? body.expectedDigests().checksum : undefined }
 }

@@ -8,7 +8,7 @@ import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins
 import type { Identity } from 'svc/plugins/iam/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { ChangeOrigin, ObjectObserver } from './events.ts'
-import type { EncryptionWish, ObjectEncryption } from './transform.ts'
+import type { EncryptionRequest, ObjectEncryption } from './transform.ts'
 
 export { objectErrors, onDeleteMarker } from './errors.ts'
 export {
@@ -22,7 +22,7 @@ export { ExistingTags, type Tags } from './existing-tags.ts'
 export { keyBytesMax, keyNormalizer, requireKeyLength } from './object-keys.ts'
 export { placeOfRecord, type RecordPlace, recordRanges } from './record-places.ts'
 export type {
-  EncryptionWish,
+  EncryptionRequest,
   ObjectEncryption,
   ObjectPlace,
   ObjectTransform,
@@ -152,7 +152,7 @@ export interface ObjectAttributes {
   readonly tags?: Readonly<Record<string, string>>
   readonly lock?: ObjectLock
   /** Of writes: how the bytes are to be encrypted. Never stored; what was stored is `ObjectVersion.encryption`. */
-  readonly encryptionWish?: EncryptionWish
+  readonly encryptionRequest?: EncryptionRequest
 }
 
 export interface ObjectPart {
@@ -229,10 +229,10 @@ export interface Body {
   /** Feeds every byte in order. The sink's promise holds back the sender. A chunk is valid only until the sink, or its promise, is done. */
   consume(sink: (chunk: Buffer) => MaybePromise<void>): Promise<void>
   /** What the client claims of the payload; complete only after `consume` (trailers come last). */
-  claims(): BodyClaims
+  expectedDigests(): ExpectedDigests
 }
 
-export interface BodyClaims {
+export interface ExpectedDigests {
   /** Raw 16 bytes of Content-MD5. */
   readonly md5: Buffer | undefined
   readonly checksum: { readonly algorithm: ChecksumAlgorithm; readonly value: Buffer } | undefined

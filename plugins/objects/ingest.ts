@@ -50,7 +50,7 @@ export async function ingest(body: Body, options: IngestOptions): Promise<Ingest
       ? await ingestInline(body, announced, options)
       : await ingestStream(body, options)
   try {
-    checkClaims(body, ingested, options.algorithm)
+    checkDigests(body, ingested, options.algorithm)
     return ingested
   } catch (error) {
     await ingested.discard()
@@ -141,15 +141,15 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
 
 /** What the client claims of the MD5 is in the head of its request: known before the bytes. */
 function needsMd5(body: Body, { transform }: IngestOptions): boolean {
-  return transform?.etag !== 'opaque' || body.claims().md5 !== undefined
+  return transform?.etag !== 'opaque' || body.expectedDigests().md5 !== undefined
 }
 
 function storedBytes(sizeBytes: number, { transform }: IngestOptions): number {
   return transform === undefined ? sizeBytes : transform.storedBytes(sizeBytes)
 }
 
-function checkClaims(body: Body, ingested: Ingested, algorithm: ChecksumAlgorithm | undefined): void {
-  const { md5, checksum } = body.claims()
+function checkDigests(body: Body, ingested: Ingested, algorithm: ChecksumAlgorithm | undefined): void {
+  const { md5, checksum } = body.expectedDigests()
   if (md5 !== undefined && (ingested.md5 === undefined || !md5.equals(ingested.md5))) {
     throw objectErrors.BadDigest('The Content-MD5 you specified did not match what we received.', {
       extra: {

@@ -43,7 +43,7 @@ import {
   unpackAttributes,
 } from './record.ts'
 import type { RemoveLostOutcome } from './remove-lost.ts'
-import type { EncryptionWish, ObjectEncryption, ObjectPlace, ObjectTransform, WriteTransform } from './transform.ts'
+import type { EncryptionRequest, ObjectEncryption, ObjectPlace, ObjectTransform, WriteTransform } from './transform.ts'
 import { decodeUsage } from './usage.ts'
 import type { Stamp } from './versions.ts'
 
@@ -108,10 +108,14 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
   const begin = (
     place: ObjectPlace,
-    wish: EncryptionWish | undefined,
+    requested: EncryptionRequest | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<WriteTransform | undefined> =>
-    (wish === undefined && source === undefined ? transform() : requireTransform())?.begin(place, wish, source)
+    (requested === undefined && source === undefined ? transform() : requireTransform())?.begin(
+      place,
+      requested,
+      source,
+    )
 
   const read: ObjectsService['read'] = (version, start, length, customerKey) => {
     const { data } = version as StoredVersion
@@ -348,7 +352,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
           found.versioning === 'enabled' ? 0 : ((await optional(getObject, bucket, key))?.sizeBytes ?? 0),
         )
       }
-      const begun = begin({ bucket, key }, attributes.encryptionWish)
+      const begun = begin({ bucket, key }, attributes.encryptionRequest)
       const transformed = begun instanceof Promise ? await begun : begun
       const event = request.cause === 'Post' ? 'ObjectCreated:Post' : 'ObjectCreated:Put'
       if (transformed === undefined) return store(request, event, undefined)
@@ -362,7 +366,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     async copyObject(request) {
       const { source, bucket, key, attributes, checksumAlgorithm, conditions, sourceCustomerKey, origin } = request
       if (sourceCustomerKey !== undefined && source.encryption === undefined) throw keyNotApplicable()
-      const transformed = await begin({ bucket, key }, attributes.encryptionWish, source.encryption)
+      const transformed = await begin({ bucket, key }, attributes.encryptionRequest, source.encryption)
       // Blobs stay as they were written: one of another redundancy has to be written anew.
       const { blobs } = (source as StoredVersion).data
       const isShared = blobs.length === 0 || redundancyOf(source) === redundancyOf(attributes)
@@ -417,17 +421,17 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     async createUpload({ bucket, key, attributes: given, checksumAlgorithm, checksumType }) {
       // A wish may hold a customer's key: it is not stored.
-      const { encryptionWish: wish, ...attributes } = given
-      const encryption = await (wish === undefined ? transform() : requireTransform())?.beginUpload(
+      const { encryptionRequest: requested, ...attributes } = given
+      const encryption = await (requested === undefined ? transform() : requireTransform())?.beginUpload(
         { bucket, key },
-        wish,
+        requested,
       )
       const document = {
         attributes: packAttributes(attributes),
         checksumAlgorithm: checksumAlgorithm ?? null,
         checksumType: checksumType ?? null,
         ...(encryption === undefined ? undefined : { encryption: encodeEncryption(encryption) }),
-        ...(encryption !== undefined && wish === undefined ? { isEncryptedUnasked: true } : undefined),
+        ...(encryption !== undefined && requested === undefined ? { isEncryptedUnasked: true } : undefined),
       }
       const created = await storage.execute<{ uploadId: string; startedMs: number }>('objects.createUpload', {
         bucket,

@@ -1,9 +1,14 @@
 /** From a version to its bytes: one buffer for a body kept with its record, a stream over the blobs otherwise. */
 
 import type { MaybePromise } from 'svc/kernel'
-import type { BlobChunk, BlobReader, BlobRef, StorageService } from 'svc/plugins/storage/api'
-import { recordTable as table } from 'svc/plugins/storage/api'
-import type { Body, BodyClaims, ObjectData } from './api.ts'
+import {
+  type BlobChunk,
+  type BlobReader,
+  type BlobRef,
+  type StorageService,
+  recordTable as table,
+} from 'svc/plugins/storage/api'
+import type { Body, ExpectedDigests, ObjectData } from './api.ts'
 import { afterObject, objectKey, olderVersionKey } from './keys.ts'
 import {
   type DataLocation,
@@ -66,7 +71,7 @@ function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: 
   while (skip >= blobs[index]!.size) skip -= blobs[index++]!.size
   let last = index
   for (let end = skip + length; end > blobs[last]!.size; last++) end -= blobs[last]!.size
-  const letGo = storage.holdBlobs(index === 0 && last === blobs.length - 1 ? blobs : blobs.slice(index, last + 1))
+  const letGo = storage.pinBlobs(index === 0 && last === blobs.length - 1 ? blobs : blobs.slice(index, last + 1))
   let left = length
   let reader: BlobReader | undefined
   let closed = false
@@ -98,10 +103,10 @@ function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: 
 }
 
 /** The bytes of a version as a payload, for copies. `checksum`: what they must have. */
-export function bodyOf(data: ObjectData, sizeBytes: number, checksum?: BodyClaims['checksum']): Body {
+export function bodyOf(data: ObjectData, sizeBytes: number, checksum?: ExpectedDigests['checksum']): Body {
   return {
     sizeBytes,
-    claims: () => ({ md5: undefined, checksum }),
+    expectedDigests: () => ({ md5: undefined, checksum }),
     async consume(sink) {
       if (data.kind === 'whole') {
         await sink(data.bytes)

@@ -7,7 +7,7 @@ import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData, ObjectPart } from './api.ts'
 
 /** Keys that customers bring are key objects: they get into no record, no log and no message. */
-export type EncryptionWish =
+export type EncryptionRequest =
   | { readonly type: 'SSE-S3' }
   | {
       readonly type: 'SSE-KMS'
@@ -64,13 +64,13 @@ export interface ObjectTransform {
    */
   begin(
     place: ObjectPlace,
-    wish: EncryptionWish | undefined,
+    requested: EncryptionRequest | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<WriteTransform | undefined>
   /** For an upload. `source`: as for `begin`. */
   beginUpload(
     place: ObjectPlace,
-    wish: EncryptionWish | undefined,
+    requested: EncryptionRequest | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<ObjectEncryption | undefined>
   /** `customerKey`: what the request for the part brought. */

@@ -7,7 +7,7 @@ import type { MaybePromise } from 'svc/kernel'
 import type { PayloadDecoder } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
-import type { Body, BodyClaims } from 'svc/plugins/objects/api'
+import type { Body, ExpectedDigests } from 'svc/plugins/objects/api'
 import { checksumBytes, type PayloadClaims } from './claims.ts'
 import { payloadErrors } from './errors.ts'
 
@@ -27,7 +27,7 @@ export class RequestBody implements Body {
   readonly #checksums: ChecksumsService
   readonly #given: PayloadClaims
   readonly #decoder: PayloadDecoder | undefined
-  #claims: BodyClaims
+  #expectedDigests: ExpectedDigests
   #begun = false
 
   constructor(
@@ -41,11 +41,11 @@ export class RequestBody implements Body {
     this.#given = given
     this.#decoder = decoder
     this.sizeBytes = given.sizeBytes
-    this.#claims = { md5: given.md5, checksum: given.checksum }
+    this.#expectedDigests = { md5: given.md5, checksum: given.checksum }
   }
 
-  claims(): BodyClaims {
-    return this.#claims
+  expectedDigests(): ExpectedDigests {
+    return this.#expectedDigests
   }
 
   consume(sink: (chunk: Buffer) => MaybePromise<void>): Promise<void> {
@@ -158,7 +158,7 @@ export class RequestBody implements Body {
     if (trailer === undefined || algorithm === undefined) return
     const text = trailers.get(trailer)
     if (text === undefined) throw payloadErrors.IncompleteBody(`The trailer ${trailer} did not come.`)
-    this.#claims = {
+    this.#expectedDigests = {
       md5,
       checksum: { algorithm, value: checksumBytes(trailer, text, this.#checksums.size(algorithm)) },
     }
@@ -184,6 +184,6 @@ function incomplete(announcedBytes: number, receivedBytes: number) {
 /** What an operation gets that takes no payload. */
 export const noBody: Body = {
   sizeBytes: 0,
-  claims: () => ({ md5: undefined, checksum: undefined }),
+  expectedDigests: () => ({ md5: undefined, checksum: undefined }),
   consume: () => Promise.resolve(),
 }

@@ -5,14 +5,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Authentication } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
-import { type BodyClaims, objectErrors } from 'svc/plugins/objects/api'
+import { type ExpectedDigests, objectErrors } from 'svc/plugins/objects/api'
 import { payloadErrors } from './errors.ts'
 
 export interface PayloadClaims {
   /** Length after unwrapping, if announced. */
   readonly sizeBytes: number | undefined
   readonly md5: Buffer | undefined
-  readonly checksum: BodyClaims['checksum']
+  readonly checksum: ExpectedDigests['checksum']
   /** Lower-case name of the trailer that will bring the checksum. */
   readonly trailer: string | undefined
   /** Of header or trailer. */
@@ -62,8 +62,8 @@ function readMd5(headers: IncomingHttpHeaders): Buffer | undefined {
   return md5
 }
 
-function readChecksumHeader(headers: IncomingHttpHeaders, checksums: ChecksumsService): BodyClaims['checksum'] {
-  let found: BodyClaims['checksum']
+function readChecksumHeader(headers: IncomingHttpHeaders, checksums: ChecksumsService): ExpectedDigests['checksum'] {
+  let found: ExpectedDigests['checksum']
   for (const algorithm of checksums.algorithms) {
     const name = checksums.header(algorithm)
     const text = headers[name] as string | undefined
@@ -141,7 +141,7 @@ function requireSdkAlgorithm(headers: IncomingHttpHeaders, algorithm: ChecksumAl
  * Some SDKs presign an upload together with the checksum of an empty body, because they do not have the body yet. No
  * upload through such a URL can succeed, and the plain BadDigest tells nobody why.
  */
-function refuseEmptyChecksum(checksum: NonNullable<BodyClaims['checksum']>, checksums: ChecksumsService): void {
+function refuseEmptyChecksum(checksum: NonNullable<ExpectedDigests['checksum']>, checksums: ChecksumsService): void {
   const empty = checksums.create(checksum.algorithm).digest()
   if (!empty.equals(checksum.value)) return
   throw objectErrors.BadDigest(

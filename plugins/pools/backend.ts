@@ -166,7 +166,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     counter: key => open().routing.records.counter(key),
     readBody: ref => open().routing.records.readBody(ref),
     createBlob: (sizeHint, options) => open().routing.createBlob(sizeHint, options),
-    holdBlobs: refs => open().routing.holdBlobs(refs),
+    pinBlobs: refs => open().routing.pinBlobs(refs),
     readBlob: (ref, start, length) => open().routing.readBlob(ref, start, length),
     drives: () => (running === undefined ? [] : drivesOf(running.sets)),
   }

@@ -38,8 +38,8 @@ export class Routing {
     return this.#setOf(ref).readBlob({ ...ref, id: idInSet(ref.id) }, start, length)
   }
 
-  holdBlobs(refs: readonly BlobRef[]): () => void {
-    if (!refs.some(({ id }) => isElsewhere(id))) return this.records.holdBlobs(refs)
+  pinBlobs(refs: readonly BlobRef[]): () => void {
+    if (!refs.some(({ id }) => isElsewhere(id))) return this.records.pinBlobs(refs)
     const bySet = new Map<StorageBackend, BlobRef[]>()
     for (const ref of refs) {
       const set = this.#setOf(ref)
@@ -47,7 +47,7 @@ export class Routing {
       own.push({ ...ref, id: idInSet(ref.id) })
       bySet.set(set, own)
     }
-    const letGo = [...bySet].map(([set, own]) => set.holdBlobs(own))
+    const letGo = [...bySet].map(([set, own]) => set.pinBlobs(own))
     return () => {
       for (const release of letGo.splice(0)) release()
     }

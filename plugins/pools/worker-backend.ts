@@ -41,7 +41,7 @@ export function createWorkerPools(options: PoolsMakings): StorageBackend {
     counter: key => open().records.counter(key),
     readBody: ref => open().records.readBody(ref),
     createBlob: (sizeHint, options) => open().createBlob(sizeHint, options),
-    holdBlobs: refs => open().holdBlobs(refs),
+    pinBlobs: refs => open().pinBlobs(refs),
     readBlob: (ref, start, length) => open().readBlob(ref, start, length),
     drives: () => threads.call<readonly DriveStatus[]>(main, message.status),
   }

@@ -11,8 +11,8 @@ import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type {
   Body,
-  BodyClaims,
   ChangeOrigin,
+  ExpectedDigests,
   ObjectAttributes,
   ObjectData,
   ObjectVersion,
@@ -117,7 +117,7 @@ export interface S3Request {
   /** Headers of the answers to UploadPart and UploadPartCopy that tell of the upload. */
   describePart(upload: Upload): Readonly<Record<string, string>> | undefined
   /** The dispatcher's part of an operation whose `authorization` is `form`: see there. Returns what the form claims of its file. */
-  takeForm(form: PostForm): MaybePromise<BodyClaims>
+  takeForm(form: PostForm): MaybePromise<ExpectedDigests>
   /** Brings a key, prefix or marker that came otherwise than in the path into the form of SVC_KEY_NORMALIZATION. */
   normalizeKey(key: string): string
 }

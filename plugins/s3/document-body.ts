@@ -24,7 +24,7 @@ export async function readDocument(
 }
 
 function verify(body: Body, bytes: Buffer, checksums: ChecksumsService): void {
-  const { md5, checksum } = body.claims()
+  const { md5, checksum } = body.expectedDigests()
   if (md5 !== undefined && !hash('md5', bytes, 'buffer').equals(md5)) {
     throw objectErrors.BadDigest('The Content-MD5 you specified did not match what we received.')
   }

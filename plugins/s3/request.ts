@@ -8,10 +8,10 @@ import type { Exchange } from 'svc/plugins/http/api'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
 import {
   type Body,
-  type BodyClaims,
   type ChangeOrigin,
   changeOrigin,
   ExistingTags,
+  type ExpectedDigests,
   type ObjectAttributes,
   type ObjectsService,
   type ObjectVersion,
@@ -212,21 +212,21 @@ export class S3RequestContext implements S3Request {
     return headers
   }
 
-  takeForm(form: PostForm): MaybePromise<BodyClaims> {
+  takeForm(form: PostForm): MaybePromise<ExpectedDigests> {
     const authentication = this.environment.authSigv4.authenticateForm(form.fields)
     return authentication instanceof Promise
       ? authentication.then(authentication => this.#admitForm(form, authentication))
       : this.#admitForm(form, authentication)
   }
 
-  #admitForm(form: PostForm, authentication: Authentication): MaybePromise<BodyClaims> {
+  #admitForm(form: PostForm, authentication: Authentication): MaybePromise<ExpectedDigests> {
     const admitted = requireRootAccess(this.environment.isRootDenied, authentication.identity)
     return admitted === undefined
       ? this.#takeForm(form, authentication)
       : admitted.then(() => this.#takeForm(form, authentication))
   }
 
-  #takeForm(form: PostForm, authentication: Authentication): BodyClaims {
+  #takeForm(form: PostForm, authentication: Authentication): ExpectedDigests {
     const { attributeHeaders, checksums } = this.environment
     // A form without a signature leaves who asks as the request's head has it.
     if (authentication.method === 'form') this.authentication = authentication

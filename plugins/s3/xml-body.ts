@@ -28,7 +28,7 @@ export async function readXmlBody(
 }
 
 function requireChecksum(body: RequestBody): void {
-  const { md5, checksum } = body.claims()
+  const { md5, checksum } = body.expectedDigests()
   if (md5 !== undefined || checksum !== undefined) return
   throw objectErrors.InvalidRequest('Missing required header for this request: Content-MD5 OR x-amz-checksum-*')
 }

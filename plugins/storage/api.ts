@@ -43,7 +43,7 @@ export interface BlobRef {
 
 /**
  * How long after it was got a record's bytes can be asked for, in milliseconds, whatever happens to the record meanwhile: a body
- * by `readBody`, blobs by `holdBlobs`. Later they may be `gone`.
+ * by `readBody`, blobs by `pinBlobs`. Later they may be `gone`.
  */
 export const readWindowMs = 3000
 
@@ -213,7 +213,7 @@ export interface StorageBackend {
    * Keeps blobs readable, also when the last record that references them goes, until the returned function is called. It must be
    * called. To be asked for within `readWindowMs` of getting the record. Costs a fraction of a microsecond a blob.
    */
-  holdBlobs(refs: readonly BlobRef[]): () => void
+  pinBlobs(refs: readonly BlobRef[]): () => void
   /** Reads a range of a blob that is held, or whose record cannot change meanwhile. `gone` when it does not exist. */
   readBlob(ref: BlobRef, start: number, length: number): BlobReader
   /** Largest body that may accompany a record, in bytes. */

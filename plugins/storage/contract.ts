@@ -399,7 +399,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     const ref = await bodyOf(backend, 'a')
     await steps(backend, [{ put: 'a', value: 'other' }, { delete: 'b' }])
     t.ok((await backend.readBody(ref)).equals(body), 'a body that was replaced')
-    const letGo = backend.holdBlobs([first, second])
+    const letGo = backend.pinBlobs([first, second])
     t.ok((await readBlob(backend, first)).equals(pattern(700_000, 6)), 'the first blob')
     t.ok((await readBlob(backend, second)).equals(pattern(300_000, 7)), 'and the one after it')
     letGo()

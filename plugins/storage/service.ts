@@ -71,7 +71,7 @@ export function createStorageFront(): StorageFront {
       counter: key => backend.counter(key),
       readBody: ref => backend.readBody(ref),
       createBlob: (sizeHint, options) => backend.createBlob(sizeHint, options),
-      holdBlobs: refs => backend.holdBlobs(refs),
+      pinBlobs: refs => backend.pinBlobs(refs),
       readBlob: (ref, start, length) => backend.readBlob(ref, start, length),
       get inlineBytesMax() {
         return backend.inlineBytesMax
@@ -97,7 +97,7 @@ function notStarted(): StorageBackend {
     counter: refuse,
     readBody: refuse,
     createBlob: refuse,
-    holdBlobs: refuse,
+    pinBlobs: refuse,
     readBlob: refuse,
     inlineBytesMax: 0,
     drives: () => [],

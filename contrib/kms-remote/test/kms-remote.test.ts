@@ -176,15 +176,15 @@ t.test('a whole server: encrypted objects need the key server, others do not', a
   const { objects, kms } = kernel.services
   const owner = { accessKey: 'admin', isRoot: true, ownerId: 'a'.repeat(64), displayName: 'admin' }
   await objects.createBucket('vault', { region: 'us-east-1', owner })
-  const put = (name: string, bytes: Buffer, encryptionWish?: { type: 'SSE-S3' }) =>
+  const put = (name: string, bytes: Buffer, encryptionRequest?: { type: 'SSE-S3' }) =>
     objects.putObject({
       bucket: 'vault',
       key: name,
-      attributes: { system: {}, user: {}, storageClass: 'STANDARD', encryptionWish },
+      attributes: { system: {}, user: {}, storageClass: 'STANDARD', encryptionRequest },
       checksumAlgorithm: undefined,
       body: {
         sizeBytes: bytes.length,
-        claims: () => ({ md5: undefined, checksum: undefined }),
+        expectedDigests: () => ({ md5: undefined, checksum: undefined }),
         consume: async sink => sink(bytes),
       },
     })

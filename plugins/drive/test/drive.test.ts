@@ -12,14 +12,14 @@ import { createSingleThread, createSystemPorts } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { Garbage } from '../api.ts'
 import { createBackend, validateEndpoints } from '../backend.ts'
-import { BlobHolds, blobHoldsBytes } from '../blob-holds.ts'
+import { BlobPins, blobPinsBytes } from '../blob-pins.ts'
 import { BodyReader } from '../body-reader.ts'
 import type { DriveConfig } from '../config.ts'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { createDrives } from '../drives.ts'
-import { checkDrive, peekDrive } from '../dry-look.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { checkDrive, peekDrive } from '../preflight.ts'
 import { SharedState, sharedStateBytes } from '../shared-state.ts'
 import { createSpaceBudget, spaceCellCount, watchSpace } from '../space.ts'
 import { defaults } from './fixtures/config.ts'
@@ -486,8 +486,8 @@ t.test('blobs that nothing references are deleted, at once or at the next start'
 
 t.test('a blob outlives its last reference as long as any thread reads it', async t => {
   const path = await newFolder(t)
-  const elsewhere = new BlobHolds(new ArrayBuffer(blobHoldsBytes))
-  const drive = await openDrive(path, { readWindowMs: 20, isHeldElsewhere: id => elsewhere.has(id) })
+  const elsewhere = new BlobPins(new ArrayBuffer(blobPinsBytes))
+  const drive = await openDrive(path, { readWindowMs: 20, isPinnedElsewhere: id => elsewhere.has(id) })
   t.teardown(() => drive.close())
   const write = async (name: string, value: number) => {
     const writer = drive.createBlob()
@@ -498,8 +498,8 @@ t.test('a blob outlives its last reference as long as any thread reads it', asyn
   }
   const refs = await Promise.all([1, 2, 3].map(value => write(`${value}`, value)))
   const file = (ref: BlobRef) => drive.blobFiles.pathOf(ref.id)
-  const letGo = drive.holdBlobs([refs[0]!])
-  const letGoElsewhere = elsewhere.hold([refs[1]!])
+  const letGo = drive.pinBlobs([refs[0]!])
+  const letGoElsewhere = elsewhere.pin([refs[1]!])
   for (const name of ['1', '2', '3']) await drive.execute('table.delete', { name }, undefined)
   while (await exists(file(refs[2]!))) await sleep(10)
   await sleep(200)
@@ -682,18 +682,18 @@ t.test('the table that workers look at is right after a replay and after checkpo
   const shared = new SharedState(new SharedArrayBuffer(sharedStateBytes))
   const drive = await openDrive(path, { observer: shared, spaceCells: shared.spaceCells })
   t.teardown(() => drive.close())
-  t.notOk(shared.isAnythingOverlaid, 'what was replayed is in the index')
+  t.notOk(shared.hasMemtableRecords, 'what was replayed is in the index')
   for (let round = 0; round < 3; round++) {
     await Promise.all(
       ['a', 'b', 'a', 'c'].map(name => drive.execute('table.put', { name, value: `${round}` }, undefined)),
     )
     t.strictSame(
-      ['a', 'b', 'c'].map(name => shared.mayBeOverlaid(recordKey(name).latin1Slice())),
+      ['a', 'b', 'c'].map(name => shared.mayBeInMemtable(recordKey(name).latin1Slice())),
       [true, true, true],
     )
     await drive.checkpoints.flush()
-    t.notOk(shared.isAnythingOverlaid)
-    t.notOk(shared.mayBeOverlaid(recordKey('a').latin1Slice()))
+    t.notOk(shared.hasMemtableRecords)
+    t.notOk(shared.mayBeInMemtable(recordKey('a').latin1Slice()))
   }
 })
 

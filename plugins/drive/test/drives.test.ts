@@ -283,7 +283,7 @@ t.test('garbage is what earlier runs have left, not what this one has written or
 
   drive = create(path, 'd')
   await drive.start()
-  const letGo = drive.holdBlobs([{ id: held, size: 0, check: 0 }])
+  const letGo = drive.pinBlobs([{ id: held, size: 0, check: 0 }])
   const ref = await writeBlob(drive, bytes, finished)
   const writer = drive.createBlob(undefined, { id: writing })
   await writer.write(Buffer.alloc(3_000_000))

@@ -5,7 +5,7 @@
 import { createHash, createSecretKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { EncryptionWish, ObjectData, ObjectEncryption, ObjectPart } from 'svc/plugins/objects/api'
+import type { EncryptionRequest, ObjectData, ObjectEncryption, ObjectPart } from 'svc/plugins/objects/api'
 import { startServer } from 'svc/plugins/s3/testing'
 import { createSystemPorts } from 'svc/testing'
 import t, { type Test } from 'tap'
@@ -27,7 +27,7 @@ interface VersionAnswer {
   readonly name: string
   readonly bucket: string
   readonly key: string
-  readonly kind: EncryptionWish['type']
+  readonly kind: EncryptionRequest['type']
   readonly keyId: string | null
   readonly context: Record<string, string> | null
   readonly size: number
@@ -96,7 +96,7 @@ await kms.createKey('photos')
 const transform = createTransform(createDataKeys(kms, random), random, (_, wish) => wish)
 const customerKey = createSecretKey(hex(known.customerKey))
 
-function wishOf({ kind, keyId, context }: VersionAnswer): EncryptionWish {
+function wishOf({ kind, keyId, context }: VersionAnswer): EncryptionRequest {
   if (kind === 'SSE-C') return { type: kind, customerKey }
   return kind === 'SSE-S3' ? { type: kind } : { type: kind, kmsKeyId: keyId!, context: context ?? undefined }
 }

@@ -21,7 +21,7 @@ const owner = server.kernel.services.iam.owner
 function payload(size: number): Body {
   return {
     sizeBytes: size,
-    claims: () => ({ md5: undefined, checksum: undefined }),
+    expectedDigests: () => ({ md5: undefined, checksum: undefined }),
     async consume(sink) {
       if (size > 0) await sink(Buffer.alloc(size))
     },

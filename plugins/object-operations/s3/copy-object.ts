@@ -98,7 +98,7 @@ function copyAttributes(
     metadata === 'REPLACE' ||
     headers['x-amz-storage-class'] !== undefined ||
     websiteRedirectLocation !== undefined ||
-    given.encryptionWish !== undefined
+    given.encryptionRequest !== undefined
   return {
     attributes: {
       system: metadata === 'REPLACE' ? given.system : kept,
@@ -106,7 +106,7 @@ function copyAttributes(
       storageClass: given.storageClass,
       tags: tagging === 'REPLACE' ? given.tags : source.tags,
       lock: given.lock,
-      encryptionWish: given.encryptionWish,
+      encryptionRequest: given.encryptionRequest,
     },
     isChanged,
   }

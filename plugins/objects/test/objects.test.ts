@@ -134,11 +134,11 @@ t.test('metadata comes back as it was given', async t => {
 t.test('a wrong claim is refused and leaves nothing', async t => {
   const bucket = await newBucket()
   for (const bytes of [Buffer.from('small'), pattern(1_000_000)]) {
-    const wrongMd5 = payload(bytes, { claims: { md5: Buffer.alloc(16) } })
+    const wrongMd5 = payload(bytes, { digests: { md5: Buffer.alloc(16) } })
     await t.rejects(put(bucket, 'k', '', { body: wrongMd5 }), { code: 'BadDigest' })
-    const wrongSum = payload(bytes, { claims: { checksum: { algorithm: 'CRC32', value: Buffer.alloc(4) } } })
+    const wrongSum = payload(bytes, { digests: { checksum: { algorithm: 'CRC32', value: Buffer.alloc(4) } } })
     await t.rejects(put(bucket, 'k', '', { body: wrongSum, checksumAlgorithm: 'CRC32' }), { code: 'BadDigest' })
-    const otherSum = payload(bytes, { claims: { checksum: { algorithm: 'CRC32', value: Buffer.alloc(4) } } })
+    const otherSum = payload(bytes, { digests: { checksum: { algorithm: 'CRC32', value: Buffer.alloc(4) } } })
     await t.rejects(put(bucket, 'k', '', { body: otherSum, checksumAlgorithm: 'SHA1' }), { code: 'InvalidRequest' })
     const broken: Body = {
       ...payload(bytes),

@@ -63,12 +63,12 @@ export async function startObjects({
 /** A payload in chunks, as it would come from a socket. */
 export function payload(
   bytes: Buffer,
-  options: { chunkBytes?: number; announced?: boolean; claims?: Partial<ReturnType<Body['claims']>> } = {},
+  options: { chunkBytes?: number; announced?: boolean; digests?: Partial<ReturnType<Body['expectedDigests']>> } = {},
 ): Body {
-  const { chunkBytes = 65_536, announced = true, claims = {} } = options
+  const { chunkBytes = 65_536, announced = true, digests = {} } = options
   return {
     sizeBytes: announced ? bytes.length : undefined,
-    claims: () => ({ md5: undefined, checksum: undefined, ...claims }),
+    expectedDigests: () => ({ md5: undefined, checksum: undefined, ...digests }),
     async consume(sink) {
       for (let at = 0; at < bytes.length; at += chunkBytes) await sink(bytes.subarray(at, at + chunkBytes))
     },

@@ -2,7 +2,7 @@ import type { Clock } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import {
   type Body,
-  type BodyClaims,
+  type ExpectedDigests,
   type ObjectsService,
   objectErrors,
   type PutResult,
@@ -126,10 +126,10 @@ function requireFormPolicy(
   return policy.size
 }
 
-function createFileBody(form: PostedForm, claims: BodyClaims, size: SizeRange | undefined): Body {
+function createFileBody(form: PostedForm, claims: ExpectedDigests, size: SizeRange | undefined): Body {
   return {
     sizeBytes: undefined,
-    claims: () => claims,
+    expectedDigests: () => claims,
     async consume(sink) {
       let sizeBytes = 0
       await form.consume(chunk => {

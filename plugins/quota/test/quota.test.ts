@@ -122,7 +122,7 @@ t.test('a quota is a number of bytes, of a bucket that is there', async t => {
 function payload(size: number): Body {
   return {
     sizeBytes: size,
-    claims: () => ({ md5: undefined, checksum: undefined }),
+    expectedDigests: () => ({ md5: undefined, checksum: undefined }),
     async consume(sink) {
       if (size > 0) await sink(Buffer.alloc(size))
     },

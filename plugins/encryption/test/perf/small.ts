@@ -3,7 +3,7 @@
  * `node --conditions=svc-src plugins/encryption/test/perf/small.ts [count]`. The median of several rounds.
  */
 import { createSecretKey, randomBytes } from 'node:crypto'
-import type { EncryptionWish, ObjectData } from 'svc/plugins/objects/api'
+import type { EncryptionRequest, ObjectData } from 'svc/plugins/objects/api'
 import { startServer } from 'svc/plugins/s3/testing'
 import { createSystemPorts } from 'svc/testing'
 import { createDataKeys } from '../../data-keys.ts'
@@ -38,7 +38,7 @@ function measure(name: string, run: () => void): void {
 }
 
 const customerKey = createSecretKey(randomBytes(32))
-const wishes: EncryptionWish[] = [
+const wishes: EncryptionRequest[] = [
   { type: 'SSE-S3' },
   { type: 'SSE-KMS', context: { team: 'x' } },
   { type: 'SSE-C', customerKey },

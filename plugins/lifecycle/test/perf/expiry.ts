@@ -13,7 +13,7 @@ const attributes = { system: {}, user: {}, storageClass: 'STANDARD' }
 const bytes = Buffer.alloc(100, 1)
 const body = (): Body => ({
   sizeBytes: bytes.length,
-  claims: () => ({ md5: undefined, checksum: undefined }),
+  expectedDigests: () => ({ md5: undefined, checksum: undefined }),
   async consume(sink) {
     await sink(bytes)
   },

@@ -6,9 +6,9 @@
 import type { BlobRef } from 'svc/plugins/storage/api'
 import { blobCell, blobCellCount } from './blob-cell.ts'
 
-export const blobHoldsBytes = blobCellCount * 4
+export const blobPinsBytes = blobCellCount * 4
 
-export class BlobHolds {
+export class BlobPins {
   readonly #cells: Int32Array
 
   /** `memory` is shared where the holder is not the storage thread. */
@@ -17,12 +17,12 @@ export class BlobHolds {
   }
 
   /** Returns what lets go of them again, once. */
-  hold(blobs: readonly BlobRef[]): () => void {
+  pin(blobs: readonly BlobRef[]): () => void {
     for (let i = 0; i < blobs.length; i++) Atomics.add(this.#cells, blobCell(blobs[i]!.id), 1)
-    let isHeld = true
+    let isPinned = true
     return () => {
-      if (!isHeld) return
-      isHeld = false
+      if (!isPinned) return
+      isPinned = false
       for (let i = 0; i < blobs.length; i++) Atomics.sub(this.#cells, blobCell(blobs[i]!.id), 1)
     }
   }

@@ -16,7 +16,7 @@ const fileBytes = checkedBytes + 4
 
 type Reached = Pick<JournalPosition, 'segment' | 'offset'>
 
-export interface JournalWitness {
+export interface HighWaterMark {
   /** Undefined where nothing is known. */
   readonly reached: Reached | undefined
   /** Throws `journal_damaged` where the journal ends before that. */
@@ -28,12 +28,12 @@ export interface JournalWitness {
 }
 
 /** The file stays open, as that of the index marker: what lies at the path may be another drive by then. */
-export async function openJournalWitness(
+export async function openHighWaterMark(
   disk: Disk,
   log: Logger,
   drivePath: string,
   driveId: Uint8Array,
-): Promise<JournalWitness> {
+): Promise<HighWaterMark> {
   const path = `${drivePath}/journal.reached`
   let reached: Reached | undefined
   let file: DiskFile | undefined
