@@ -1,14 +1,6 @@
 /** The document NotificationConfiguration: from XML to rules and back. */
 import type { Random } from 'svc/kernel'
-import {
-  childrenNamed,
-  childText,
-  childTexts,
-  s3Errors,
-  type XmlNode,
-  type XmlShape,
-  type XmlValue,
-} from 'svc/plugins/s3/api'
+import { childrenNamed, childText, childTexts, s3Errors, type XmlNode, type XmlShape, type XmlValue } from 'svc/plugins/s3/api'
 import { type NotificationRule, newRuleId } from './rules.ts'
 
 type Kind = NotificationRule['kind']

@@ -3,15 +3,7 @@
  * objects and disabling ACLs": requests that say just this are accepted, every other one is refused.
  */
 import type { Identity } from 'svc/plugins/iam/api'
-import {
-  childrenNamed,
-  childText,
-  refuseAcl,
-  type S3Request,
-  s3Errors,
-  type XmlNode,
-  type XmlValue,
-} from 'svc/plugins/s3/api'
+import { childrenNamed, childText, refuseAcl, type S3Request, s3Errors, type XmlNode, type XmlValue } from 'svc/plugins/s3/api'
 import { ownershipErrors } from './errors.ts'
 
 const grantee = 'Grantee xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="CanonicalUser"'

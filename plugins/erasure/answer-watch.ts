@@ -1,5 +1,5 @@
 /**
- * What a thread waits for from the drives of a set. A drive that hangs gives no error: it is given up instead (`giveUp`), which rejects
+ * What a thread waits for from the drives of a set. A drive that hangs gives no error: it is given up instead (`suspend`), which rejects
  * everything that it owes, so that whoever waits goes on as after an error. What it answers afterwards nobody hears.
  *
  * Time is counted in ticks, and only while something is waited for. A tick is a turn of the event loop that comes `tickMs` or more after
@@ -10,7 +10,7 @@ import type { Clock } from 'svc/kernel'
 export const defaultTickMs = 250
 
 /** Something that was asked of a drive and has not been answered. */
-export interface Waiting {
+export interface PendingAnswer {
   /** Of all that this thread has asked of the set's drives. */
   readonly serial: number
   readonly sinceTick: number
@@ -84,7 +84,7 @@ export async function isDoneIn(work: Promise<unknown>, watch: AnswerWatch, ticks
  * Waits for all, but when what is done is enough for that not longer than so many ticks; undefined stands for what is not done then.
  * Rejects as the first that rejects.
  */
-export function inTime<T>(
+export function waitForQuorum<T>(
   work: readonly Promise<T>[],
   watch: AnswerWatch,
   ticksFor: (done: readonly (T | undefined)[]) => number | undefined,
@@ -125,24 +125,24 @@ export function inTime<T>(
 export class DriveAnswers {
   readonly #watch: AnswerWatch
   /** In the order in which it was asked. */
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<PendingAnswer>()
   /** How much it still owes of what it was given up for. */
-  owed = 0
-  isGivenUp = false
+  unansweredCount = 0
+  isSuspended = false
   #error: unknown
   /** The last thing that had been asked of any drive when this one answered last, and when that was. */
   answeredSerial = 0
   answeredTick = 0
   /** What it was found to be late with, compared with others, and since when. For who judges. */
-  late: Waiting | undefined
-  lateSinceTick = 0
+  overdue: PendingAnswer | undefined
+  overdueSinceTick = 0
 
   constructor(watch: AnswerWatch) {
     this.#watch = watch
   }
 
   /** What it has owed the longest. */
-  get oldest(): Waiting | undefined {
+  get oldest(): PendingAnswer | undefined {
     for (const waiting of this.#waiting) return waiting
     return undefined
   }
@@ -152,13 +152,13 @@ export class DriveAnswers {
     return this.#error
   }
 
-  /** Settles as the answer does, or rejects when the drive is given up; `onLate` is told of an answer that nobody waits for then. */
-  watch<T>(answer: Promise<T>, onLate?: (value: T) => void): Promise<T> {
+  /** Settles as the answer does, or rejects when the drive is given up; `onLateAnswer` is told of an answer that nobody waits for then. */
+  watch<T>(answer: Promise<T>, onLateAnswer?: (value: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const watch = this.#watch
       const waiting = { serial: ++watch.serial, sinceTick: watch.tick, reject }
-      if (this.isGivenUp) {
-        this.owed++
+      if (this.isSuspended) {
+        this.unansweredCount++
         reject(this.#error)
       } else {
         this.#waiting.add(waiting)
@@ -167,7 +167,7 @@ export class DriveAnswers {
       answer.then(
         value => {
           if (this.#onAnswer(waiting)) resolve(value)
-          else onLate?.(value)
+          else onLateAnswer?.(value)
         },
         error => {
           if (this.#onAnswer(waiting)) reject(error)
@@ -176,37 +176,37 @@ export class DriveAnswers {
     })
   }
 
-  #onAnswer(waiting: Waiting): boolean {
+  #onAnswer(waiting: PendingAnswer): boolean {
     this.answeredSerial = this.#watch.serial
     this.answeredTick = this.#watch.tick
     if (this.#waiting.delete(waiting)) return true
-    this.owed--
+    this.unansweredCount--
     return false
   }
 
   /** Nothing that it owes is waited for any more, and nothing new until `resume`. */
-  giveUp(error: unknown): void {
-    this.isGivenUp = true
+  suspend(error: unknown): void {
+    this.isSuspended = true
     this.#error = error
     this.#rejectSome(error, () => true)
   }
 
   /** The same for what it has owed for so many ticks; it may be asked for more. */
-  giveUpOlder(ticks: number, error: unknown): void {
+  rejectOlder(ticks: number, error: unknown): void {
     this.#rejectSome(error, ({ sinceTick }) => this.#watch.tick - sinceTick >= ticks)
   }
 
-  #rejectSome(error: unknown, isWanted: (waiting: Waiting) => boolean): void {
+  #rejectSome(error: unknown, isWanted: (waiting: PendingAnswer) => boolean): void {
     for (const waiting of [...this.#waiting]) {
       if (!isWanted(waiting)) continue
       this.#waiting.delete(waiting)
-      this.owed++
+      this.unansweredCount++
       waiting.reject(error)
     }
   }
 
   resume(): void {
-    this.isGivenUp = false
+    this.isSuspended = false
     this.#error = undefined
   }
 }

@@ -88,7 +88,7 @@ export interface RedundantStorage {
   readonly isWhole: boolean
   readonly canWrite: boolean
   /** Shards that were found damaged and are not below their redundancy yet: they are written down within moments. */
-  readonly damageCount: number
+  readonly unmarkedShardCount: number
   /** Records that could not be healed at the last try; some may be lost. They are tried again. */
   readonly failingCount: number
   /** Since the start, by what goes on in the background. */

@@ -8,25 +8,25 @@ import { Codes } from './codec/codes.ts'
 import { ErasureSet, inlineBytesMax } from './erasure-set.ts'
 import { FreshBlobs } from './fresh-blobs.ts'
 import { Healing } from './healing.ts'
-import { Keeper } from './keeper.ts'
-import { Lateness } from './lateness.ts'
 import { defaultUnitBytes } from './layout.ts'
 import { Ledger } from './ledger.ts'
+import { MountCheck } from './mount-check.ts'
 import * as mounts from './mounts.ts'
 import { openSet } from './opening.ts'
-import { Presence } from './presence.ts'
+import { RepairLoop } from './repair-loop.ts'
 import { deriveInSet } from './set-derive.ts'
-import { createDrive, createSetBlobWriter, createStripeMemory, type SetMakings, threadsOf } from './set-drives.ts'
+import { createDrive, createSetBlobWriter, createStripeMemory, type SetContext, threadsOf } from './set-drives.ts'
 import { stagedEnd, stagedKey, stagedStart } from './set-keys.ts'
 import { createSetProcedures, procedure } from './set-procedures.ts'
 import { SetReading } from './set-reading.ts'
 import { idFromSlot } from './set-view.ts'
+import { SlowDriveDetector } from './slow-drive-detector.ts'
 import { StripePool } from './stripe-pool.ts'
 import {
-  type DamagedMessage,
   type ExecuteMessage,
   type FaultyMessage,
   type FreshMessage,
+  type MissingShardMessage,
   message,
   type SetAttachment,
   SharedMembers,
@@ -38,12 +38,12 @@ import { createWorkerSet } from './worker-set.ts'
 export interface OpenSet {
   readonly set: ErasureSet
   readonly healing: Healing
-  readonly keeper: Keeper
+  readonly repairLoop: RepairLoop
   readonly ledger: Ledger
-  readonly presence: Presence
+  readonly mountCheck: MountCheck
 }
 
-export interface BackendOptions extends SetMakings {
+export interface BackendOptions extends SetContext {
   readonly parityCount: number
   /** Default: asks the file system. */
   readonly isMount?: mounts.IsMount
@@ -70,7 +70,7 @@ const bringBackTicks = 8
 interface Running extends OpenSet {
   readonly reading: SetReading
   readonly stripes: StripePool
-  readonly lateness: Lateness
+  readonly slowDriveDetector: SlowDriveDetector
   readonly stopping: AbortController
 }
 
@@ -82,8 +82,8 @@ function createMainSet(options: BackendOptions): SetBackend {
   const newId = () => drives.newBlobId(ports)
   const watch = new AnswerWatch(ports.clock, options.tickMs)
   const shared = SharedMembers.create(slotCount)
-  const noteAsked = () => shared.noteAsked(ports.clock.now())
-  const msSinceAsked = () => shared.msSinceAsked(ports.clock.now())
+  const noteRequest = () => shared.noteRequest(ports.clock.now())
+  const msSinceRequest = () => shared.msSinceRequest(ports.clock.now())
   shared.leader = -1
   let running: Running | undefined
   const open = (): Running => {
@@ -112,7 +112,7 @@ function createMainSet(options: BackendOptions): SetBackend {
    */
   const garbageIn = ({ set }: Running, index: number, blobId?: string): Garbage => {
     const member = set.members.find(each => each.index === index)
-    if (!set.isClaimed || member?.state !== 'current') return 'later'
+    if (!set.isEpochClaimed || member?.state !== 'current') return 'later'
     return blobId !== undefined && freshBlobs.has(idFromSlot(blobId, member.slot)) ? 'keep' : 'delete'
   }
   return {
@@ -145,18 +145,18 @@ function createMainSet(options: BackendOptions): SetBackend {
         newId,
         onMembersChanged: () => publish(set, shared),
       })
-      const lateness = new Lateness(set, watch)
+      const slowDriveDetector = new SlowDriveDetector(set, watch)
       const stopping = new AbortController()
       try {
         const ledger = new Ledger(set)
-        const healing = new Healing(set, newId, { clock: ports.clock, msSinceAsked })
+        const healing = new Healing(set, newId, { clock: ports.clock, msSinceRequest })
         const folders = {
           look: (path: string) => drives.look(ports, path),
           isThere: (path: string) => ports.disk.exists(path),
         }
-        const keeper = new Keeper({ set, healing, ledger, clock: ports.clock, watch, log, isMount, ...folders })
-        keeper.expect(opened.late)
-        const back = keeper.bringBack(stopping.signal)
+        const repairLoop = new RepairLoop({ set, healing, ledger, clock: ports.clock, watch, log, isMount, ...folders })
+        repairLoop.expect(opened.pending)
+        const back = repairLoop.bringBack(stopping.signal)
         // What takes longer goes on while requests are answered, where enough drives have all records.
         if (!(await isDoneIn(back, watch, bringBackTicks)) && set.currentCount < set.writeQuorum) await back
         back.catch(error => log.warn({ err: error }, 'drives could not be brought back; it is tried again'))
@@ -165,11 +165,11 @@ function createMainSet(options: BackendOptions): SetBackend {
         running = {
           set,
           healing,
-          keeper,
+          repairLoop,
           ledger,
-          presence: new Presence({ set, watch, ...folders, deviceOf: ports.disk.deviceOf }),
-          lateness,
-          reading: new SetReading(set, noteAsked),
+          mountCheck: new MountCheck({ set, watch, ...folders, deviceOf: ports.disk.deviceOf }),
+          slowDriveDetector,
+          reading: new SetReading(set, noteRequest),
           stripes: new StripePool(document.unitBytes),
           stopping,
         }
@@ -189,7 +189,7 @@ function createMainSet(options: BackendOptions): SetBackend {
       await closing?.set.stop()
     },
     execute<Result>(name: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions) {
-      noteAsked()
+      noteRequest()
       return open().set.execute(name, args, body, options) as Promise<Result>
     },
     get: key => open().reading.get(key),
@@ -264,13 +264,13 @@ function serveWorkers({ threads, shared, freshBlobs, open }: WorkerServing): voi
     open().set.execute(name, args, body, options),
   )
   threads.handle<FreshMessage, void>(message.fresh, ({ id, blob }) => freshBlobs.add(id, blob))
-  threads.handle<DamagedMessage, void>(message.damaged, damage => {
-    const key = damage.key === undefined ? undefined : Buffer.from(damage.key)
-    open().set.onDamaged({ ...damage, key })
+  threads.handle<MissingShardMessage, void>(message.missingShard, missingShard => {
+    const key = missingShard.key === undefined ? undefined : Buffer.from(missingShard.key)
+    open().set.onMissingShard({ ...missingShard, key })
   })
   threads.handle<FaultyMessage, void>(message.faulty, ({ slot, message: text }) => {
     open().set.onDriveError(slot, storageErrors.faulty(text))
   })
-  threads.handle<SuspectMessage, void>(message.suspect, ({ slot }) => open().lateness.suspect(slot))
+  threads.handle<SuspectMessage, void>(message.suspect, ({ slot }) => open().slowDriveDetector.suspect(slot))
   threads.handle(message.status, () => open().set.status())
 }

@@ -92,7 +92,7 @@ export class SetBlobReader implements BlobReader {
     try {
       isComplete = await this.#fill(window, shardStart, shardEnd - shardStart)
     } finally {
-      if (!isComplete) window.letGo()
+      if (!isComplete) window.release()
     }
     if (!isComplete) return undefined
     this.#at = Math.min(this.#end, last * stripeBytes)
@@ -190,12 +190,12 @@ export class SetBlobReader implements BlobReader {
     this.#failed |= 1 << shard
     if (isAboutShard(error)) {
       this.#isDamaged = true
-      this.#view.onDamaged({ slot, blobId: this.#ref.id })
+      this.#view.onMissingShard({ slot, blobId: this.#ref.id })
     } else this.#view.onDriveError(slot, error)
   }
 
   #dropWindow(): void {
-    this.#window?.letGo()
+    this.#window?.release()
     this.#window = undefined
   }
 
@@ -224,7 +224,7 @@ function chunkOf(window: StripeWindow, bytes: Buffer): BlobChunk {
     release() {
       if (isReleased) return
       isReleased = true
-      window.letGo()
+      window.release()
     },
   }
 }

@@ -16,8 +16,8 @@ export interface SetBlobWriterOptions {
   readonly parityCount: number
   readonly sizeHint: number | undefined
   /** Memory for a stripe; waits where there is none just now. */
-  lendStripe(code: ErasureCode): MaybePromise<StripeBuffer>
-  takeBackStripe(stripe: StripeBuffer): void
+  acquireStripe(code: ErasureCode): MaybePromise<StripeBuffer>
+  releaseStripe(stripe: StripeBuffer): void
   /** Waits for drives that this thread is about to have. */
   ready(): MaybePromise<void>
   /** Told before `finish` resolves, so that a record that references the blob says which drives have it. */
@@ -77,7 +77,7 @@ export class SetBlobWriter implements BlobWriter {
     if (this.#stripe?.isFull) await this.#flush()
     for (let at = from; at < chunk.length; ) {
       if (this.#stripe === undefined) {
-        this.#stripe = await this.#options.lendStripe(this.#code)
+        this.#stripe = await this.#options.acquireStripe(this.#code)
         if (this.#state !== 'open') this.#giveBack()
         this.#requireOpen()
       }
@@ -167,7 +167,7 @@ export class SetBlobWriter implements BlobWriter {
   #giveBack(): void {
     const stripe = this.#stripe
     this.#stripe = undefined
-    if (stripe !== undefined) this.#options.takeBackStripe(stripe)
+    if (stripe !== undefined) this.#options.releaseStripe(stripe)
   }
 
   #requireOpen(): void {

@@ -155,7 +155,7 @@ export async function readShards(
     } catch (error) {
       if (isAboutShard(error)) {
         isDamaged = true
-        if (isExpected) view.onDamaged({ slot, key, identity: head.identity })
+        if (isExpected) view.onMissingShard({ slot, key, identity: head.identity })
       } else view.onDriveError(slot, error)
     }
   }

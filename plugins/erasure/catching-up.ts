@@ -30,7 +30,7 @@ import {
   tableByte,
   unfinishedKey,
 } from './set-keys.ts'
-import { type AdoptArgs, type Lacking, procedure, type ShowResult } from './set-procedures.ts'
+import { type AdoptArgs, procedure, type ShardNote, type ShowResult } from './set-procedures.ts'
 
 const keysPerStep = 256
 const pageRecords = 1000
@@ -54,9 +54,9 @@ export async function progressOf({ drive }: Member): Promise<Progress> {
 export async function catchUp(options: CatchUpOptions): Promise<void> {
   const { set, member, log } = options
   const { leadership } = set
-  const giving: Giving = { ...options, leadership, staged: new Map(), lacking: new Map() }
+  const run: CatchUpRun = { ...options, leadership, staged: new Map(), notes: new Map() }
   const leftStaged = await stagedIds(member)
-  if (leftStaged.length > 0) giving.staged = await identitiesOf(set, new Set(leftStaged))
+  if (leftStaged.length > 0) run.staged = await identitiesOf(set, new Set(leftStaged))
   const missed = await missedChanges(set, member)
   let last: readonly Buffer[] = [setKey]
   let count = 0
@@ -67,15 +67,15 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
     // What fits goes with the progress, so that a drive has all of that or nothing.
     const all = [...keys.values()]
     const rest = count % keysPerStep || Math.min(count, keysPerStep)
-    await adoptAll(giving, all.slice(0, count - rest))
+    await adoptAll(run, all.slice(0, count - rest))
     last = [...all.slice(count - rest), setKey]
-  } else count = await compareAll(giving)
+  } else count = await compareAll(run)
   // By now their shards may have been found where other records were.
   await adoptAll(
-    giving,
-    [...giving.lacking.values()].map(({ key }) => key),
+    run,
+    [...run.notes.values()].map(({ key }) => key),
   )
-  await adopt(giving, last, true)
+  await adopt(run, last, true)
   // What it lacks it has noted.
   member.mayHaveNotes = true
   const left = await stagedIds(member)
@@ -90,12 +90,12 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
   )
 }
 
-interface Giving extends CatchUpOptions {
+interface CatchUpRun extends CatchUpOptions {
   readonly leadership: number
   /** Under which ids shards of bodies may lie staged on the drive, by the identity of the data. */
   staged: ReadonlyMap<number, string>
   /** By key, as latin1. */
-  readonly lacking: Map<string, Lacking>
+  readonly notes: Map<string, ShardNote>
 }
 
 /** Which data it was that was staged under these ids, as far as the leader remembers. */
@@ -153,16 +153,16 @@ async function missedChanges(set: ErasureSet, member: Member): Promise<readonly 
   return missed
 }
 
-async function adoptAll(giving: Giving, keys: readonly Buffer[]): Promise<void> {
+async function adoptAll(run: CatchUpRun, keys: readonly Buffer[]): Promise<void> {
   for (let at = 0; at < keys.length; at += keysPerStep) {
-    if (giving.signal.aborted) throw storageErrors.unavailable('Catching up was ended.')
-    await adopt(giving, keys.slice(at, at + keysPerStep), false)
+    if (run.signal.aborted) throw storageErrors.unavailable('Catching up was ended.')
+    await adopt(run, keys.slice(at, at + keysPerStep), false)
   }
 }
 
 /** Between two changes: what comes after the last step finds the drive current. */
-function adopt(giving: Giving, keys: readonly Buffer[], isLast: boolean): Promise<void> {
-  const { set, member, staged, lacking, leadership } = giving
+function adopt(run: CatchUpRun, keys: readonly Buffer[], isLast: boolean): Promise<void> {
+  const { set, member, staged, notes, leadership } = run
   return new Promise((resolve, reject) => {
     const give = ({ shown, progress }: ShowResult) => {
       if (member.state !== 'behind' || set.leadership !== leadership) {
@@ -177,12 +177,12 @@ function adopt(giving: Giving, keys: readonly Buffer[], isLast: boolean): Promis
         progress: isLast ? progress : undefined,
         unfinished: isLast ? undefined : set.epoch,
       }
-      const adopted = member.drive.execute<Lacking[]>(procedure.adopt, args)
+      const adopted = member.drive.execute<ShardNote[]>(procedure.adopt, args)
       if (isLast) set.onCaughtUp(member)
       adopted.then(
         found => {
-          for (const key of keys) lacking.delete(key.latin1Slice())
-          for (const each of found) lacking.set(each.key.latin1Slice(), each)
+          for (const key of keys) notes.delete(key.latin1Slice())
+          for (const each of found) notes.set(each.key.latin1Slice(), each)
           resolve()
         },
         error => {
@@ -203,8 +203,8 @@ interface Entry {
 }
 
 /** Both sides are in key order: a page of the leader is compared with the same range of the drive. */
-async function compareAll(giving: Giving): Promise<number> {
-  const { set, member, signal, onProgress } = giving
+async function compareAll(run: CatchUpRun): Promise<number> {
+  const { set, member, signal, onProgress } = run
   const end = Buffer.from([0xff, 0xff])
   let from: Buffer = Buffer.from([0])
   let count = 0
@@ -230,7 +230,7 @@ async function compareAll(giving: Giving): Promise<number> {
       own.delete(text)
     }
     for (const text of own.keys()) different.push(Buffer.from(text, 'latin1'))
-    await adoptAll(giving, different)
+    await adoptAll(run, different)
     count += page.length
     onProgress?.(count)
     if (isLast && limit === end) return count

@@ -32,10 +32,10 @@ import { storageErrors } from 'svc/plugins/storage/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
 import type { Codes } from './codec/codes.ts'
 import type { ErasureCode } from './codec/erasure-code.ts'
-import { Damages } from './damages.ts'
 import type { FreshBlobs } from './fresh-blobs.ts'
 import { shardUnitOf } from './layout.ts'
 import type { Member } from './member.ts'
+import { MissingShards } from './missing-shards.ts'
 import type { OpenedSet } from './opening.ts'
 import { writeQuorumOf } from './parity.ts'
 import {
@@ -51,18 +51,18 @@ import { progressKey, promiseKey } from './set-keys.ts'
 import {
   type Change,
   type DescribeArgs,
-  type Lacking,
   type Mark,
   type MarkResult,
   procedure,
   Refusal,
   type RunArgs,
   type RunResult,
+  type ShardNote,
   type ShowResult,
 } from './set-procedures.ts'
 import { plainHead, type RecordHead } from './set-record.ts'
 import type { StagedBody } from './set-transaction.ts'
-import { type Damage, type SetView, slotOfShard } from './set-view.ts'
+import { type MissingShard, type SetView, slotOfShard } from './set-view.ts'
 import type { WatchedDrive } from './watched-drive.ts'
 
 /** Bodies up to this size are kept whole in every record: shards of them would cost more than they save. In bytes. */
@@ -107,12 +107,12 @@ export class ErasureSet implements SetView {
   /** Errors of changes that may have been made all the same, and what was staged for these. */
   readonly #doubts = new WeakSet<object>()
   #stagedInDoubt: { readonly id: string; readonly leadership: number }[] = []
-  #claiming: Promise<void> | undefined
+  #claimingEpoch: Promise<void> | undefined
   #leadership = 0
   #rotation = 0
   #isStopping = false
   /** Records that say of a slot that it has a shard, which it lacks. */
-  readonly damages = new Damages()
+  readonly missingShards = new MissingShards()
 
   constructor(options: ErasureSetOptions) {
     const { opened, codes } = options
@@ -143,20 +143,20 @@ export class ErasureSet implements SetView {
    * Takes an epoch that no leader has had, and makes a first change in it. Both on the write quorum: a drive that is away and has
    * changes which were never acknowledged comes after this one from now on, whatever it has. Nothing is changed before.
    */
-  claim(): Promise<void> {
+  claimEpoch(): Promise<void> {
     if (this.#epoch !== 0) return Promise.resolve()
-    this.#claiming ??= this.#claim().finally(() => {
-      this.#claiming = undefined
+    this.#claimingEpoch ??= this.#claimEpoch().finally(() => {
+      this.#claimingEpoch = undefined
     })
-    return this.#claiming
+    return this.#claimingEpoch
   }
 
   /** What a write quorum does not have by now will never come, whichever drives come back. */
-  get isClaimed(): boolean {
+  get isEpochClaimed(): boolean {
     return this.#epoch !== 0 && this.#describedEpoch === this.#epoch
   }
 
-  async #claim(): Promise<void> {
+  async #claimEpoch(): Promise<void> {
     const { leadership } = this
     const open = this.members.filter(({ takesWrites }) => takesWrites)
     const known = await Promise.all(open.map(member => this.#attempt(member, () => epochKnownTo(member.drive))))
@@ -202,7 +202,7 @@ export class ErasureSet implements SetView {
     const slots = before.slots.map((each, number) => (number === slot ? { driveId, generation: next } : each))
     this.leader()
     const canWrite = this.currentCount >= this.writeQuorum
-    if (canWrite && this.#epoch === 0) await this.claim()
+    if (canWrite && this.#epoch === 0) await this.claimEpoch()
     this.#document = { ...before, slots }
     member.generation = next
     this.#isDescribed = canWrite
@@ -276,7 +276,7 @@ export class ErasureSet implements SetView {
     { redundancy }: ExecuteOptions = {},
   ): Promise<unknown> {
     this.#requireQuorum()
-    if (this.#epoch === 0) await this.claim()
+    if (this.#epoch === 0) await this.claimEpoch()
     if (body !== undefined && body.length > inlineBytesMax) throw storageErrors.body_too_large()
     const isSharded = body !== undefined && body.length > wholeBytesMax
     const staged = isSharded ? await this.#stage(body, this.parityOf(redundancy)) : undefined
@@ -400,9 +400,9 @@ export class ErasureSet implements SetView {
   #apply(change: Change, member: Member): Promise<boolean> {
     const isCatchingUp = member.state === 'behind'
     const { slot, generation } = member
-    return member.drive.execute<Lacking[]>(procedure.apply, { ...change, slot, generation, isCatchingUp }).then(
-      lacking => {
-        this.#noteLacking(slot, lacking)
+    return member.drive.execute<ShardNote[]>(procedure.apply, { ...change, slot, generation, isCatchingUp }).then(
+      notes => {
+        this.#onShardNotes(slot, notes)
         return !isCatchingUp && member.state === 'current'
       },
       error => {
@@ -413,13 +413,13 @@ export class ErasureSet implements SetView {
     )
   }
 
-  #noteLacking(slot: number, lacking: readonly Lacking[]): void {
-    if (lacking.length > 0) this.members[slot]!.mayHaveNotes = true
-    for (const { key, identity } of lacking) this.onDamaged({ slot, key, identity })
+  #onShardNotes(slot: number, notes: readonly ShardNote[]): void {
+    if (notes.length > 0) this.members[slot]!.mayHaveNotes = true
+    for (const { key, identity } of notes) this.onMissingShard({ slot, key, identity })
   }
 
-  onDamaged(damage: Damage): void {
-    this.damages.add(damage)
+  onMissingShard(missingShard: MissingShard): void {
+    this.missingShards.add(missingShard)
   }
 
   /** What records are at this point of the order of changes; `then` is called before any later change is given to the drives. */
@@ -433,7 +433,7 @@ export class ErasureSet implements SetView {
 
   /** Resolves with how many of the records were still what they had been. */
   async mark(marks: readonly Mark[]): Promise<number> {
-    if (this.#epoch === 0) await this.claim()
+    if (this.#epoch === 0) await this.claimEpoch()
     const args = { marks, epoch: this.#epoch, slot: this.leader().slot }
     return (await this.#lead(procedure.mark, args)) as MarkResult['result']
   }
@@ -448,19 +448,19 @@ export class ErasureSet implements SetView {
   }
 
   /** It does not answer: what it owes is not waited for any more. */
-  onLate(member: Member, error: unknown): void {
-    member.timesLate++
+  onTimeout(member: Member, error: unknown): void {
+    member.timeoutCount++
     this.#failMember(member, error, true)
   }
 
-  #failMember(member: Member, error: unknown, isLate = false): void {
+  #failMember(member: Member, error: unknown, isTimedOut = false): void {
     if (member.state === 'offline' || this.#isStopping) return
     const { log } = this.#options
     member.state = 'offline'
-    member.isLate = isLate
+    member.isTimedOut = isTimedOut
     member.error = error
     // Also what it would still answer comes too late: it counts as lacking everything from now on.
-    member.drive.answers.giveUp(error)
+    member.drive.answers.suspend(error)
     log.error({ err: error, path: member.path, slot: member.slot }, 'a drive of the set has failed')
     if (member === this.#leader) this.#chooseLeader()
     this.#options.onMembersChanged()
@@ -483,7 +483,7 @@ export class ErasureSet implements SetView {
       // What the one that failed has made alone is over, also if it is found again.
       const { leadership } = this
       this.describe().then(
-        () => this.#settleDoubts(leadership),
+        () => this.#resolveDoubts(leadership),
         error => this.#options.log.warn({ err: error }, 'a new leader could not say so'),
       )
     }
@@ -491,10 +491,10 @@ export class ErasureSet implements SetView {
   }
 
   /** What former leaders have made alone will not come back. */
-  #settleDoubts(leadership: number): void {
-    const isSettled = (doubt: { readonly leadership: number }) => doubt.leadership < leadership
-    this.#unstage(this.#stagedInDoubt.filter(isSettled).map(({ id }) => id))
-    this.#stagedInDoubt = this.#stagedInDoubt.filter(doubt => !isSettled(doubt))
+  #resolveDoubts(leadership: number): void {
+    const isResolved = (doubt: { readonly leadership: number }) => doubt.leadership < leadership
+    this.#unstage(this.#stagedInDoubt.filter(isResolved).map(({ id }) => id))
+    this.#stagedInDoubt = this.#stagedInDoubt.filter(doubt => !isResolved(doubt))
   }
 
   /** A drive has got everything; to be called in the continuation of the `show` that said so. */
@@ -534,7 +534,7 @@ export class ErasureSet implements SetView {
       this.#noteDevice(member)
     }
     member.isOpen = true
-    member.isLate = false
+    member.isTimedOut = false
     member.mayHaveNotes = true
     member.drive.answers.resume()
     member.state = 'behind'
@@ -569,9 +569,9 @@ export class ErasureSet implements SetView {
     return statuses.sort((a, b) => a.index - b.index).map(({ status }) => status)
   }
 
-  #placeOf({ slot, state, isFilling }: Member): DrivePlace {
+  #placeOf({ slot, state, isRebuilding }: Member): DrivePlace {
     const { parityCount, dataCount, writeQuorum } = this
-    const isHealing = state === 'behind' || (state === 'current' && isFilling)
+    const isHealing = state === 'behind' || (state === 'current' && isRebuilding)
     const quorums = { readQuorum: dataCount, writeQuorum }
     return { pool: 0, set: 0, slot, parityCount, ...quorums, isCurrent: state === 'current', isHealing }
   }
@@ -584,8 +584,8 @@ export class ErasureSet implements SetView {
       .filter(({ isOpen }) => isOpen)
       .map(async ({ drive, path }) => {
         const stopped = drive.stop()
-        if (await isDoneIn(stopped, watch, drive.answers.owed > 0 ? 0 : stopTicks)) return
-        drive.answers.giveUp(storageErrors.unavailable('The set is being closed.'))
+        if (await isDoneIn(stopped, watch, drive.answers.unansweredCount > 0 ? 0 : stopTicks)) return
+        drive.answers.suspend(storageErrors.unavailable('The set is being closed.'))
         log.error({ path }, 'a drive does not answer; it is left as it is, and its journal read at the next start')
         stopped.catch(() => undefined)
       })

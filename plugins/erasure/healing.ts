@@ -14,7 +14,7 @@ import type { Member } from './member.ts'
 import { keyOfOwner, ownerRange } from './set-keys.ts'
 import { type Mark, procedure } from './set-procedures.ts'
 import { type BlobEntry, hasShards, headOf, type RecordHead } from './set-record.ts'
-import { checkOfBlob, type Damage, idInSlot, isAboutShard, rotationOfBlob, type SetView } from './set-view.ts'
+import { checkOfBlob, idInSlot, isAboutShard, type MissingShard, rotationOfBlob, type SetView } from './set-view.ts'
 import type { StripeWindow } from './stripe-window.ts'
 
 export interface HealOptions {
@@ -24,7 +24,7 @@ export interface HealOptions {
 }
 
 /** Whether the shard has to be made anew. */
-export function isLacking(state: ShardState | undefined): boolean {
+export function needsRebuild(state: ShardState | undefined): boolean {
   return state === 'missing' || state === 'corrupt'
 }
 
@@ -39,11 +39,11 @@ function targetOf({ slot, drive, generation }: Member): Target {
 const restTimes = 2
 const restMsMax = 500
 /** So long ago somebody else counts as being there. */
-const askedMsMax = 100
+const foregroundMsMax = 100
 
 export interface Foreground {
   readonly clock: Clock
-  msSinceAsked(): number
+  msSinceRequest(): number
 }
 
 export class Healing {
@@ -53,7 +53,7 @@ export class Healing {
   /** Records that are being healed, as latin1: two who make the same shard anew would stand in each other's way. */
   readonly #busy = new Map<string, Promise<unknown>>()
   /** Damages that are about to be written down, by record. */
-  #marking = new Map<string, DamageMark>()
+  #marking = new Map<string, PendingMark>()
 
   constructor(set: ErasureSet, newId: () => string, foreground: Foreground) {
     this.#set = set
@@ -80,7 +80,7 @@ export class Healing {
     if (!hasShards(head)) return undefined
     const before = this.#statesOf(head)
     if (deep) await this.#verify(key, head, before, dryRun)
-    const targets = this.#set.members.filter(({ slot }) => isLacking(before[slot])).map(targetOf)
+    const targets = this.#set.members.filter(({ slot }) => needsRebuild(before[slot])).map(targetOf)
     const { dataBytes } = head
     const dataCount = this.#set.dataCount + head.lessParity
     if (targets.length === 0 || dryRun) return { before, after: before, error: undefined, dataBytes, dataCount }
@@ -118,7 +118,7 @@ export class Healing {
     if (lost.size === 0 || dryRun) return
     if (this.#set.currentCount >= this.#set.writeQuorum) {
       await this.#set.mark([{ key, identity: head.identity, changes: lost }])
-    } else for (const slot of lost.keys()) this.#set.onDamaged({ slot, key, identity: head.identity })
+    } else for (const slot of lost.keys()) this.#set.onMissingShard({ slot, key, identity: head.identity })
   }
 
   /** Reads the drive's own shards of a record, whatever the record says of them. Nothing of a drive that fails is said to be missing. */
@@ -174,7 +174,7 @@ export class Healing {
 
   async #mark(key: Buffer, head: RecordHead, targets: readonly Target[], staged?: Mark['staged']): Promise<void> {
     const changes = new Map(targets.map(({ slot, generation }) => [slot, generation]))
-    this.#forgetDamages(key, head, targets)
+    this.#dropMissingShards(key, head, targets)
     const count = await this.#set.mark([{ key, identity: head.identity, changes, staged }])
     if (count > 0 || staged === undefined) return
     // The record was replaced meanwhile: nobody will come for them.
@@ -182,11 +182,11 @@ export class Healing {
   }
 
   /** What somebody found missing before it was there must not be written down afterwards. */
-  #forgetDamages(key: Buffer, head: RecordHead, targets: readonly Target[]): void {
+  #dropMissingShards(key: Buffer, head: RecordHead, targets: readonly Target[]): void {
     const blobIds = head.blobs.map(({ id }) => id)
     const mark = this.#marking.get(nameOf(key, head.identity))
     for (const { slot } of targets) {
-      this.#set.damages.forget(slot, key, blobIds)
+      this.#set.missingShards.remove(slot, key, blobIds)
       mark?.changes.delete(slot)
     }
   }
@@ -196,25 +196,25 @@ export class Healing {
     const done = new Set(targets)
     let error: unknown
     for (const blob of head.blobs) {
-      const lacking: Target[] = []
+      const missing: Target[] = []
       for (const member of done) {
         try {
           await readWhole(member, blob, shardBytesOfBlob(this.#set, blob))
           // Nobody was told that it is on stable storage, or it would not be said to be missing.
           await member.drive.syncBlob(idInSlot(blob.id, member.slot))
         } catch {
-          lacking.push(member)
+          missing.push(member)
         }
       }
-      if (lacking.length === 0) continue
+      if (missing.length === 0) continue
       try {
-        for (const [member, cause] of await this.#writeShards(blob, lacking)) {
+        for (const [member, cause] of await this.#writeShards(blob, missing)) {
           done.delete(member)
           error ??= cause
         }
       } catch (cause) {
         error ??= cause
-        for (const member of lacking) done.delete(member)
+        for (const member of missing) done.delete(member)
       }
       if (done.size === 0) break
     }
@@ -257,8 +257,8 @@ export class Healing {
         for (let stripe = 0; stripe < window.stripeCount; stripe++) {
           await Promise.all(writers.map(each => write(each, window!, stripe)))
         }
-        window.letGo()
-        await this.#giveWay(beganMs)
+        window.release()
+        await this.#yieldToForeground(beganMs)
         beganMs = this.#foreground.clock.now()
       }
       await Promise.all(
@@ -287,9 +287,9 @@ export class Healing {
   }
 
   /** `beganMs`: when the window did that has just been healed. */
-  async #giveWay(beganMs: number): Promise<void> {
-    const { clock, msSinceAsked } = this.#foreground
-    if (msSinceAsked() > askedMsMax) return
+  async #yieldToForeground(beganMs: number): Promise<void> {
+    const { clock, msSinceRequest } = this.#foreground
+    if (msSinceRequest() > foregroundMsMax) return
     const restMs = Math.min(restMsMax, restTimes * (clock.now() - beganMs))
     await new Promise<void>(resolve => {
       clock.after(restMs, resolve)
@@ -297,10 +297,10 @@ export class Healing {
   }
 
   /** Writes down what readers and drives found missing. Resolves with how many records were marked. */
-  async markDamages(damages: readonly Damage[]): Promise<number> {
-    const marks = new Map<string, DamageMark>()
+  async markMissingShards(missingShards: readonly MissingShard[]): Promise<number> {
+    const marks = new Map<string, PendingMark>()
     this.#marking = marks
-    for (const { slot, key, identity, blobId } of damages) {
+    for (const { slot, key, identity, blobId } of missingShards) {
       if (key !== undefined && identity !== undefined) addMark(marks, key, identity, slot)
       else if (blobId !== undefined) {
         for (const owner of await this.#ownersOf(blobId)) addMark(marks, owner.key, owner.identity, slot)
@@ -335,7 +335,7 @@ export function shardBytesOfBlob(
   return shardBytesOf({ bodyBytes: blob.size, dataCount, unitBytes })
 }
 
-interface DamageMark {
+interface PendingMark {
   readonly key: Buffer
   readonly identity: number
   readonly changes: Map<number, number>
@@ -345,7 +345,7 @@ function nameOf(key: Buffer, identity: number): string {
   return `${identity} ${key.latin1Slice()}`
 }
 
-function addMark(marks: Map<string, DamageMark>, key: Buffer, identity: number, slot: number): void {
+function addMark(marks: Map<string, PendingMark>, key: Buffer, identity: number, slot: number): void {
   const name = nameOf(key, identity)
   const mark = marks.get(name) ?? { key, identity, changes: new Map() }
   mark.changes.set(slot, 0)

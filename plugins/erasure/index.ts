@@ -4,8 +4,8 @@ import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import type { RedundancyService, RedundantStorage } from './api.ts'
 import type { OpenSet } from './backend.ts'
 import { ErasureConfig } from './config.ts'
-import { checkSet, notLookedAtInSet, peekSet, planSet } from './dry-look.ts'
 import { parityOf, reducedParityOf, validateEndpoints } from './endpoints.ts'
+import { checkSet, notLookedAtInSet, peekSet, planSet } from './preflight.ts'
 import { checkSoleSet, createSets, createSoleSet } from './sets.ts'
 
 export default definePlugin({
@@ -18,7 +18,7 @@ export default definePlugin({
     const open = new Set<OpenSet>()
     let shown: RedundantStorage | undefined
     const redundancy: RedundancyService = { storage: () => shown }
-    const dryLook = ({ endpoints, ports }: StorageLookOptions) => ({
+    const preflightOptions = ({ endpoints, ports }: StorageLookOptions) => ({
       drives,
       ports,
       paths: endpoints,
@@ -30,10 +30,10 @@ export default definePlugin({
       parityOf: driveCount => parityOf(driveCount, config.standard),
       reducedParityCount: reducedParityOf(config.reduced),
       validate: endpoints => validateEndpoints(endpoints, config.standard, config.reduced),
-      check: options => checkSet(dryLook(options)),
-      plan: options => planSet(dryLook(options)),
-      notLookedAt: options => notLookedAtInSet(dryLook(options)),
-      peek: (options, key) => peekSet(dryLook(options), key),
+      check: options => checkSet(preflightOptions(options)),
+      plan: options => planSet(preflightOptions(options)),
+      notLookedAt: options => notLookedAtInSet(preflightOptions(options)),
+      peek: (options, key) => peekSet(preflightOptions(options), key),
       show(storage) {
         shown = storage
       },
@@ -51,8 +51,8 @@ export default definePlugin({
       name: 'drives',
       pauseMs: 5000,
       async work(signal) {
-        const isAnything = await inEach(open, ({ set, keeper }) =>
-          set.isWhole || signal.aborted ? false : keeper.bringBack(signal),
+        const isAnything = await inEach(open, ({ set, repairLoop }) =>
+          set.isWhole || signal.aborted ? false : repairLoop.bringBack(signal),
         )
         return isAnything ? 'more' : 'idle'
       },
@@ -61,8 +61,8 @@ export default definePlugin({
       name: 'presence',
       pauseMs: 5000,
       async work(signal) {
-        await inEach(open, async ({ presence }) => {
-          if (!signal.aborted) await presence.check()
+        await inEach(open, async ({ mountCheck }) => {
+          if (!signal.aborted) await mountCheck.check()
         })
         return 'idle'
       },
@@ -71,7 +71,7 @@ export default definePlugin({
       name: 'damage',
       pauseMs: 200,
       async work() {
-        await inEach(open, ({ keeper }) => keeper.markDamages())
+        await inEach(open, ({ repairLoop }) => repairLoop.markMissingShards())
         return 'idle'
       },
     })
@@ -79,7 +79,7 @@ export default definePlugin({
       name: 'heal',
       pauseMs: 1000,
       async work(signal) {
-        const isAnything = await inEach(open, ({ keeper }) => !signal.aborted && keeper.healSome(signal))
+        const isAnything = await inEach(open, ({ repairLoop }) => !signal.aborted && repairLoop.healSome(signal))
         return isAnything ? 'more' : 'idle'
       },
     })

@@ -7,7 +7,7 @@ import type { WatchedDrive } from './watched-drive.ts'
  * |---|---|---|---|---|
  * | offline | not there, or it has failed | no | no | it opens again: behind |
  * | behind | it lacks changes, and is being given them | no | each change, too | has them all: current |
- * | current | it has every change | yes | yes | an error, or no answer (`Lateness`): offline |
+ * | current | it has every change | yes | yes | an error, or no answer (`SlowDriveDetector`): offline |
  */
 export type MemberState = 'offline' | 'behind' | 'current'
 
@@ -30,15 +30,15 @@ export class Member {
   /** Number of the file system that its folder was on when it was opened; undefined where that is not known. */
   device: number | undefined
   /** It went away because it did not answer. Nothing else is known to be wrong with it. */
-  isLate = false
+  isTimedOut = false
   /** How often that has happened. */
-  timesLate = 0
+  timeoutCount = 0
   /** Being opened, or closed and opened again. */
   returning: Promise<void> | undefined
   /** It may have notes of shards that it lacks, of which records do not say so yet. */
   mayHaveNotes = false
   /** Shards of it were found missing, and not all are made anew yet. */
-  isFilling = false
+  isRebuilding = false
 
   constructor(slot: number, index: number, path: string, drive: WatchedDrive) {
     this.slot = slot

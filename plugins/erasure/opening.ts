@@ -4,7 +4,7 @@
  */
 import type { Logger, Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
-import { type AnswerWatch, inTime } from './answer-watch.ts'
+import { type AnswerWatch, waitForQuorum } from './answer-watch.ts'
 import { erasureErrors } from './errors.ts'
 import { Member } from './member.ts'
 import {
@@ -55,10 +55,10 @@ export interface OpenedSet {
   /** Of the drive that leads: the others are compared with it. */
   readonly progress: Progress
   /** Drives that are still being opened: they come later. */
-  readonly late: readonly LateOpening[]
+  readonly pending: readonly PendingOpening[]
 }
 
-export interface LateOpening {
+export interface PendingOpening {
   readonly member: Member
   /** Rejects where it cannot be opened. */
   readonly opening: Promise<void>
@@ -90,7 +90,7 @@ export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
   const { paths, drives, ports, watch, parityCount } = options
   const dataCount = paths.length - parityCount
   const answers = paths.map(path => drives.look(ports, path))
-  const seen = await inTime(answers, watch, done =>
+  const seen = await waitForQuorum(answers, watch, done =>
     done.filter(look => look?.state === 'formatted').length >= dataCount ? lookTicks : lookTicksMax,
   )
   const looks = seen.map((look, index) => look ?? noAnswer(paths[index]!))
@@ -101,7 +101,7 @@ export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
   const found = looks.map((look, index) => unopened(options, look, index, id))
   const unmounted = isNew ? [] : await missingMounts(looks, options.isMount)
   const opening = found.map(each => openIfUsable(options, each, isNew, unmounted))
-  const opened = await inTime(opening, watch, () => {
+  const opened = await waitForQuorum(opening, watch, () => {
     const count = isNew ? 0 : found.filter(({ isOpen }) => isOpen).length
     if (count >= writeQuorumOf(dataCount, parityCount)) return openTicks.toWrite
     return count >= dataCount ? openTicks.toRead : undefined
@@ -218,7 +218,7 @@ async function createSet(options: OpeningOptions, found: readonly Found[]): Prom
   }
   const members = found.map(each => member(each, each.index, 1))
   for (const each of members) each.state = 'current'
-  return { document, isDescriptionNew: true, members, leader: members[0]!, progress: noProgress, late: [] }
+  return { document, isDescriptionNew: true, members, leader: members[0]!, progress: noProgress, pending: [] }
 }
 
 async function assemble(options: OpeningOptions, found: readonly Found[]): Promise<OpenedSet> {
@@ -271,8 +271,8 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
     const isLike = !isUnfinished && !leading.isUnfinished && compareProgress(progress, leading.progress) === 0
     each.state = each === leader || (own !== undefined && isLike) ? 'current' : 'behind'
   }
-  const late = bySlot.flatMap(({ opening }, slot) => (opening ? [{ member: members[slot]!, opening }] : []))
-  return { document: { ...document, slots }, isDescriptionNew, members, leader, progress: leading.progress, late }
+  const pending = bySlot.flatMap(({ opening }, slot) => (opening ? [{ member: members[slot]!, opening }] : []))
+  return { document: { ...document, slots }, isDescriptionNew, members, leader, progress: leading.progress, pending }
 }
 
 /** Drives that have a slot keep it; the others get those that are left, the one of their place first. */

@@ -8,7 +8,7 @@ import { groupOf, tableByte } from './set-keys.ts'
 const keysPerPage = 256
 const firstKey = Buffer.from([0])
 
-export function createRedundantSet({ set, healing, keeper, ledger, presence }: OpenSet): RedundantSet {
+export function createRedundantSet({ set, healing, repairLoop, ledger, mountCheck }: OpenSet): RedundantSet {
   const sets: PlacedSet[] = []
   const redundant: RedundantSet = {
     sets,
@@ -22,14 +22,14 @@ export function createRedundantSet({ set, healing, keeper, ledger, presence }: O
       return set.currentCount >= set.writeQuorum
     },
     get failingCount() {
-      return keeper.failingCount
+      return repairLoop.failingCount
     },
-    get damageCount() {
-      return keeper.damageCount
+    get unmarkedShardCount() {
+      return repairLoop.unmarkedShardCount
     },
-    counts: keeper.counts,
+    counts: repairLoop.counts,
     async drives() {
-      await presence.check()
+      await mountCheck.check()
       return set.status()
     },
     async amounts(records) {
@@ -54,16 +54,16 @@ export function createRedundantSet({ set, healing, keeper, ledger, presence }: O
     async heal(key, options) {
       const health = await healing.heal(key, options)
       if (health === undefined) return undefined
-      keeper.countAsked(health, options)
+      repairLoop.countAsked(health, options)
       const isReadable = health.after.filter(state => state === 'ok').length >= health.dataCount
       return { ...health, isReadable }
     },
     // Before, so that nothing is looked for in vain; and afterwards, because a drive may have gone meanwhile.
     isLost: async key =>
-      (await presence.check()) && (await isLost(set, healing, key)) && (await presence.check()) && set.isWhole,
+      (await mountCheck.check()) && (await isLost(set, healing, key)) && (await mountCheck.check()) && set.isWhole,
     async scrubSome(from, signal) {
-      keeper.scrubFrom = Buffer.from(from ?? firstKey)
-      return (await keeper.scrubSome(signal)) ? keeper.scrubFrom : undefined
+      repairLoop.scrubFrom = Buffer.from(from ?? firstKey)
+      return (await repairLoop.scrubSome(signal)) ? repairLoop.scrubFrom : undefined
     },
   }
   sets.push({ pool: 0, set: 0, redundant })

@@ -15,7 +15,7 @@ import { WatchedDrive } from './watched-drive.ts'
 const stripeMemoryBytes = 48 * 1024 * 1024
 
 /** What a set is made with in each thread. */
-export interface SetMakings extends StorageBackendOptions {
+export interface SetContext extends StorageBackendOptions {
   readonly drives: DrivesService
   /** Parity of what is kept with reduced redundancy; never more than that of the set. */
   readonly reducedParityCount: number
@@ -30,12 +30,12 @@ export interface SetMakings extends StorageBackendOptions {
 /** What remains where many sets share it: a few stripes of the widest set. */
 const stripeMemoryBytesMin = 6 * 1024 * 1024
 
-export function createStripeMemory({ setCount = 1 }: SetMakings): ShardMemory {
+export function createStripeMemory({ setCount = 1 }: SetContext): ShardMemory {
   return new ShardMemory(Math.max(stripeMemoryBytesMin, Math.floor(stripeMemoryBytes / setCount)))
 }
 
 /** The calls among threads as one set of several sees them: every name begins with that of the set. */
-export function threadsOf({ threads, name }: Pick<SetMakings, 'threads' | 'name'>): Threads {
+export function threadsOf({ threads, name }: Pick<SetContext, 'threads' | 'name'>): Threads {
   if (name === undefined) return threads
   const prefix = `${name}.`
   return {
@@ -53,7 +53,7 @@ export function threadsOf({ threads, name }: Pick<SetMakings, 'threads' | 'name'
 
 /** One drive of the set, in each thread with the same name. */
 export function createDrive(
-  { drives, procedures, derive, threads, ports, log, endpoints, name, shareOf }: SetMakings,
+  { drives, procedures, derive, threads, ports, log, endpoints, name, shareOf }: SetContext,
   index: number,
   watch: AnswerWatch,
   own: Pick<DriveOptions, 'deploymentId' | 'garbage'> = {},
@@ -87,7 +87,7 @@ export function createSetBlobWriter(
     view,
     ...options,
     parityCount: view.parityOf(options.redundancy),
-    lendStripe: code => stripes.lend(code),
-    takeBackStripe: stripe => stripes.takeBack(stripe),
+    acquireStripe: code => stripes.acquire(code),
+    releaseStripe: stripe => stripes.release(stripe),
   })
 }

@@ -69,7 +69,7 @@ export const procedure = {
   adopt: 'erasure.adopt',
   describe: 'erasure.describe',
   promise: 'erasure.promise',
-  forgive: 'erasure.forgive',
+  clearNotes: 'erasure.clearNotes',
   probe: 'erasure.probe',
 } as const
 
@@ -145,7 +145,7 @@ export interface ApplyArgs extends Change {
 }
 
 /** A record that says of a drive that it has a shard, which it has not: the record has to be corrected. */
-export interface Lacking {
+export interface ShardNote {
   readonly key: Buffer
   readonly identity: number
 }
@@ -298,34 +298,34 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       }),
       progress: progressOf(tx),
     }),
-    [procedure.apply]: (drive: Transaction, args: ApplyArgs): Lacking[] => {
+    [procedure.apply]: (drive: Transaction, args: ApplyArgs): ShardNote[] => {
       const { operations, before, progress, isCatchingUp } = args
       const tx = inSlot(drive, args.slot)
       // One that follows a change that failed here, and was on its way already.
       if (!isCatchingUp && compareProgress(progressOf(tx), before) !== 0) {
         throw storageErrors.unavailable('The drive lacks an earlier change.')
       }
-      const lacking: Lacking[] = []
-      for (const operation of operations) applyOperation(tx, operation, args, lacking)
+      const notes: ShardNote[] = []
+      for (const operation of operations) applyOperation(tx, operation, args, notes)
       if (isCatchingUp) begin(tx, progress.epoch)
       else remember(tx, progress, operations)
-      return lacking
+      return notes
     },
-    [procedure.adopt]: (drive: Transaction, args: AdoptArgs): Lacking[] => {
+    [procedure.adopt]: (drive: Transaction, args: AdoptArgs): ShardNote[] => {
       const { progress, unfinished, slot } = args
       const tx = inSlot(drive, slot)
-      const lacking = adopt(tx, args)
+      const notes = adopt(tx, args)
       if (unfinished !== undefined) begin(tx, unfinished)
       if (progress !== undefined) {
         tx.put(progressKey, encodeProgress(progress))
         if (tx.get(unfinishedKey) !== undefined) tx.delete(unfinishedKey)
       }
-      return lacking
+      return notes
     },
     [procedure.promise]: (tx: Transaction, epoch: number) => {
       tx.put(promiseKey, encodeEpoch(epoch))
     },
-    [procedure.forgive]: (tx: Transaction, notes: readonly Lacking[]) => {
+    [procedure.clearNotes]: (tx: Transaction, notes: readonly ShardNote[]) => {
       for (const { key, identity } of notes) {
         const noted = tx.get(notedKey(key))
         if (noted !== undefined && decodeIdentity(noted.value) === identity) tx.delete(notedKey(key))
@@ -355,7 +355,7 @@ interface Place {
   readonly generation: number
 }
 
-function applyOperation(tx: Transaction, operation: Operation, place: Place, lacking: Lacking[]): void {
+function applyOperation(tx: Transaction, operation: Operation, place: Place, notes: ShardNote[]): void {
   const { key } = operation
   if (operation.kind === 'delete') {
     if (tx.get(key) !== undefined) tx.delete(key)
@@ -363,7 +363,7 @@ function applyOperation(tx: Transaction, operation: Operation, place: Place, lac
   }
   const { record, bodySource, blobs } = operation
   if (bodySource === undefined) tx.put(key, record, { blobs })
-  else putShard(tx, operation, bodySource, place, lacking)
+  else putShard(tx, operation, bodySource, place, notes)
 }
 
 /** A drive that was away, or had no room, may have nothing where the others have their shards, or the shard of other data. */
@@ -372,7 +372,7 @@ function putShard(
   { key, record, blobs }: { readonly key: Buffer; readonly record: Buffer; readonly blobs: readonly string[] },
   source: BodySource,
   { slot, generation }: Place,
-  lacking: Lacking[],
+  notes: ShardNote[],
 ): void {
   const isStaged = isStagedFor(source, slot)
   const from = isStaged ? stagedKey(source.staged!) : source.key
@@ -382,13 +382,13 @@ function putShard(
   const hasShard = found?.body !== undefined && (isStaged || isSameBody(found.value, record))
   tx.put(key, record, hasShard ? { bodyOf: from, blobs } : { blobs })
   if (isStaged && found !== undefined) tx.delete(from!)
-  if (isExpected && !hasShard) note(tx, { key, identity: identityOf(record) }, lacking)
+  if (isExpected && !hasShard) note(tx, { key, identity: identityOf(record) }, notes)
 }
 
 /** Kept until the record says so: after a crash nobody else would know. */
-function note(tx: Transaction, each: Lacking, lacking: Lacking[]): void {
+function note(tx: Transaction, each: ShardNote, notes: ShardNote[]): void {
   tx.put(notedKey(each.key), encodeIdentity(each.identity))
-  lacking.push(each)
+  notes.push(each)
 }
 
 /** Shards that records no longer have where they were, but others may have by now: a body moves with its record. */
@@ -398,9 +398,9 @@ function parkedId(record: Uint8Array): string {
 }
 
 /** Keeps the shard that the drive has where a record is of the same data. */
-function adopt(tx: Transaction, args: AdoptArgs): Lacking[] {
+function adopt(tx: Transaction, args: AdoptArgs): ShardNote[] {
   const { shown, staged } = args
-  const lacking: Lacking[] = []
+  const notes: ShardNote[] = []
   for (const { key, record } of shown) {
     // The set's own records have no head.
     if (key[0] === tableByte) continue
@@ -410,8 +410,8 @@ function adopt(tx: Transaction, args: AdoptArgs): Lacking[] {
     tx.put(parked, nothing, { bodyOf: key })
     tx.delete(key)
   }
-  for (const { key, record } of shown) adoptOne(tx, key, record, staged, args, lacking)
-  return lacking
+  for (const { key, record } of shown) adoptOne(tx, key, record, staged, args, notes)
+  return notes
 }
 
 function adoptOne(
@@ -420,7 +420,7 @@ function adoptOne(
   record: Buffer | undefined,
   stagedIds: AdoptArgs['staged'],
   place: Place,
-  lacking: Lacking[],
+  notes: ShardNote[],
 ): void {
   const own = tx.get(key)
   if (record === undefined) {
@@ -436,17 +436,17 @@ function adoptOne(
   if (head.body !== 'sharded') {
     // Before it is written: what was read is valid no longer then.
     const isExpected = blobs.length > 0 && head.generations[place.slot] === place.generation
-    const isLacking = isExpected && !hadBlobs(tx, key, own, head, place)
+    const isMissing = isExpected && !hadBlobs(tx, key, own, head, place)
     tx.put(key, record, { blobs })
     // Shards of blobs that no record here said to be here may have been collected as garbage, or never have come.
-    if (isLacking) note(tx, { key, identity: head.identity }, lacking)
+    if (isMissing) note(tx, { key, identity: head.identity }, notes)
     return
   }
   const isOwn = own?.body !== undefined && isSameBody(own.value, record)
   const parked = parkedId(record)
   const isParked = !isOwn && tx.get(stagedKey(parked)) !== undefined
   const staged = isOwn ? undefined : isParked ? parked : stagedIds?.get(head.identity)
-  putShard(tx, { key, record, blobs }, { key: isOwn ? key : undefined, staged, stagedSlots: undefined }, place, lacking)
+  putShard(tx, { key, record, blobs }, { key: isOwn ? key : undefined, staged, stagedSlots: undefined }, place, notes)
 }
 
 /** Whether this drive knew of the blobs of a record, and had its shards of them. */

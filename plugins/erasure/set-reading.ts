@@ -9,11 +9,11 @@ import { idInSlot, type Leader, type SetView } from './set-view.ts'
 
 export class SetReading {
   readonly #view: SetView
-  readonly #onAsked: () => void
+  readonly #onRequest: () => void
 
-  constructor(view: SetView, onAsked: () => void) {
+  constructor(view: SetView, onRequest: () => void) {
     this.#view = view
-    this.#onAsked = onAsked
+    this.#onRequest = onRequest
   }
 
   get(key: RecordKey): MaybePromise<StoredRecord | undefined> {
@@ -44,7 +44,7 @@ export class SetReading {
   }
 
   #ask<Answer>(question: (leader: Leader) => MaybePromise<Answer>): MaybePromise<Answer> {
-    this.#onAsked()
+    this.#onRequest()
     const leader = this.#view.leader()
     return leader instanceof Promise ? leader.then(question) : question(leader)
   }
@@ -53,19 +53,19 @@ export class SetReading {
     return readBody(this.#view, ref as SetBodyRef)
   }
 
-  pinBlobs(refs: readonly BlobRef[]): () => void {
-    const letGo: (() => void)[] = []
+  holdBlobs(refs: readonly BlobRef[]): () => void {
+    const releases: (() => void)[] = []
     for (let slot = 0; slot < this.#view.slotCount; slot++) {
       const drive = this.#view.driveAt(slot)
-      if (drive !== undefined) letGo.push(drive.pinBlobs(refs.map(ref => ({ ...ref, id: idInSlot(ref.id, slot) }))))
+      if (drive !== undefined) releases.push(drive.holdBlobs(refs.map(ref => ({ ...ref, id: idInSlot(ref.id, slot) }))))
     }
     return () => {
-      for (const release of letGo.splice(0)) release()
+      for (const release of releases.splice(0)) release()
     }
   }
 
   readBlob(ref: BlobRef, start: number, length: number): BlobReader {
-    this.#onAsked()
+    this.#onRequest()
     return new SetBlobReader(this.#view, ref, start, length)
   }
 }

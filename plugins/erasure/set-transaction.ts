@@ -130,7 +130,7 @@ export class SetTransaction implements Transaction {
       const source = { key: undefined, staged: id, stagedSlots: undefined }
       this.#write(key, record, source, noBlobIds, isHere ? from : undefined)
       if (isHere) this.#tx.delete(from)
-    } else this.#write(key, record, besides(this.#stagedAt), noBlobIds, this.#stagedAt)
+    } else this.#write(key, record, bodyBeside(this.#stagedAt), noBlobIds, this.#stagedAt)
     this.#stagedAt = Buffer.from(key)
   }
 
@@ -154,7 +154,7 @@ export class SetTransaction implements Transaction {
     const record = encodeRecord(head, value, whole === undefined ? undefined : Buffer.from(whole))
     if (head.body === 'whole') this.#write(key, record, undefined, blobs)
     // This drive may be the one that lacks its shard.
-    else this.#write(key, record, besides(from), blobs, source!.body === undefined ? undefined : from)
+    else this.#write(key, record, bodyBeside(from), blobs, source!.body === undefined ? undefined : from)
   }
 
   #write(
@@ -200,7 +200,7 @@ export class SetTransaction implements Transaction {
   }
 }
 
-function besides(key: RecordKey): BodySource {
+function bodyBeside(key: RecordKey): BodySource {
   return { key: Buffer.from(key), staged: undefined, stagedSlots: undefined }
 }
 

@@ -27,7 +27,7 @@ export interface SetView {
   /** Of the drive that has the slot now. */
   generationAt(slot: number): number
   /** Told of a shard that could not be read although its drive answers; it will be made anew. */
-  onDamaged(damage: Damage): void
+  onMissingShard(missingShard: MissingShard): void
   /** Told of a drive's error that is not about one shard. */
   onDriveError(slot: number, error: unknown): void
 }
@@ -38,7 +38,7 @@ export interface Leader {
 }
 
 /** A shard that is not what it should be: beside a record, or of a blob. */
-export interface Damage {
+export interface MissingShard {
   readonly slot: number
   readonly key?: Buffer
   readonly identity?: number

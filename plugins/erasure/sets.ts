@@ -11,7 +11,7 @@ export interface SetsOptions extends Omit<SetsService, 'create'> {
   /** Sets that are open in this thread: the background work goes over them. */
   readonly open: Set<OpenSet>
   parityOf(driveCount: number): number
-  /** See `SetMakings`. */
+  /** See `SetContext`. */
   readonly reducedParityCount: number
 }
 

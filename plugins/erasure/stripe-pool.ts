@@ -13,7 +13,7 @@ export class StripePool {
   }
 
   /** All codes that ask have as many shards, and the same memory. */
-  lend(code: ErasureCode): MaybePromise<StripeBuffer> {
+  acquire(code: ErasureCode): MaybePromise<StripeBuffer> {
     const stripe = this.#free.pop() ?? StripeBuffer.create(code, this.#unitBytes)
     if (stripe !== undefined) {
       stripe.use(code)
@@ -27,7 +27,7 @@ export class StripePool {
     })
   }
 
-  takeBack(stripe: StripeBuffer): void {
+  release(stripe: StripeBuffer): void {
     stripe.clear()
     const next = this.#waiting.shift()
     if (next === undefined) this.#free.push(stripe)

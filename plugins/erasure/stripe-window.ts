@@ -24,7 +24,7 @@ export class StripeWindow {
     this.#layout = layout
     this.#code = code
     this.#stripeBytes = layout.dataCount * layout.unitBytes
-    this.#bytes = windowPool.lend(stripeCount * this.#stripeBytes)
+    this.#bytes = windowPool.acquire(stripeCount * this.#stripeBytes)
     this.#parity = new Array(code.shardCount).fill(undefined)
   }
 
@@ -53,7 +53,7 @@ export class StripeWindow {
       const start = stripe * this.#stripeBytes + shard * unit
       return this.#bytes.subarray(start, start + unit)
     }
-    this.#parity[shard] ??= windowPool.lend(this.stripeCount * unitBytes)
+    this.#parity[shard] ??= windowPool.acquire(this.stripeCount * unitBytes)
     return this.#parity[shard].subarray(stripe * unitBytes, stripe * unitBytes + unit)
   }
 
@@ -81,10 +81,10 @@ export class StripeWindow {
   }
 
   /** The last one gives the memory back: no view of it may be used afterwards. */
-  letGo(): void {
+  release(): void {
     if (this.#holders === 0) throw new Error('a window was let go that nobody holds')
     if (--this.#holders > 0) return
-    windowPool.takeBack(this.#bytes)
-    for (const buffer of this.#parity) if (buffer !== undefined) windowPool.takeBack(buffer)
+    windowPool.release(this.#bytes)
+    for (const buffer of this.#parity) if (buffer !== undefined) windowPool.release(buffer)
   }
 }

@@ -1,13 +1,13 @@
 /** What travels between the thread that commits and the workers. */
 import type { ExecuteOptions } from 'svc/plugins/storage/api'
 import type { KnownBlob } from './set-transaction.ts'
-import type { Damage } from './set-view.ts'
+import type { MissingShard } from './set-view.ts'
 
 export const message = {
   attach: 'erasure.attach',
   execute: 'erasure.execute',
   fresh: 'erasure.fresh',
-  damaged: 'erasure.damaged',
+  missingShard: 'erasure.missingShard',
   faulty: 'erasure.faulty',
   suspect: 'erasure.suspect',
   status: 'erasure.status',
@@ -37,12 +37,12 @@ export class SharedMembers {
   }
 
   /** A client, or somebody on its behalf, reads or changes something. */
-  noteAsked(nowMs: number): void {
+  noteRequest(nowMs: number): void {
     // Its lower half: what counts is the difference.
     Atomics.store(this.cells, this.cells.length - 1, nowMs | 0)
   }
 
-  msSinceAsked(nowMs: number): number {
+  msSinceRequest(nowMs: number): number {
     return ((nowMs | 0) - Atomics.load(this.cells, this.cells.length - 1)) >>> 0
   }
 
@@ -93,4 +93,4 @@ export interface SuspectMessage {
   readonly slot: number
 }
 
-export type DamagedMessage = Damage
+export type MissingShardMessage = MissingShard

@@ -36,13 +36,13 @@ export class WatchedDrive implements Drive {
 
   execute<Result>(name: string, args: unknown, body?: Uint8Array): Promise<Result> {
     const { answers } = this
-    if (answers.isGivenUp) return Promise.reject(answers.error)
+    if (answers.isSuspended) return Promise.reject(answers.error)
     return answers.watch(this.#drive.execute<Result>(name, args, body))
   }
 
   /** Makes it write, so that it shows whether it still does. Also where it was given up; not watched then. */
   async probe(): Promise<void> {
-    await (this.answers.isGivenUp ? this.#drive : this).execute(procedure.probe, undefined)
+    await (this.answers.isSuspended ? this.#drive : this).execute(procedure.probe, undefined)
   }
 
   #watched<T>(answer: MaybePromise<T>): MaybePromise<T> {

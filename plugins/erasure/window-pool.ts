@@ -21,7 +21,7 @@ export class WindowPool {
   }
 
   /** With whatever it had before. Never waits: what is under way is bounded by the readers. */
-  lend(length: number): Buffer {
+  acquire(length: number): Buffer {
     const free = this.#free.get(length)?.pop()
     if (free === undefined) return Buffer.allocUnsafeSlow(length)
     this.#keptBytes -= length
@@ -29,7 +29,7 @@ export class WindowPool {
   }
 
   /** Takes what `lend` returned, once; nobody looks at it any more. */
-  takeBack(buffer: Buffer): void {
+  release(buffer: Buffer): void {
     const { length } = buffer
     if (this.#keptBytes + length > this.#keptBytesMax) return
     const free = this.#free.get(length)

@@ -7,9 +7,9 @@ import { AnswerWatch } from './answer-watch.ts'
 import { Codes } from './codec/codes.ts'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { inlineBytesMax } from './erasure-set.ts'
-import { createDrive, createSetBlobWriter, createStripeMemory, type SetMakings } from './set-drives.ts'
+import { createDrive, createSetBlobWriter, createStripeMemory, type SetContext } from './set-drives.ts'
 import { SetReading } from './set-reading.ts'
-import type { Damage, Leader, SetView } from './set-view.ts'
+import type { Leader, MissingShard, SetView } from './set-view.ts'
 import { StripePool } from './stripe-pool.ts'
 import { message, type SetAttachment, SharedMembers } from './thread-messages.ts'
 import type { WatchedDrive } from './watched-drive.ts'
@@ -17,12 +17,12 @@ import type { WatchedDrive } from './watched-drive.ts'
 const main = 0
 /** In ticks of the watch: a second, and half a minute. */
 const suspectTicks = 4
-const lateTicks = 120
+const timeoutTicks = 120
 /** The leader may change while a thread attaches to it. */
 const attachTries = 3
 
 /** Registers this worker's handlers; `start` attaches. */
-export function createWorkerSet(options: SetMakings): StorageBackend {
+export function createWorkerSet(options: SetContext): StorageBackend {
   const { threads, ports, drives } = options
   const watch = new AnswerWatch(ports.clock)
   const attached = options.endpoints.map((_, index) => createDrive({ ...options, procedures: {} }, index, watch))
@@ -37,7 +37,11 @@ export function createWorkerSet(options: SetMakings): StorageBackend {
       const attachment = await threads.call<SetAttachment>(main, message.attach)
       const view = new WorkerSet(options, attachment, attached, watch)
       await view.attachAll()
-      running = { view, reading: new SetReading(view, () => view.noteAsked()), stripes: new StripePool(view.unitBytes) }
+      running = {
+        view,
+        reading: new SetReading(view, () => view.noteRequest()),
+        stripes: new StripePool(view.unitBytes),
+      }
     },
     async stop() {
       const closing = running
@@ -78,7 +82,7 @@ class WorkerSet implements SetView {
   readonly slotCount: number
   readonly unitBytes: number
   readonly #codes: Codes
-  readonly #options: SetMakings
+  readonly #options: SetContext
   readonly #shared: SharedMembers
   /** By slot. */
   readonly #drives: readonly WatchedDrive[]
@@ -87,7 +91,7 @@ class WorkerSet implements SetView {
   readonly #attaching = new Map<number, Promise<void>>()
   readonly #watch: AnswerWatch
 
-  constructor(options: SetMakings, attachment: SetAttachment, drives: readonly WatchedDrive[], watch: AnswerWatch) {
+  constructor(options: SetContext, attachment: SetAttachment, drives: readonly WatchedDrive[], watch: AnswerWatch) {
     const { indexes, parityCount, unitBytes, members } = attachment
     this.#options = options
     this.slotCount = indexes.length
@@ -113,8 +117,8 @@ class WorkerSet implements SetView {
       if (oldest === undefined) continue
       const ticks = tick - oldest.sinceTick
       if (this.#shared.openingOf(slot) !== this.#openings[slot]) {
-        answers.giveUp(storageErrors.unavailable('The drive is away.'))
-      } else if (ticks >= lateTicks) answers.giveUpOlder(lateTicks, noAnswer())
+        answers.suspend(storageErrors.unavailable('The drive is away.'))
+      } else if (ticks >= timeoutTicks) answers.rejectOlder(timeoutTicks, noAnswer())
       else if (ticks >= suspectTicks && ticks % suspectTicks === 0) {
         this.#options.threads.post(main, message.suspect, { slot })
       }
@@ -205,12 +209,12 @@ class WorkerSet implements SetView {
     return this.#shared.generationOf(slot)
   }
 
-  noteAsked(): void {
-    this.#shared.noteAsked(this.#options.ports.clock.now())
+  noteRequest(): void {
+    this.#shared.noteRequest(this.#options.ports.clock.now())
   }
 
-  onDamaged(damage: Damage): void {
-    this.#options.threads.post(main, message.damaged, damage)
+  onMissingShard(missingShard: MissingShard): void {
+    this.#options.threads.post(main, message.missingShard, missingShard)
   }
 
   onDriveError(slot: number, error: unknown): void {

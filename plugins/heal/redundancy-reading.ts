@@ -102,7 +102,7 @@ function whatIsMissing(
       )
     }
   }
-  if (open.damageCount > 0) missing.push('Missing or damaged shards were found just now.')
+  if (open.unmarkedShardCount > 0) missing.push('Missing or damaged shards were found just now.')
   if (missing.length === 0 && !open.isWhole) missing.push('A drive does not have all records yet.')
   return missing
 }

@@ -2,15 +2,15 @@
 import type { DrivesService } from 'svc/plugins/drive/api'
 import type { ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { isInDoubt, storageErrors } from 'svc/plugins/storage/api'
-import { Comparing } from './comparing.ts'
-import { Forgetting } from './forgetting.ts'
-import { FreshClaims } from './fresh-claims.ts'
-import { Granting } from './granting.ts'
-import { createSets, type PoolsMakings } from './named-sets.ts'
+import { FreshReferences } from './fresh-references.ts'
+import { createSets, type PoolsContext } from './named-sets.ts'
 import { type Candidate, openPools, type PoolSet } from './opening.ts'
+import { OrphanSweep } from './orphan-sweep.ts'
 import { Placement } from './placement.ts'
 import { type Commit, createPoolProcedures, newCommit, type TicketArgs } from './procedures.ts'
 import { drivesOf } from './redundancy.ts'
+import { ReferenceAcquirer } from './reference-acquirer.ts'
+import { ReferenceReleaser } from './reference-releaser.ts'
 import { Routing } from './routing.ts'
 import { type ExecuteMessage, message, type PoolsAttachment } from './thread-messages.ts'
 import { createWorkerPools } from './worker-backend.ts'
@@ -20,11 +20,11 @@ export interface OpenPools {
   /** By number; the first has the records. */
   readonly sets: readonly PoolSet[]
   readonly placement: Placement
-  readonly comparing: Comparing
-  readonly forgetting: Forgetting
+  readonly orphanSweep: OrphanSweep
+  readonly releaser: ReferenceReleaser
 }
 
-export interface PoolsOptions extends PoolsMakings {
+export interface PoolsOptions extends PoolsContext {
   readonly drives: DrivesService
   /** In the thread that commits: hears of the open sets, and of their end. */
   onOpen(open: OpenPools | undefined): void
@@ -36,16 +36,16 @@ export function createBackend(options: PoolsOptions): StorageBackend {
 
 interface Running extends OpenPools {
   readonly routing: Routing
-  readonly granting: Granting
+  readonly acquirer: ReferenceAcquirer
 }
 
 /** Each time other records may have gone, or other blobs may be wanted. */
-const grantsMax = 16
+const acquireRoundsMax = 16
 
 function createMainPools(options: PoolsOptions): StorageBackend {
   const { threads, ports, log, drives, procedures } = options
   const run = ports.random.bytes(16)
-  const fresh = new FreshClaims()
+  const fresh = new FreshReferences()
   const commits = new Map<number, Commit>()
   const candidates: Candidate[] = createSets(options, index =>
     createPoolProcedures({
@@ -54,7 +54,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
       commits,
       run,
       setNumber: () => candidates[index]!.number,
-      onGivenUp: claims => running?.forgetting.add(claims),
+      onAbandoned: references => running?.releaser.add(references),
     }),
   ).map(each => ({ ...each, number: -1 }))
   let lastTicket = 0
@@ -70,23 +70,23 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     body?: Uint8Array,
     options?: ExecuteOptions,
   ): Promise<Result> => {
-    const { granting, forgetting } = open()
+    const { acquirer, releaser } = open()
     const asked = new Set<string>()
     try {
-      for (let grants = 0; ; grants++) {
+      for (let rounds = 0; ; rounds++) {
         const commit = newCommit()
         try {
           return await executeOnce<Result>(commit, name, args, body, options)
         } catch (error) {
-          if (commit.wanted.length === 0 || grants === grantsMax) throw error
+          if (commit.missing.length === 0 || rounds === acquireRoundsMax) throw error
         } finally {
           // Whoever asked for them could not give them up meanwhile.
-          for (const claim of commit.touched) if (!fresh.isWriters(claim)) asked.add(claim)
+          for (const reference of commit.touched) if (!fresh.isByWriter(reference)) asked.add(reference)
         }
-        await granting.grant(commit.wanted, asked)
+        await acquirer.acquire(commit.missing, asked)
       }
     } finally {
-      forgetting.add([...asked].filter(claim => fresh.giveUp(claim)))
+      releaser.add([...asked].filter(reference => fresh.abandon(reference)))
     }
   }
 
@@ -97,18 +97,18 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     body: Uint8Array | undefined,
     options: ExecuteOptions | undefined,
   ): Promise<Result> => {
-    const { routing, forgetting } = open()
+    const { routing, releaser } = open()
     const ticket = ++lastTicket
     commits.set(ticket, commit)
     try {
       const ticketed: TicketArgs = { ticket, args }
       const result = await routing.records.execute<Result>(name, ticketed, body, options)
-      forgetting.add(fresh.onAcknowledged(commit.referred))
-      forgetting.add(commit.released)
+      releaser.add(fresh.onAcknowledged(commit.used))
+      releaser.add(commit.dropped)
       return result
     } catch (error) {
       // Else it is not known: what it has referred to stays until the next start finds out.
-      if (commit.hasThrown || !isInDoubt(error)) fresh.onRefused(commit.referred, commit)
+      if (commit.hasThrown || !isInDoubt(error)) fresh.onRefused(commit.used, commit)
       throw error
     } finally {
       commits.delete(ticket)
@@ -140,10 +140,10 @@ function createMainPools(options: PoolsOptions): StorageBackend {
         running = {
           sets,
           placement,
-          comparing: new Comparing({ sets, run, log }),
-          forgetting: new Forgetting({ sets, clock: ports.clock, log }),
+          orphanSweep: new OrphanSweep({ sets, run, log }),
+          releaser: new ReferenceReleaser({ sets, clock: ports.clock, log }),
           routing: new Routing(backends, placement),
-          granting: new Granting(sets, fresh),
+          acquirer: new ReferenceAcquirer(sets, fresh),
         }
         options.onOpen(running)
       } catch (error) {
@@ -156,7 +156,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
       running = undefined
       options.onOpen(undefined)
       if (closing === undefined) return
-      await closing.forgetting.close()
+      await closing.releaser.close()
       await Promise.all(closing.sets.map(({ backend }) => backend.stop()))
     },
     execute,

@@ -1,8 +1,8 @@
 import { definePlugin } from 'svc/kernel'
 import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import { createBackend, type OpenPools } from './backend.ts'
-import { checkPools, notLookedAtInPools, peekPools, planPools } from './dry-look.ts'
 import { cutPools, poolProblems } from './endpoints.ts'
+import { checkPools, notLookedAtInPools, peekPools, planPools } from './preflight.ts'
 import { createRedundantStorage } from './redundancy.ts'
 
 export default definePlugin({
@@ -11,7 +11,12 @@ export default definePlugin({
   setup({ services, contribute, background, threads }) {
     const { drives, sets } = services
     let open: OpenPools | undefined
-    const dryLook = ({ endpoints, pools = [endpoints], ports }: StorageLookOptions) => ({ drives, sets, ports, pools })
+    const preflightOptions = ({ endpoints, pools = [endpoints], ports }: StorageLookOptions) => ({
+      drives,
+      sets,
+      ports,
+      pools,
+    })
     contribute('storage.backend', 'pools', {
       validate(endpoints, pools = [endpoints]) {
         const problems = poolProblems(pools)
@@ -20,10 +25,10 @@ export default definePlugin({
         if (problems.length > 0) return problems
         return [...new Set(cutPools(pools).flatMap(({ paths }) => sets.validate(paths)))]
       },
-      check: options => checkPools(dryLook(options)),
-      plan: options => planPools(dryLook(options)),
-      notLookedAt: options => notLookedAtInPools(dryLook(options)),
-      peek: (options, key) => peekPools(dryLook(options), key),
+      check: options => checkPools(preflightOptions(options)),
+      plan: options => planPools(preflightOptions(options)),
+      notLookedAt: options => notLookedAtInPools(preflightOptions(options)),
+      peek: (options, key) => peekPools(preflightOptions(options), key),
       create: options =>
         createBackend({
           ...options,
@@ -48,11 +53,11 @@ export default definePlugin({
       name: 'compare',
       pauseMs: 5000,
       status: () =>
-        open === undefined ? '' : `${open.comparing.looked} blobs compared, ${open.comparing.deleted} deleted`,
+        open === undefined ? '' : `${open.orphanSweep.looked} blobs compared, ${open.orphanSweep.deleted} deleted`,
       async work() {
-        if (open === undefined || open.comparing.isDone) return 'idle'
-        await open.comparing.step()
-        return open.comparing.isDone ? 'idle' : 'more'
+        if (open === undefined || open.orphanSweep.isDone) return 'idle'
+        await open.orphanSweep.step()
+        return open.orphanSweep.isDone ? 'idle' : 'more'
       },
     })
     return {}

@@ -5,7 +5,7 @@ import { deriveInPools } from './derive.ts'
 import { cutPools, type NamedSet } from './endpoints.ts'
 
 /** What several sets are made with in each thread. */
-export interface PoolsMakings extends StorageBackendOptions {
+export interface PoolsContext extends StorageBackendOptions {
   readonly sets: SetsService
 }
 
@@ -14,7 +14,7 @@ export interface MadeSet extends NamedSet {
 }
 
 export function createSets(
-  options: PoolsMakings,
+  options: PoolsContext,
   proceduresOf: (index: number) => StorageBackendOptions['procedures'],
 ): MadeSet[] {
   const { endpoints, pools = [endpoints], sets } = options

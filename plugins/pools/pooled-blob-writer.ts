@@ -1,10 +1,10 @@
-/** Writes a blob into a set that has no records: when it is complete its shadow is committed there, before any record can refer to it. */
+/** Writes a blob into a set that has no records: when it is complete its remote reference is committed there, before any record can refer to it. */
 
 import type { MaybePromise } from 'svc/kernel'
 import type { BlobOptions, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
-import { claimOf, groupOf, unknownGroup } from './claims.ts'
-import { type GrantArgs, procedure } from './procedures.ts'
+import { blobReferenceOf, groupOf, unknownGroup } from './blob-references.ts'
+import { type AcquireArgs, procedure } from './procedures.ts'
 
 export interface PooledBlobWriterOptions {
   readonly backend: StorageBackend
@@ -19,8 +19,8 @@ export class PooledBlobWriter implements BlobWriter {
   readonly id: string
   readonly #options: PooledBlobWriterOptions
   readonly #writer: BlobWriter
-  /** Its shadow was asked for: from then on the set decides what becomes of its bytes. */
-  #hasShadow = false
+  /** Its remote reference was asked for: from then on the set decides what becomes of its bytes. */
+  #hasRemoteReference = false
   #aborting: Promise<void> | undefined
 
   constructor(options: PooledBlobWriterOptions) {
@@ -43,11 +43,11 @@ export class PooledBlobWriter implements BlobWriter {
   async finish(): Promise<BlobRef> {
     try {
       const { size, check } = await this.#writer.finish()
-      this.#hasShadow = true
+      this.#hasRemoteReference = true
       const { backend, options } = this.#options
       const group = options?.for === undefined ? unknownGroup : groupOf(options.for)
-      const args: GrantArgs[] = [{ claim: claimOf(idInSet(this.id), group), size }]
-      await backend.execute(procedure.grant, args)
+      const args: AcquireArgs[] = [{ reference: blobReferenceOf(idInSet(this.id), group), size }]
+      await backend.execute(procedure.acquire, args)
       return { id: this.id, size, check }
     } catch (error) {
       return this.#fail(error)
@@ -60,10 +60,10 @@ export class PooledBlobWriter implements BlobWriter {
   }
 
   async #abort(): Promise<void> {
-    if (!this.#hasShadow) return this.#writer.abort()
+    if (!this.#hasRemoteReference) return this.#writer.abort()
     try {
-      // The blob goes when its last shadow has gone.
-      await this.#options.backend.execute(procedure.giveUp, idInSet(this.id))
+      // The blob goes when its last remote reference has gone.
+      await this.#options.backend.execute(procedure.abandon, idInSet(this.id))
     } catch {
       // It stays until the next start finds out.
     }

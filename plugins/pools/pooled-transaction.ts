@@ -5,38 +5,39 @@
 import type { PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { isElsewhere } from './blob-ids.ts'
-import { blobOfClaim, claimOf, groupOf, groupOfClaim, noGroup } from './claims.ts'
-import type { FreshClaims } from './fresh-claims.ts'
+import { blobOfReference, blobReferenceOf, groupOf, groupOfReference, noGroup } from './blob-references.ts'
+import type { FreshReferences } from './fresh-references.ts'
 import {
-  claimCountKey,
-  countKey,
+  blobCountKey,
   decodeReferences,
   encodeReferences,
-  type Reference,
+  type ReferenceEntry,
+  referenceCountKey,
   referencesKey,
-} from './references.ts'
+} from './record-references.ts'
 
 const nothing: readonly string[] = []
 
-/** How many records use the claim. Blobs that were referred to before there were groups count with all that refer to them. */
-export function countOf(tx: Pick<Transaction, 'counter'>, claim: string): number {
-  const key = groupOfClaim(claim) === noGroup ? countKey(blobOfClaim(claim)) : claimCountKey(claim)
+/** How many records use the reference. Blobs that were referred to before there were groups count with all that refer to them. */
+export function countOf(tx: Pick<Transaction, 'counter'>, reference: string): number {
+  const key =
+    groupOfReference(reference) === noGroup ? blobCountKey(blobOfReference(reference)) : referenceCountKey(reference)
   return tx.counter(key)[0] ?? 0
 }
 
 export class PooledTransaction implements Transaction {
   readonly #tx: Transaction
-  readonly #fresh: FreshClaims
+  readonly #fresh: FreshReferences
   readonly #user: object
-  /** Fresh claims that it uses. */
-  readonly referred: string[] = []
-  /** Claims that are to be granted first: of blobs that are kept, but not for this group. The transaction must not be made. */
-  readonly wanted = new Map<string, Reference>()
-  /** By claim: what a record had, and another one may have. */
-  readonly released = new Map<string, Reference>()
+  /** Fresh references that it uses. */
+  readonly used: string[] = []
+  /** References that are to be granted first: of blobs that are kept, but not for this group. The transaction must not be made. */
+  readonly missing = new Map<string, ReferenceEntry>()
+  /** By reference: what a record had, and another one may have. */
+  readonly dropped = new Map<string, ReferenceEntry>()
 
   /** `user`: whom it belongs to, however often it runs. */
-  constructor(tx: Transaction, fresh: FreshClaims, user: object) {
+  constructor(tx: Transaction, fresh: FreshReferences, user: object) {
     this.#tx = tx
     this.#fresh = fresh
     this.#user = user
@@ -85,32 +86,32 @@ export class PooledTransaction implements Transaction {
     if (found === undefined && ids.length === 0) return
     const before = found === undefined ? [] : decodeReferences(place, found.value)
     const group = groupOf(key)
-    const references = [...new Set(ids)].map(id => this.#known(id, group, before))
-    for (const reference of before) {
-      if (!references.some(({ claim }) => claim === reference.claim)) this.released.set(reference.claim, reference)
+    const entries = [...new Set(ids)].map(id => this.#known(id, group, before))
+    for (const entry of before) {
+      if (!entries.some(({ reference }) => reference === entry.reference)) this.dropped.set(entry.reference, entry)
     }
-    if (references.length === 0) this.#tx.delete(place)
-    else this.#tx.put(place, encodeReferences(references))
+    if (entries.length === 0) this.#tx.delete(place)
+    else this.#tx.put(place, encodeReferences(entries))
   }
 
   /** Throws `gone` where nothing keeps the blob: it may be deleted already, or at any moment. */
-  #known(id: string, group: string, before: readonly Reference[]): Reference {
-    const claim = claimOf(id, group)
-    const own = before.find(reference => reference.claim === claim) ?? this.released.get(claim)
+  #known(id: string, group: string, before: readonly ReferenceEntry[]): ReferenceEntry {
+    const reference = blobReferenceOf(id, group)
+    const own = before.find(entry => entry.reference === reference) ?? this.dropped.get(reference)
     if (own !== undefined) return own
-    const [count = 0, bytes = 0] = this.#tx.counter(countKey(id))
-    const size = count > 0 ? bytes / count : (this.#releasedSize(id) ?? this.#fresh.sizeOf(id))
+    const [count = 0, bytes = 0] = this.#tx.counter(blobCountKey(id))
+    const size = count > 0 ? bytes / count : (this.#droppedSize(id) ?? this.#fresh.sizeOf(id))
     if (size === undefined) throw storageErrors.gone('Nothing keeps a blob that is referred to.')
-    const reference = { id, claim, size }
-    if (countOf(this.#tx, claim) > 0) return reference
-    if (this.#fresh.refer(claim, this.#user)) this.referred.push(claim)
-    else this.wanted.set(claim, reference)
-    return reference
+    const entry = { id, reference, size }
+    if (countOf(this.#tx, reference) > 0) return entry
+    if (this.#fresh.use(reference, this.#user)) this.used.push(reference)
+    else this.missing.set(reference, entry)
+    return entry
   }
 
   /** Of a blob that a record has let go of in this transaction, for whatever group. */
-  #releasedSize(id: string): number | undefined {
-    for (const reference of this.released.values()) if (reference.id === id) return reference.size
+  #droppedSize(id: string): number | undefined {
+    for (const entry of this.dropped.values()) if (entry.id === id) return entry.size
     return undefined
   }
 }

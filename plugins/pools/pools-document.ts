@@ -5,7 +5,7 @@ import { Value } from 'typebox/value'
 
 const SetId = Type.String({ pattern: '^[0-9a-f]{32}$' })
 
-/** Of documents that are written. Version 1 is that of storages whose shadows have no groups. */
+/** Of documents that are written. Version 1 is that of storages whose remote references have no groups. */
 export const recordsVersion = 2
 
 /** Of the set that has the records: all sets by number, itself first. Only ever added to. */

@@ -1,12 +1,17 @@
-/** All sets together, as `redundancy` has them. A record's shards are those of its own set, and those of the shadows of its blobs. */
+/** All sets together, as `redundancy` has them. A record's shards are those of its own set, and those of the remote references of its blobs. */
 import type { HealCounts, HealOutcome, PlacedSet, RedundantStorage, ShardState } from 'svc/plugins/erasure/api'
 import { sumOf } from 'svc/plugins/erasure/api'
 import type { DriveStatus, RecordKey } from 'svc/plugins/storage/api'
 import { idInSet, setOfBlob } from './blob-ids.ts'
-import { groupOf } from './claims.ts'
+import { groupOf } from './blob-references.ts'
 import type { PoolSet } from './opening.ts'
-import { decodeReferences, type Reference, referencesKey } from './references.ts'
-import { shadowEnd, shadowKey, shadowStart, shadowsOf } from './shadows.ts'
+import { decodeReferences, type ReferenceEntry, referencesKey } from './record-references.ts'
+import {
+  remoteReferenceEnd,
+  remoteReferenceKey,
+  remoteReferenceStart,
+  remoteReferencesOf,
+} from './remote-references.ts'
 
 /** Tables from here on are the backends' own. */
 const usersEnd = Buffer.from([0xfe])
@@ -33,14 +38,17 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
   const placed: readonly PlacedSet[] = inOrder.map(({ pool, set, of }) => ({ pool, set, redundant: of }))
   const sum = (count: keyof HealCounts) => sets.reduce((total, { of }) => total + of.counts[count], 0)
 
-  const referencesOf = async (key: RecordKey): Promise<readonly Reference[]> => {
+  const referencesOf = async (key: RecordKey): Promise<readonly ReferenceEntry[]> => {
     const place = referencesKey(key)
     const found = await records.backend.get(place)
     return found === undefined ? [] : decodeReferences(place, found.value)
   }
   /** Each set makes sure that its folders still hold its drives. */
   const askFolders = () => Promise.all(sets.map(({ of }) => of.drives()))
-  const shadowOf = ({ claim }: Reference) => ({ set: sets[setOfBlob(claim)]!, key: shadowKey(idInSet(claim)) })
+  const remoteReferenceOf = ({ reference }: ReferenceEntry) => ({
+    set: sets[setOfBlob(reference)]!,
+    key: remoteReferenceKey(idInSet(reference)),
+  })
 
   return {
     sets: placed,
@@ -53,8 +61,8 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
     get failingCount() {
       return sets.reduce((count, { of }) => count + of.failingCount, 0)
     },
-    get damageCount() {
-      return sets.reduce((count, { of }) => count + of.damageCount, 0)
+    get unmarkedShardCount() {
+      return sets.reduce((count, { of }) => count + of.unmarkedShardCount, 0)
     },
     counts: {
       get healed() {
@@ -75,32 +83,34 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
       return drivesOf(pools)
     },
     async amounts(some) {
-      const shadows = some && [...new Set(some.map(groupOf))].map(shadowsOf)
-      const readings = await Promise.all(sets.map(({ of, number }) => of.amounts(number === 0 ? some : shadows)))
+      const remoteReferences = some && [...new Set(some.map(groupOf))].map(remoteReferencesOf)
+      const readings = await Promise.all(
+        sets.map(({ of, number }) => of.amounts(number === 0 ? some : remoteReferences)),
+      )
       return sumOf(readings)
     },
     page: (start, end) => records.of.page(start, Buffer.compare(end, usersEnd) > 0 ? usersEnd : end),
     async heal(key, options) {
       const gathered = new Gathering(driveCount)
       gathered.add(await records.of.heal(key, options), offsets.get(0)!)
-      for (const reference of await referencesOf(key)) {
-        const shadow = shadowOf(reference)
-        const outcome = await shadow.set.of.heal(shadow.key, options)
+      for (const entry of await referencesOf(key)) {
+        const remoteReference = remoteReferenceOf(entry)
+        const outcome = await remoteReference.set.of.heal(remoteReference.key, options)
         // Gone by now together with its record, or it should be there.
-        const isLost = outcome === undefined && (await isReferred(key, reference))
+        const isLost = outcome === undefined && (await isReferred(key, entry))
         if (isLost) gathered.onLost()
-        else gathered.add(outcome, offsets.get(shadow.set.number)!)
+        else gathered.add(outcome, offsets.get(remoteReference.set.number)!)
       }
       return gathered.outcome
     },
     async isLost(key) {
       if (await records.of.isLost(key)) return true
-      for (const reference of await referencesOf(key)) {
-        const { set, key: shadow } = shadowOf(reference)
-        const isThere = (await set.backend.get(shadow)) !== undefined
+      for (const entry of await referencesOf(key)) {
+        const { set, key: remoteReference } = remoteReferenceOf(entry)
+        const isThere = (await set.backend.get(remoteReference)) !== undefined
         if (!isThere) await askFolders()
-        const isOneLost = isThere ? await set.of.isLost(shadow) : set.of.isWhole
-        if (isOneLost && (await isReferred(key, reference))) return true
+        const isOneLost = isThere ? await set.of.isLost(remoteReference) : set.of.isWhole
+        if (isOneLost && (await isReferred(key, entry))) return true
       }
       return false
     },
@@ -112,7 +122,7 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
       const set = sets[number]
       if (set === undefined) return undefined
       const next = await set.of.scrubSome(from.subarray(3), signal)
-      return next === undefined || Buffer.compare(next, shadowEnd) >= 0
+      return next === undefined || Buffer.compare(next, remoteReferenceEnd) >= 0
         ? positionIn(number + 1)
         : Buffer.concat([positionMark, Buffer.from([number]), next])
     },
@@ -120,11 +130,11 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
 
   /** Undefined behind the last set. */
   function positionIn(number: number): Buffer | undefined {
-    return number < sets.length ? Buffer.concat([positionMark, Buffer.from([number]), shadowStart]) : undefined
+    return number < sets.length ? Buffer.concat([positionMark, Buffer.from([number]), remoteReferenceStart]) : undefined
   }
 
-  async function isReferred(key: RecordKey, { id }: Reference): Promise<boolean> {
-    return (await referencesOf(key)).some(reference => reference.id === id)
+  async function isReferred(key: RecordKey, { id }: ReferenceEntry): Promise<boolean> {
+    return (await referencesOf(key)).some(entry => entry.id === id)
   }
 }
 

@@ -47,9 +47,9 @@ export class Routing {
       own.push({ ...ref, id: idInSet(ref.id) })
       bySet.set(set, own)
     }
-    const letGo = [...bySet].map(([set, own]) => set.pinBlobs(own))
+    const releases = [...bySet].map(([set, own]) => set.holdBlobs(own))
     return () => {
-      for (const release of letGo.splice(0)) release()
+      for (const release of releases.splice(0)) release()
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Several sets as a worker thread has them: reads and writes blobs itself, and hands changes of records to the thread that commits. */
 import type { DriveStatus, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { createSets, type PoolsMakings } from './named-sets.ts'
+import { createSets, type PoolsContext } from './named-sets.ts'
 import { Placement } from './placement.ts'
 import { Routing } from './routing.ts'
 import { type ExecuteMessage, message, type PoolsAttachment } from './thread-messages.ts'
@@ -9,7 +9,7 @@ import { type ExecuteMessage, message, type PoolsAttachment } from './thread-mes
 const main = 0
 
 /** Registers this worker's handlers; `start` attaches. */
-export function createWorkerPools(options: PoolsMakings): StorageBackend {
+export function createWorkerPools(options: PoolsContext): StorageBackend {
   const { threads, ports } = options
   const named = createSets(options, () => ({}))
   let routing: Routing | undefined

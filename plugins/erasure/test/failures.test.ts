@@ -90,18 +90,18 @@ class Clients {
 }
 
 /** Drives that are slow to open come later: on a busy machine not all are back after one round. */
-async function untilAllAreBack({ set, keeper }: TestSet): Promise<void> {
+async function untilAllAreBack({ set, repairLoop }: TestSet): Promise<void> {
   while (!set.isWhole) {
-    await keeper.bringBack(new AbortController().signal)
+    await repairLoop.bringBack(new AbortController().signal)
     await sleep(20)
   }
 }
 
-async function healAll({ keeper }: TestSet): Promise<void> {
+async function healAll({ repairLoop }: TestSet): Promise<void> {
   const { signal } = new AbortController()
-  await keeper.bringBack(signal)
-  await keeper.markDamages()
-  while (await keeper.healSome(signal));
+  await repairLoop.bringBack(signal)
+  await repairLoop.markMissingShards()
+  while (await repairLoop.healSome(signal));
 }
 
 async function change(clients: Clients, backend: StorageBackend, round: string): Promise<void> {
@@ -217,12 +217,12 @@ t.test('damaged blobs are read from other drives, and made anew', async t => {
   t.ok(damaged > 0)
   set = await openTestSet(paths, options)
   await clients.verify(t, set.backend, 'with damaged blobs')
-  await set.keeper.markDamages()
+  await set.repairLoop.markMissingShards()
   t.ok((await set.ledger.read()).below.records > 0, 'readers have told')
   await healAll(set)
   // Nobody reads parity as long as all is well.
-  while (await set.keeper.scrubSome(new AbortController().signal));
-  t.ok(set.keeper.counts.damaged > 0, 'what readers do not see is found by reading everything')
+  while (await set.repairLoop.scrubSome(new AbortController().signal));
+  t.ok(set.repairLoop.counts.damaged > 0, 'what readers do not see is found by reading everything')
   t.equal((await set.ledger.read()).below.records, 0)
   await set.stop()
   for (const path of [paths[0]!, paths[3]!]) await hide(path)
@@ -244,7 +244,7 @@ t.test('files that have come to another drive are not taken for its own', async 
   await rename(`${first}.aside`, second)
   set = await openTestSet(paths, options)
   await clients.verify(t, set.backend, 'with the blobs of two drives exchanged')
-  while (await set.keeper.scrubSome(new AbortController().signal));
+  while (await set.repairLoop.scrubSome(new AbortController().signal));
   await healAll(set)
   t.equal((await set.ledger.read()).below.records, 0)
   await set.stop()
@@ -265,11 +265,11 @@ t.test('what is found missing while nothing can be written is written down later
   set = await openTestSet(paths, options)
   const key = keyOf('n0')
   const { identity } = headOf((await set.set.leader().drive.get(key))!.value)
-  set.set.onDamaged({ slot: 0, key, identity })
-  await set.keeper.markDamages()
+  set.set.onMissingShard({ slot: 0, key, identity })
+  await set.repairLoop.markMissingShards()
   for (const path of paths.slice(2)) await unhide(path)
   await untilAllAreBack(set)
-  await set.keeper.markDamages()
+  await set.repairLoop.markMissingShards()
   t.equal((await set.ledger.read()).below.records, 1, 'it was not forgotten')
   await healAll(set)
   t.equal((await set.ledger.read()).below.records, 0)
@@ -299,7 +299,7 @@ t.test('drives that hang hold nobody up', async t => {
   t.equal(set.set.currentCount, 3, 'it is given up')
   t.match(set.complaints().join(), /has not answered for/)
   await clients.verify(t, set.backend, 'without it')
-  await set.keeper.bringBack(new AbortController().signal)
+  await set.repairLoop.bringBack(new AbortController().signal)
   t.equal(set.set.currentCount, 3, 'and not taken back while it hangs')
   await back()
   await clients.verify(t, set.backend, 'with it')

@@ -21,13 +21,13 @@ const recordCount = 600
 t.test('many damages are written down in bounded changes', async t => {
   const open = await openTestSet(await newFolders(t, 3), options)
   t.teardown(() => open.stop())
-  const { set, keeper, ledger, backend } = open
+  const { set, repairLoop, ledger, backend } = open
   const names = Array.from({ length: recordCount }, (_, i) => `n${i}`)
   await Promise.all(names.map(name => backend.execute('put', { name, blobs: [] }, Buffer.alloc(600, name))))
   for (const name of names) {
     const key = keyOf(name)
     const { identity } = headOf((await set.leader().drive.get(key))!.value)
-    set.onDamaged({ slot: 1, key, identity })
+    set.onMissingShard({ slot: 1, key, identity })
   }
   const sizes: number[] = []
   const mark = set.mark.bind(set)
@@ -40,10 +40,10 @@ t.test('many damages are written down in bounded changes', async t => {
     sizes.push(marks.length)
     return mark(marks)
   }
-  await t.rejects(keeper.markDamages(), /cannot be written/)
+  await t.rejects(repairLoop.markMissingShards(), /cannot be written/)
   t.ok(sizes[0]! > 0 && sizes[0]! <= 256, 'a change is bounded')
   t.equal((await ledger.read()).below.records, sizes[0], 'what was written down stays')
-  await keeper.markDamages()
+  await repairLoop.markMissingShards()
   t.equal((await ledger.read()).below.records, recordCount, 'and the rest follows')
 })
 
@@ -62,15 +62,19 @@ t.test('of a drive that was replaced no record needs a correction, and all are h
   const [empty] = await newFolders(t, 1)
   await mkdir(empty!)
   open = await openTestSet([paths[0]!, empty!, paths[2]!], options)
-  const { set, keeper, ledger } = open
+  const { set, repairLoop, ledger } = open
   const { signal } = new AbortController()
   t.ok(set.isWhole, 'the empty drive has all records')
   t.equal((await ledger.read()).below.records, 21, 'the ledger has all records')
-  t.strictSame(set.damages.take(), [], 'without any of them being written again')
+  t.strictSame(set.missingShards.take(), [], 'without any of them being written again')
   // A client has met the hole before it is filled.
-  set.onDamaged({ slot: 1, blobId: id })
-  while (await keeper.healSome(signal));
-  t.strictSame(set.damages.take(), [], 'what was missing is known: nobody looks for it, and it is no damage any more')
+  set.onMissingShard({ slot: 1, blobId: id })
+  while (await repairLoop.healSome(signal));
+  t.strictSame(
+    set.missingShards.take(),
+    [],
+    'what was missing is known: nobody looks for it, and it is no damage any more',
+  )
   t.equal((await ledger.read()).below.records, 0, 'all are healed')
-  t.match(keeper.counts, { healed: 21, failed: 0 })
+  t.match(repairLoop.counts, { healed: 21, failed: 0 })
 })

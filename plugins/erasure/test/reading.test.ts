@@ -66,10 +66,10 @@ t.test('many readers at once, some of which end early, get their own bytes, also
 
 t.test('what is kept is bounded', async t => {
   const pool = new WindowPool(1000)
-  const lent = Array.from({ length: 5 }, () => pool.lend(300))
-  for (const buffer of lent) pool.takeBack(buffer)
+  const lent = Array.from({ length: 5 }, () => pool.acquire(300))
+  for (const buffer of lent) pool.release(buffer)
   t.equal(pool.keptBytes, 900)
-  const again = [pool.lend(300), pool.lend(300), pool.lend(300), pool.lend(300)]
+  const again = [pool.acquire(300), pool.acquire(300), pool.acquire(300), pool.acquire(300)]
   t.equal(new Set([...again, lent[3], lent[4]]).size, 6, 'none is lent twice, and those beyond the bound are gone')
   t.equal(pool.keptBytes, 0)
 })

@@ -48,10 +48,10 @@ async function headAt({ set }: TestSet, name: string) {
   return headOf((await set.leader().drive.get(keyOf(name)))!.value)
 }
 
-async function heal(t: Test, { keeper, ledger }: TestSet): Promise<void> {
+async function heal(t: Test, { repairLoop, ledger }: TestSet): Promise<void> {
   const { signal } = new AbortController()
-  await keeper.bringBack(signal)
-  while (await keeper.healSome(signal));
+  await repairLoop.bringBack(signal)
+  while (await repairLoop.healSome(signal));
   t.same((await ledger.read()).below, { records: 0, bytes: 0 })
 }
 
@@ -111,8 +111,8 @@ t.test('of six drives three may be lost, and one of what has reduced redundancy'
   await mkdir(paths[4]!)
   set = await openTestSet(paths, { procedures, derive, parityCount: 3 })
   const { signal } = new AbortController()
-  await set.keeper.bringBack(signal)
-  while (await set.keeper.healSome(signal));
+  await set.repairLoop.bringBack(signal)
+  while (await set.repairLoop.healSome(signal));
   t.same((await set.ledger.read()).below, { records: 0, bytes: 0 })
   lose(t, set, 0)
   for (const ref of [reduced, standard, other])

@@ -149,7 +149,7 @@ class Schedule {
 
   async #live(): Promise<void> {
     const set = this.#set
-    const { keeper } = set.open
+    const { repairLoop } = set.open
     const generations = set.open.set.members.map(({ generation }) => generation)
     const { signal } = new AbortController()
     const clients = new Set<Promise<unknown>>()
@@ -181,14 +181,14 @@ class Schedule {
       } else if (luck < 0.6 && clients.size < 30) {
         const client: Promise<unknown> = set.read().finally(() => clients.delete(client))
         clients.add(client)
-      } else if (luck < 0.66) inTurn('bring', () => keeper.bringBack(signal))
-      else if (luck < 0.7) inTurn('mark', () => keeper.markDamages())
-      else if (luck < 0.74) inTurn('heal', () => keeper.healSome(signal))
-      else if (luck < 0.76) inTurn('scrub', () => keeper.scrubSome(signal))
+      } else if (luck < 0.66) inTurn('bring', () => repairLoop.bringBack(signal))
+      else if (luck < 0.7) inTurn('mark', () => repairLoop.markMissingShards())
+      else if (luck < 0.74) inTurn('heal', () => repairLoop.healSome(signal))
+      else if (luck < 0.76) inTurn('scrub', () => repairLoop.scrubSome(signal))
       else if (luck < 0.8) set.housekeep()
       else if (luck < 0.85) set.recount()
       else if (luck < 0.88) this.#fail()
-      else if (luck < 0.89) await this.#swap(() => inTurn('bring', () => keeper.bringBack(signal)))
+      else if (luck < 0.89) await this.#swap(() => inTurn('bring', () => repairLoop.bringBack(signal)))
       else if (luck < 0.91 && set.hardware.some(({ isHanging }) => isHanging)) await this.#wait()
       await set.tick()
     }
@@ -210,9 +210,9 @@ class Schedule {
   }
 
   #countLate(): void {
-    for (const { index, timesLate } of this.#set.open.set.members) {
-      this.#totals.late += timesLate
-      assert.ok(timesLate === 0 || this.#weak.has(index), 'only drives that hang are given up')
+    for (const { index, timeoutCount } of this.#set.open.set.members) {
+      this.#totals.late += timeoutCount
+      assert.ok(timeoutCount === 0 || this.#weak.has(index), 'only drives that hang are given up')
     }
   }
 

@@ -340,12 +340,12 @@ export class SimulatedSet {
   async read(): Promise<void> {
     const life = this.#life
     const key = keyOf(String.fromCharCode(97 + this.random.integer(keyCount)))
-    let letGo: (() => void) | undefined
+    let releases: (() => void) | undefined
     try {
       const record = await this.#backend!.get(key)
       if (record === undefined) return
       const value = JSON.parse(Buffer.from(record.value).toString()) as Value
-      if (value.blob !== undefined) letGo = this.#backend!.pinBlobs([value.blob])
+      if (value.blob !== undefined) releases = this.#backend!.holdBlobs([value.blob])
       const bytes = await this.#bytesOf(value, record.body)
       assert.ok(bytes.equals(contentOf(value.id, value.size)), `${key} is read wrong`)
       this.counts.reads++
@@ -353,7 +353,7 @@ export class SimulatedSet {
       if (life !== this.#life) return
       assert.match(String((error as { code?: string }).code), /^(gone|unavailable)$/, String((error as Error).stack))
     } finally {
-      letGo?.()
+      releases?.()
     }
   }
 
@@ -381,13 +381,13 @@ export class SimulatedSet {
 
   /** A start waits neither for drives that take long to open nor for those that take long to catch up, where there are enough others. */
   async #arrivals(): Promise<void> {
-    const { set, keeper } = this.open
+    const { set, repairLoop } = this.open
     const isComing = ({ returning, index }: Member) => returning !== undefined && !this.hardware[index]!.isHanging
     for (let ticks = 0; set.members.some(isComing); ticks++) {
       assert.ok(ticks < 200_000, 'a drive opens for ever')
       await this.tick()
     }
-    await this.ticking(keeper.bringBack(new AbortController().signal), 'bringing back')
+    await this.ticking(repairLoop.bringBack(new AbortController().signal), 'bringing back')
   }
 
   /** Checks a set that has come back against everything that was promised. */
@@ -480,19 +480,19 @@ export class SimulatedSet {
 
   /** Does all that can be done. Resolves with the slots that lack nothing of what they should have. */
   async heal(): Promise<ReadonlySet<number>> {
-    const { set, keeper, ledger } = this.open
+    const { set, repairLoop, ledger } = this.open
     const { signal } = new AbortController()
     for (let attempt = 0; ; attempt++) {
-      await this.ticking(keeper.bringBack(signal), 'bringing back')
+      await this.ticking(repairLoop.bringBack(signal), 'bringing back')
       let isMore = true
       for (let i = 0; isMore; i++) {
         if (i >= 200) throw new Error(`healing does not end: ${JSON.stringify(await this.#inspect())}`)
-        await this.ticking(keeper.markDamages(), 'marking')
-        isMore = await this.ticking(keeper.healSome(signal), 'healing')
+        await this.ticking(repairLoop.markMissingShards(), 'marking')
+        isMore = await this.ticking(repairLoop.healSome(signal), 'healing')
         this.recount()
       }
       await this.#requireHonesty()
-      while (await this.ticking(keeper.scrubSome(signal), 'scrubbing')) this.recount()
+      while (await this.ticking(repairLoop.scrubSome(signal), 'scrubbing')) this.recount()
       for (const { index, state } of set.members) if (state === 'current') this.#rotten.delete(this.hardware[index]!)
       const wanted = this.hardware.filter(({ isAbsent, isHanging }) => !isAbsent && !isHanging).length
       const { lacking } = await this.#inspect()
@@ -520,8 +520,8 @@ export class SimulatedSet {
 
   /** When nothing is said to be missing, nothing is, before anybody has looked for it. */
   async #requireHonesty(): Promise<void> {
-    const { set, keeper, ledger, healing } = this.open
-    const isFull = set.isWhole && keeper.damageCount === 0 && (await ledger.read()).below.records === 0
+    const { set, repairLoop, ledger, healing } = this.open
+    const isFull = set.isWhole && repairLoop.unmarkedShardCount === 0 && (await ledger.read()).below.records === 0
     if (!isFull || this.#rotten.size > 0) return
     for (const [text, record] of await dump(set.leader().drive)) {
       if (text.charCodeAt(0) === tableByte) continue

@@ -30,12 +30,12 @@ async function putBlobs({ backend }: TestSet, prefix: string, count: number): Pr
   }
 }
 
-async function heal({ keeper }: TestSet): Promise<void> {
+async function heal({ repairLoop }: TestSet): Promise<void> {
   do {
-    await keeper.bringBack(signal)
-    await keeper.markDamages()
-    while (await keeper.healSome(signal)) await keeper.markDamages()
-  } while (keeper.damageCount > 0)
+    await repairLoop.bringBack(signal)
+    await repairLoop.markMissingShards()
+    while (await repairLoop.healSome(signal)) await repairLoop.markMissingShards()
+  } while (repairLoop.unmarkedShardCount > 0)
 }
 
 /** What is missing although nothing says so. */
@@ -59,8 +59,8 @@ async function liesOf({ set, healing }: TestSet): Promise<string[]> {
 }
 
 async function requireWhole(t: Test, set: TestSet, what: string): Promise<void> {
-  await set.keeper.bringBack(signal)
-  while (set.keeper.damageCount > 0) await set.keeper.markDamages()
+  await set.repairLoop.bringBack(signal)
+  while (set.repairLoop.unmarkedShardCount > 0) await set.repairLoop.markMissingShards()
   t.same(await liesOf(set), [], `${what}: what is said to be there is`)
   await heal(set)
   t.ok(set.set.isWhole)
@@ -97,9 +97,9 @@ for (const smallCount of [10, 300, 5000]) {
     await set.stop()
     await putBack(paths[0]!, copy)
     set = await openTestSet(paths, options)
-    await set.keeper.bringBack(signal)
-    t.ok(set.keeper.damageCount > 0, 'it is known at once that something is missing')
-    await set.keeper.markDamages()
+    await set.repairLoop.bringBack(signal)
+    t.ok(set.repairLoop.unmarkedShardCount > 0, 'it is known at once that something is missing')
+    await set.repairLoop.markMissingShards()
     t.ok((await set.ledger.read()).below.records >= 5, 'and then, what')
     await requireWhole(t, set, 'healed')
   })
@@ -117,7 +117,7 @@ t.test('a copy that was made between catching up and healing', async t => {
   await set.stop()
   await rename(`${paths[1]}.away`, paths[1]!)
   set = await openTestSet(paths, options)
-  await set.keeper.bringBack(signal)
+  await set.repairLoop.bringBack(signal)
   await set.stop()
   const copy = await copyOf(paths[1]!)
   set = await openTestSet(paths, options)
@@ -139,13 +139,13 @@ t.test('what a drive lacks is remembered where the process ends before a record 
   await set.stop()
   await putBack(paths[2]!, copy)
   set = await openTestSet(paths, options)
-  await set.keeper.bringBack(signal)
+  await set.repairLoop.bringBack(signal)
   t.ok(set.set.isWhole, 'it has all records')
   // Nothing was marked.
   await set.stop()
   set = await openTestSet(paths, options)
-  await set.keeper.bringBack(signal)
-  t.ok(set.keeper.damageCount > 0)
+  await set.repairLoop.bringBack(signal)
+  t.ok(set.repairLoop.unmarkedShardCount > 0)
   await requireWhole(t, set, 'after all')
 })
 

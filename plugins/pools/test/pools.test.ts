@@ -6,11 +6,18 @@ import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract
 import { readBlob } from 'svc/plugins/storage/testing'
 import t from 'tap'
 import { blobIdFrom, idInSet, isElsewhere, setOfBlob, setsMax } from '../blob-ids.ts'
-import { blobOfClaim, claimOf, unknownGroup } from '../claims.ts'
+import { blobOfReference, blobReferenceOf, unknownGroup } from '../blob-references.ts'
 import { cutPools, poolProblems, setSizeOf } from '../endpoints.ts'
 import { procedure } from '../procedures.ts'
-import { decodeReferences, encodeReferences, referencesKey } from '../references.ts'
-import { claimOfShadow, encodeShadow, isNewer, isOfRun, shadowEnd, shadowStart } from '../shadows.ts'
+import { decodeReferences, encodeReferences, referencesKey } from '../record-references.ts'
+import {
+  encodeRemoteReference,
+  isNewer,
+  isOfRun,
+  referenceFromKey,
+  remoteReferenceEnd,
+  remoteReferenceStart,
+} from '../remote-references.ts'
 import { newFolder, openTestPools, pathsIn, type TestPools } from './fixtures/open-pools.ts'
 
 // The server's listeners keep its process alive; timers of the clock do not.
@@ -27,11 +34,11 @@ async function writeBlob({ backend }: TestPools, bytes: Buffer) {
 
 const put = ({ backend }: TestPools, name: string, ...blobs: string[]) =>
   backend.execute('contract.steps', [{ put: name, value: name, blobs }])
-/** Waits until no shadow of the blob is left. */
-async function isGone({ sets, forgetting }: TestPools, { id }: BlobRef): Promise<boolean> {
-  while (forgetting.count > 0) await new Promise(resolve => setTimeout(resolve, 5))
-  return sets[setOfBlob(id)]!.backend.scan(shadowStart, shadowEnd, cursor => {
-    while (cursor.next()) if (blobOfClaim(claimOfShadow(cursor.key)) === idInSet(id)) return false
+/** Waits until no remote reference of the blob is left. */
+async function isGone({ sets, releaser }: TestPools, { id }: BlobRef): Promise<boolean> {
+  while (releaser.count > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  return sets[setOfBlob(id)]!.backend.scan(remoteReferenceStart, remoteReferenceEnd, cursor => {
+    while (cursor.next()) if (blobOfReference(referenceFromKey(cursor.key)) === idInSet(id)) return false
     return true
   })
 }
@@ -83,8 +90,8 @@ t.test('an id says its set, and is another one in no set', async t => {
   t.ok(ids.every(each => idInSet(each) === id && each.length === 26))
   const references = ids.map((each, size) => ({ id: each, size: size * 2 ** 40 }))
   const place = referencesKey(Buffer.from('obucket\0key'))
-  const claimed = references.map(reference => ({ ...reference, claim: `${reference.id}bucket` }))
-  t.strictSame(decodeReferences(place, encodeReferences(references)), claimed)
+  const entries = references.map(reference => ({ ...reference, reference: `${reference.id}bucket` }))
+  t.strictSame(decodeReferences(place, encodeReferences(references)), entries)
   t.throws(() => decodeReferences(place, Buffer.from([3, 0, 0, 0])), { code: 'corrupt' })
   const longest = Buffer.alloc(3900, 'k')
   t.ok(referencesKey(longest).length <= 3900)
@@ -171,12 +178,12 @@ t.test('a record refers only to what is kept for it', async t => {
 
   // What never came to have a record goes at the next start.
   const left = await writeBlob(pools, Buffer.alloc(150_000, 4))
-  while (!pools.comparing.isDone) await pools.comparing.step()
+  while (!pools.orphanSweep.isDone) await pools.orphanSweep.step()
   t.equal((await readBlob(pools.backend, left.ref)).length, 150_000, 'not in the run that wrote it')
   await pools.stop()
   pools = await openTestPools(shapes, options)
-  while (!pools.comparing.isDone) await pools.comparing.step()
-  t.equal(pools.comparing.deleted, 1)
+  while (!pools.orphanSweep.isDone) await pools.orphanSweep.step()
+  t.equal(pools.orphanSweep.deleted, 1)
 })
 
 t.test('each bucket has its own figures, also of blobs that buckets share', async t => {
@@ -222,7 +229,7 @@ t.test('each bucket has its own figures, also of blobs that buckets share', asyn
       const name = (await readdir(folder, { recursive: true })).find(path => path.includes(ref.id.slice(11)))!
       await rename(join(folder, name), join(drive, 'aside'))
       await readBlob(pools.backend, ref)
-      await pools.markDamages()
+      await pools.markMissingShards()
       if ((await ofSet()).below.records > before) return
       await rename(join(drive, 'aside'), join(folder, name))
     }
@@ -270,8 +277,8 @@ t.test('references without groups, as they were written before, keep what they r
   pools.placement.exclude(0)
   const inBucket = (name: string) => Buffer.from(`tbucket\0${name}`)
   const { ref } = await writeBlob(pools, Buffer.alloc(150_000, 'o'))
-  const besides = claimOf(idInSet(ref.id), unknownGroup)
-  await pools.sets[1]!.backend.execute(procedure.grant, [{ claim: idInSet(ref.id), size: ref.size, besides }])
+  const existing = blobReferenceOf(idInSet(ref.id), unknownGroup)
+  await pools.sets[1]!.backend.execute(procedure.acquire, [{ reference: idInSet(ref.id), size: ref.size, existing }])
   const references = encodeReferences([ref])
   references[0] = 1
   for (const name of ['one', 'two']) {
@@ -281,8 +288,8 @@ t.test('references without groups, as they were written before, keep what they r
   await pools.stop()
 
   pools = await openTestPools(shapes, { ...options, procedures })
-  while (!pools.comparing.isDone) await pools.comparing.step()
-  t.equal(pools.comparing.deleted, 1, 'what was kept for nobody in particular')
+  while (!pools.orphanSweep.isDone) await pools.orphanSweep.step()
+  t.equal(pools.orphanSweep.deleted, 1, 'what was kept for nobody in particular')
   const steps = (...list: { put?: Buffer; delete?: Buffer; blobs?: readonly string[] }[]) =>
     pools.backend.execute('contract.steps', list)
   t.match(await pools.redundant.heal(inBucket('one'), { deep: true, dryRun: false }), { isReadable: true })
@@ -296,18 +303,18 @@ t.test('references without groups, as they were written before, keep what they r
   t.ok(await isGone(pools, ref))
 })
 
-t.test('a shadow of an earlier format is of another run, and newer than nothing', t => {
+t.test('a remote reference of an earlier format is of another run, and newer than nothing', t => {
   const run = Buffer.alloc(16, 7)
-  const shadow = encodeShadow({ run, number: 5 }, 1000)
-  t.ok(isOfRun(shadow, run))
-  t.notOk(isOfRun(shadow, Buffer.alloc(16, 8)))
+  const remoteReference = encodeRemoteReference({ run, number: 5 }, 1000)
+  t.ok(isOfRun(remoteReference, run))
+  t.notOk(isOfRun(remoteReference, Buffer.alloc(16, 8)))
   t.strictSame(
-    [4, 5, 6].map(number => isNewer(shadow, { run, number })),
+    [4, 5, 6].map(number => isNewer(remoteReference, { run, number })),
     [true, false, false],
   )
-  const earlier = Buffer.concat([Buffer.from([1]), shadow.subarray(1, -8)])
+  const earlier = Buffer.concat([Buffer.from([1]), remoteReference.subarray(1, -8)])
   t.notOk(isOfRun(earlier, run))
   t.notOk(isNewer(earlier, { run, number: 0 }))
-  t.throws(() => isOfRun(shadow.subarray(0, -8), run), { code: 'corrupt' })
+  t.throws(() => isOfRun(remoteReference.subarray(0, -8), run), { code: 'corrupt' })
   t.end()
 })

@@ -13,8 +13,14 @@ import { readBlob } from 'svc/plugins/storage/testing'
 import { contentOf, createSingleThread, type SeededRandom, SimulatedDisk, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenPools } from '../backend.ts'
 import { blobIdFrom, idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
-import { claimOf, groupOf, groupOfClaim } from '../claims.ts'
-import { claimOfShadow, isOfRun, shadowEnd, shadowStart, shadowsOf } from '../shadows.ts'
+import { blobReferenceOf, groupOf, groupOfReference } from '../blob-references.ts'
+import {
+  isOfRun,
+  referenceFromKey,
+  remoteReferenceEnd,
+  remoteReferenceStart,
+  remoteReferencesOf,
+} from '../remote-references.ts'
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
 const lastKey = Buffer.from('last')
@@ -62,7 +68,7 @@ export interface Counts {
   verified: number
   /** Blobs in sets without records that a comparison has deleted. */
   collected: number
-  /** Comparisons after which shadows were exactly what records refer to. */
+  /** Comparisons after which remote references were exactly what records refer to. */
   exact: number
   /** Lives at whose end nothing was left over. */
   quiet: number
@@ -204,7 +210,7 @@ export class SimulatedPools {
     const backend = createBackend({
       procedures: {
         change: (tx, args) => {
-          if (!isAlive()) throw new Error('the process has ended')
+          if (!isAlive()) throw new Error('the process has unused')
           return this.#run(tx, args)
         },
       },
@@ -331,7 +337,7 @@ export class SimulatedPools {
       const copies = 0.5
       if (luck < 0.15) change = { kind: 'delete', name }
       else if (luck < 0.15 + copies) {
-        // Several at once, so that grants of one claim meet.
+        // Several at once, so that grants of one reference meet.
         const others = Array.from({ length: random.pick([0, 0, 1, 3]) }, () => this.#copyOnly(backend, name))
         joined.push(...others)
         change = { kind: luck < 0.25 ? 'move' : 'copy', name, to: random.pick(names) }
@@ -384,15 +390,15 @@ export class SimulatedPools {
   /** What sets do in the background, and the comparison. */
   async work(): Promise<void> {
     const { signal } = new AbortController()
-    const { comparing } = this.open
+    const { orphanSweep } = this.open
     try {
       const luck = this.random.float()
-      if (luck < 0.4) await comparing.step()
+      if (luck < 0.4) await orphanSweep.step()
       else
-        for (const { keeper } of this.#sets) {
-          if (luck < 0.6) await keeper.bringBack(signal)
-          else if (luck < 0.8) await keeper.markDamages()
-          else await keeper.healSome(signal)
+        for (const { repairLoop } of this.#sets) {
+          if (luck < 0.6) await repairLoop.bringBack(signal)
+          else if (luck < 0.8) await repairLoop.markMissingShards()
+          else await repairLoop.healSome(signal)
         }
     } catch (error) {
       assert.match(String((error as { code?: string }).code), /^(unavailable|faulty)$/, String((error as Error).stack))
@@ -445,9 +451,9 @@ export class SimulatedPools {
 
   /** After every client was answered, and none in doubt: nothing is left in this run but what records refer to. */
   async quiet(): Promise<void> {
-    const { comparing, forgetting, sets } = this.open
+    const { orphanSweep, releaser, sets } = this.open
     if (this.#doubts > 0) return
-    for (let ticks = 0; ticks < 100 || forgetting.count > 0; ticks++) {
+    for (let ticks = 0; ticks < 100 || releaser.count > 0; ticks++) {
       // A set that lacks a drive may take no changes: it forgets when it does.
       if (ticks > 3000) return
       await this.tick()
@@ -455,56 +461,60 @@ export class SimulatedPools {
     await this.verify()
     const expected = new Set<string>()
     for (const [name, { blobs }] of this.#expected) {
-      for (const { id } of blobs) if (isElsewhere(id)) expected.add(claimOf(id, groupOf(keyOf(name))))
+      for (const { id } of blobs) if (isElsewhere(id)) expected.add(blobReferenceOf(id, groupOf(keyOf(name))))
     }
     for (const { number, backend } of sets.slice(1)) {
-      const found = await backend.scan(shadowStart, shadowEnd, cursor => {
-        const claims = new Map<string, Buffer>()
-        while (cursor.next()) claims.set(blobIdFrom(claimOfShadow(cursor.key), number), Buffer.from(cursor.value))
-        return claims
+      const found = await backend.scan(remoteReferenceStart, remoteReferenceEnd, cursor => {
+        const references = new Map<string, Buffer>()
+        while (cursor.next())
+          references.set(blobIdFrom(referenceFromKey(cursor.key), number), Buffer.from(cursor.value))
+        return references
       })
-      for (const claim of expected) {
-        if (setOfBlob(claim) === number) assert.ok(found.has(claim), `in its run: the shadow ${claim} is there`)
+      for (const reference of expected) {
+        if (setOfBlob(reference) === number)
+          assert.ok(found.has(reference), `in its run: the remote reference ${reference} is there`)
       }
-      for (const [claim, value] of found) {
-        if (expected.has(claim) || !isOfRun(value, comparing.run)) continue
-        assert.fail(`in its run: the shadow ${claim} is left over`)
+      for (const [reference, value] of found) {
+        if (expected.has(reference) || !isOfRun(value, orphanSweep.run)) continue
+        assert.fail(`in its run: the remote reference ${reference} is left over`)
       }
     }
     this.counts.quiet++
   }
 
   /**
-   * With nothing under way and all drives there: takes all drives back, compares, and finds in each set the shadows of exactly those
+   * With nothing under way and all drives there: takes all drives back, compares, and finds in each set the remote references of exactly those
    * blobs that records refer to. To be called after a start, before any client.
    */
   async settle(): Promise<void> {
-    const { comparing, sets } = this.open
+    const { orphanSweep, sets } = this.open
     const { signal } = new AbortController()
-    for (const { keeper } of this.#sets) await this.ticking(keeper.bringBack(signal), 'bringing back')
-    while (!comparing.isDone) await this.ticking(comparing.step(), 'a comparison')
-    this.counts.collected += comparing.deleted
+    for (const { repairLoop } of this.#sets) await this.ticking(repairLoop.bringBack(signal), 'bringing back')
+    while (!orphanSweep.isDone) await this.ticking(orphanSweep.step(), 'a comparison')
+    this.counts.collected += orphanSweep.deleted
     const referred = sets.map(() => new Map<string, number>())
     for (const [name, { blobs }] of this.#expected) {
       for (const { id, size } of blobs) {
-        if (isElsewhere(id)) referred[setOfBlob(id)]!.set(idInSet(claimOf(id, groupOf(keyOf(name)))), size)
+        if (isElsewhere(id)) referred[setOfBlob(id)]!.set(idInSet(blobReferenceOf(id, groupOf(keyOf(name)))), size)
       }
     }
     for (const { number, backend } of sets.slice(1)) {
       const expected = referred[number]!
-      const shadows = await backend.scan(shadowStart, shadowEnd, cursor => {
-        const claims: string[] = []
-        while (cursor.next()) claims.push(claimOfShadow(cursor.key))
-        return claims
+      const remoteReferences = await backend.scan(remoteReferenceStart, remoteReferenceEnd, cursor => {
+        const references: string[] = []
+        while (cursor.next()) references.push(referenceFromKey(cursor.key))
+        return references
       })
       assert.deepEqual(
-        shadows.sort(),
+        remoteReferences.sort(),
         [...expected.keys()].sort(),
-        `shadows of set ${number} are what records refer to`,
+        `remote references of set ${number} are what records refer to`,
       )
       for (const group of ['p', 'q']) {
-        const sizes = [...expected].filter(([claim]) => groupOfClaim(claim) === group).map(([, size]) => size)
-        const { total, below } = await backend.redundant!.amounts([shadowsOf(group)])
+        const sizes = [...expected]
+          .filter(([reference]) => groupOfReference(reference) === group)
+          .map(([, size]) => size)
+        const { total, below } = await backend.redundant!.amounts([remoteReferencesOf(group)])
         const bytes = sizes.reduce((sum, size) => sum + size, 0)
         assert.deepEqual(total, { records: sizes.length, bytes }, `what set ${number} has of ${group}`)
         assert.ok(below.records <= total.records && below.bytes <= total.bytes)

@@ -1,6 +1,6 @@
 /**
  * Schedules of clients, power losses, crashes, drives that are away and pools that are added, over simulated drives: nothing that was
- * acknowledged is lost, and after a comparison each set has the shadows of exactly those blobs that records refer to. ROUNDS and SEED in
+ * acknowledged is lost, and after a comparison each set has the remote references of exactly those blobs that records refer to. ROUNDS and SEED in
  * the environment repeat or extend a run: `SEED=$RANDOM ROUNDS=1000`. Without them the schedules are always the same.
  */
 import { schedulesMsMax, testSchedules } from 'svc/testing'

@@ -1,6 +1,6 @@
 /**
- * A claim: records of one group refer to a blob of another set. It is the blob's id followed by the group, and there is one shadow for each
- * (see shadows.ts). So a set counts for each group what it has of it, exactly, although the records lie in another.
+ * A reference: records of one group refer to a blob of another set. It is the blob's id followed by the group, and there is one remote reference for each
+ * (see remote references.ts). So a set counts for each group what it has of it, exactly, although the records lie in another.
  *
  * The group of a record is what its table is divided by, such as the bucket: its key from the second byte up to the first zero byte.
  */
@@ -12,7 +12,7 @@ const groupBytesMax = 200
 
 /** Of blobs that were referred to before there were groups: kept by every record that refers to them. */
 export const noGroup = ''
-/** Of blobs of which it is not known for whom they are written. No record has this group, so that each wants a claim of its own. */
+/** Of blobs of which it is not known for whom they are written. No record has this group, so that each wants a reference of its own. */
 export const unknownGroup = '\x01'
 
 /** Latin-1, without a zero byte. The same for keys that have their first 202 bytes in common. */
@@ -25,14 +25,14 @@ export function groupOf(recordKey: Buffer): string {
     .digest('hex')
 }
 
-export function claimOf(blobId: string, group: string): string {
+export function blobReferenceOf(blobId: string, group: string): string {
   return blobId + group
 }
 
-export function blobOfClaim(claim: string): string {
-  return claim.slice(0, idBytes)
+export function blobOfReference(reference: string): string {
+  return reference.slice(0, idBytes)
 }
 
-export function groupOfClaim(claim: string): string {
-  return claim.slice(idBytes)
+export function groupOfReference(reference: string): string {
+  return reference.slice(idBytes)
 }

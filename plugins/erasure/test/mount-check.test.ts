@@ -29,7 +29,7 @@ t.test('bytes on drives whose folders are gone, or empty, are not lost', async t
   await writer.write(bytes)
   const blob = await writer.finish()
   await set.backend.execute('put', { key: 'ok', blobs: [blob.id] })
-  t.ok(await set.presence.check())
+  t.ok(await set.mountCheck.check())
   t.notOk(await redundant.isLost(Buffer.from('ok')))
 
   // Three, which is more than there is parity: of two only the empty mount point is left.
@@ -44,17 +44,17 @@ t.test('bytes on drives whose folders are gone, or empty, are not lost', async t
   t.notOk(redundant.canWrite)
   t.match(set.complaints().join('\n'), /The drive at .*d2 is not there any more: mount it, or put it back/)
 
-  await set.keeper.bringBack(new AbortController().signal)
+  await set.repairLoop.bringBack(new AbortController().signal)
   for (const path of gone.slice(0, 2)) t.strictSame(await readdir(path), [], 'nothing was made in the mount point')
   await t.rejects(readdir(gone[2]!), { code: 'ENOENT' })
 
   for (const path of gone.slice(0, 2)) await rmdir(path)
   for (const path of gone) await rename(`${path}.away`, path)
-  while (await set.keeper.bringBack(new AbortController().signal)) {
+  while (await set.repairLoop.bringBack(new AbortController().signal)) {
     // They catch up one after the other.
   }
   t.ok(set.set.isWhole)
-  t.ok(await set.presence.check())
+  t.ok(await set.mountCheck.check())
   const health = await redundant.heal(Buffer.from('ok'), { deep: true, dryRun: false })
   t.strictSame(health?.after, ['ok', 'ok', 'ok', 'ok'])
   t.ok((await readBlob(set.backend, blob)).equals(bytes))
@@ -83,6 +83,6 @@ t.test('folders that were exchanged are noticed while the set runs', async t => 
   await rename(third, `${third}.away`)
   await rename(fourth, third)
   await rename(`${third}.away`, fourth)
-  t.notOk(await set.presence.check())
+  t.notOk(await set.mountCheck.check())
   t.match(set.complaints().join('\n'), /The drive at .*d3 is another one now/)
 })

@@ -5,15 +5,15 @@
  *     ff x, key               blobs of other sets that the record with this key refers to
  *     ff y, start of key, hash  the same, of a key that is too long for that
  *     counter ff n, blob id   how many records refer to it, and its size times that
- *     counter ff m, claim     how many records of the group refer to the blob
+ *     counter ff m, reference     how many records of the group refer to the blob
  *
  * The first is put, replaced and deleted in the transaction that does the same with the record; the counters are derived from it. So all
- * of it is exact after every crash. What format 1 says of a blob is a claim of no group, and is in no counter of claims.
+ * of it is exact after every crash. What format 1 says of a blob is a reference of no group, and is in no counter of references.
  */
 import { createHash } from 'node:crypto'
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import { claimOf, groupOf, noGroup } from './claims.ts'
+import { blobReferenceOf, groupOf, noGroup } from './blob-references.ts'
 
 export const ownTable = 0xff
 const referenceByte = 0x78
@@ -31,8 +31,8 @@ export interface BlobSize {
   readonly size: number
 }
 
-export interface Reference extends BlobSize {
-  readonly claim: string
+export interface ReferenceEntry extends BlobSize {
+  readonly reference: string
 }
 
 /** Where the references of the record with this key are. */
@@ -42,12 +42,12 @@ export function referencesKey(recordKey: Buffer): Buffer {
   return Buffer.concat([Buffer.from([ownTable, hashedByte]), recordKey.subarray(0, keptBytes), hash])
 }
 
-export function encodeReferences(references: readonly BlobSize[]): Buffer {
-  const bytes = Buffer.alloc(headBytes + references.length * entryBytes)
+export function encodeReferences(entries: readonly BlobSize[]): Buffer {
+  const bytes = Buffer.alloc(headBytes + entries.length * entryBytes)
   bytes[0] = format
-  bytes.writeUInt16LE(references.length, 2)
+  bytes.writeUInt16LE(entries.length, 2)
   let at = headBytes
-  for (const { id, size } of references) {
+  for (const { id, size } of entries) {
     bytes.latin1Write(id, at, idBytes)
     bytes.writeDoubleLE(size, at + idBytes)
     at += entryBytes
@@ -56,26 +56,26 @@ export function encodeReferences(references: readonly BlobSize[]): Buffer {
 }
 
 /** `place`: the key that these are kept under. Throws `corrupt`. */
-export function decodeReferences(place: Buffer, value: Uint8Array): Reference[] {
+export function decodeReferences(place: Buffer, value: Uint8Array): ReferenceEntry[] {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (bytes.length < headBytes || bytes[0] === 0 || bytes[0]! > format) {
     throw storageErrors.corrupt('References have an unknown format.')
   }
   const group = bytes[0] === 1 ? noGroup : groupOf(place.subarray(2))
-  const references: Reference[] = []
+  const entries: ReferenceEntry[] = []
   for (let at = headBytes; at < bytes.length; at += entryBytes) {
     const id = bytes.latin1Slice(at, at + idBytes)
-    references.push({ id, claim: claimOf(id, group), size: bytes.readDoubleLE(at + idBytes) })
+    entries.push({ id, reference: blobReferenceOf(id, group), size: bytes.readDoubleLE(at + idBytes) })
   }
-  return references
+  return entries
 }
 
-export function countKey(blobId: string): Buffer {
+export function blobCountKey(blobId: string): Buffer {
   return Buffer.concat([Buffer.from([ownTable, 0x6e]), Buffer.from(blobId, 'latin1')])
 }
 
-export function claimCountKey(claim: string): Buffer {
-  return Buffer.concat([Buffer.from([ownTable, 0x6d]), Buffer.from(claim, 'latin1')])
+export function referenceCountKey(reference: string): Buffer {
+  return Buffer.concat([Buffer.from([ownTable, 0x6d]), Buffer.from(reference, 'latin1')])
 }
 
 export function isReferences(key: Buffer): boolean {
@@ -89,8 +89,8 @@ export const deriveFromReferences: Derive = (key, before, after, emit) => {
 
 function count(key: Buffer, value: Uint8Array, emit: DerivedWriter, sign: 1 | -1): void {
   const isGrouped = value[0] !== 1
-  for (const { id, claim, size } of decodeReferences(key, value)) {
-    emit.add(countKey(id), [sign, sign * size])
-    if (isGrouped) emit.add(claimCountKey(claim), [sign])
+  for (const { id, reference, size } of decodeReferences(key, value)) {
+    emit.add(blobCountKey(id), [sign, sign * size])
+    if (isGrouped) emit.add(referenceCountKey(reference), [sign])
   }
 }

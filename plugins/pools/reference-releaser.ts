@@ -1,29 +1,29 @@
 /**
- * Deletes shadows that no record needs any more, behind the answer: first it is settled in the set of the records which claims those are, then
- * they are forgotten in theirs. When its last shadow has gone, a set treats the blob as one that has lost its last record: it stays for
+ * Deletes remote references that no record needs any more, behind the answer: first it is settled in the set of the records which references those are, then
+ * they are forgotten in theirs. When its last remote reference has gone, a set treats the blob as one that has lost its last record: it stays for
  * `readWindowMs`, and as long as somebody reads it. What is not done when the server ends the next start does.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import { idInSet, setOfBlob } from './blob-ids.ts'
-import { blobOfClaim, claimOf, noGroup } from './claims.ts'
+import { blobOfReference, blobReferenceOf, noGroup } from './blob-references.ts'
 import type { PoolSet } from './opening.ts'
-import { type ForgetArgs, procedure, type Settled } from './procedures.ts'
+import { procedure, type ReleaseArgs, type Resolved } from './procedures.ts'
 
-const claimsPerStep = 256
+const referencesPerStep = 256
 /** More than any commit deletes; of more the next start takes care. */
-const claimsMax = 200_000
+const referencesMax = 200_000
 const retryMs = 2000
 
-export interface ForgettingOptions {
+export interface ReferenceReleaserOptions {
   /** By number; the first has the records. */
   readonly sets: readonly PoolSet[]
   readonly clock: Clock
   readonly log: Logger
 }
 
-export class Forgetting {
-  readonly #options: ForgettingOptions
-  /** By the number of the set: claims there. What is settled is for the first. */
+export class ReferenceReleaser {
+  readonly #options: ReferenceReleaserOptions
+  /** By the number of the set: references there. What is settled is for the first. */
   readonly #queues: readonly Set<string>[]
   readonly #working: (Promise<void> | undefined)[]
   #underWay = 0
@@ -31,26 +31,26 @@ export class Forgetting {
   readonly #resting = new Map<number, () => void>()
   #isClosed = false
 
-  constructor(options: ForgettingOptions) {
+  constructor(options: ReferenceReleaserOptions) {
     this.#options = options
     this.#queues = options.sets.map(() => new Set<string>())
     this.#working = options.sets.map(() => undefined)
   }
 
-  /** Claims that records may have, or not: each that a record has let go of, or that nobody came to use. */
-  add(claims: readonly string[]): void {
-    if (this.#isClosed || claims.length === 0) return
-    for (const claim of claims) {
-      const queue = this.#queues[setOfBlob(claim)]
-      if (queue === undefined || queue.size >= claimsMax) continue
-      queue.add(claim)
+  /** References that records may have, or not: each that a record has let go of, or that nobody came to use. */
+  add(references: readonly string[]): void {
+    if (this.#isClosed || references.length === 0) return
+    for (const reference of references) {
+      const queue = this.#queues[setOfBlob(reference)]
+      if (queue === undefined || queue.size >= referencesMax) continue
+      queue.add(reference)
       // What was referred to before there were groups is kept by every record.
-      queue.add(claimOf(blobOfClaim(claim), noGroup))
-      this.#work(setOfBlob(claim))
+      queue.add(blobReferenceOf(blobOfReference(reference), noGroup))
+      this.#work(setOfBlob(reference))
     }
   }
 
-  /** Claims that wait, or are being looked at. */
+  /** References that wait, or are being looked at. */
   get count(): number {
     return this.#queues.reduce((sum, { size }) => sum + size, this.#underWay)
   }
@@ -71,19 +71,19 @@ export class Forgetting {
     let step: string[] = []
     try {
       while (queue.size > 0 && !this.#isClosed) {
-        step = [...take(queue, claimsPerStep)]
+        step = [...take(queue, referencesPerStep)]
         this.#underWay += step.length
-        const { ended, upTo } = await sets[0]!.backend.execute<Settled>(procedure.settle, step)
-        if (ended.length > 0) {
-          const args: ForgetArgs = { claims: ended.map(idInSet), upTo }
-          await sets[number]!.backend.execute(procedure.forget, args)
+        const { unused, upTo } = await sets[0]!.backend.execute<Resolved>(procedure.resolve, step)
+        if (unused.length > 0) {
+          const args: ReleaseArgs = { references: unused.map(idInSet), upTo }
+          await sets[number]!.backend.execute(procedure.release, args)
         }
         this.#underWay -= step.length
         step = []
       }
     } catch (error) {
       log.debug({ err: error, set: number }, 'blobs that nobody needs could not be deleted; it is tried again')
-      for (const claim of step) queue.add(claim)
+      for (const reference of step) queue.add(reference)
       this.#underWay -= step.length
       if (this.#isClosed) return
       const cancel = clock.after(retryMs, () => {
@@ -104,9 +104,9 @@ export class Forgetting {
 
 /** Takes them out: one that is added meanwhile is looked at again. */
 function* take(queue: Set<string>, count: number): Generator<string> {
-  for (const claim of queue) {
+  for (const reference of queue) {
     if (count-- <= 0) return
-    queue.delete(claim)
-    yield claim
+    queue.delete(reference)
+    yield reference
   }
 }

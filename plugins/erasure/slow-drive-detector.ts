@@ -13,17 +13,17 @@
  * failed: it is `offline`, the set goes on without it, and it catches up when it has answered everything.
  */
 import { storageErrors } from 'svc/plugins/storage/api'
-import type { AnswerWatch, Waiting } from './answer-watch.ts'
+import type { AnswerWatch, PendingAnswer } from './answer-watch.ts'
 import type { ErasureSet } from './erasure-set.ts'
 import type { Member } from './member.ts'
 
 /** In ticks of the watch, of which there are four in a second. */
 const ticksBeforeProbe = 2
-const lateTicks = 8
-const lateTicksWithoutQuorum = 40
+const timeoutTicks = 8
+const timeoutTicksWithoutQuorum = 40
 const silentTicks = 240
 
-export class Lateness {
+export class SlowDriveDetector {
   readonly #set: ErasureSet
   readonly #watch: AnswerWatch
 
@@ -50,42 +50,45 @@ export class Lateness {
       const { oldest } = member.drive.answers
       if (!member.takesWrites || oldest === undefined || tick - oldest.sinceTick < ticksBeforeProbe) continue
       this.#probeOthers(oldest)
-      if (!this.#isLate(member, oldest)) continue
+      if (!this.#isTimedOut(member, oldest)) continue
       const seconds = Math.round(((tick - oldest.sinceTick) * this.#watch.tickMs) / 1000)
-      this.#set.onLate(member, storageErrors.unavailable(`The drive ${member.path} has not answered for ${seconds} s.`))
+      this.#set.onTimeout(
+        member,
+        storageErrors.unavailable(`The drive ${member.path} has not answered for ${seconds} s.`),
+      )
     }
   }
 
-  #probeOthers({ serial }: Waiting): void {
+  #probeOthers({ serial }: PendingAnswer): void {
     for (const other of this.#set.members) {
       const { oldest, answeredSerial } = other.drive.answers
       if (other.takesWrites && oldest === undefined && answeredSerial < serial) this.#probe(other)
     }
   }
 
-  #isLate(member: Member, oldest: Waiting): boolean {
+  #isTimedOut(member: Member, oldest: PendingAnswer): boolean {
     const { tick } = this.#watch
     const { answers } = member.drive
     const { dataCount, writeQuorum } = this.#set
     const others = this.#countBefore(oldest, member)
     if (others < dataCount) {
-      answers.late = undefined
+      answers.overdue = undefined
       return tick - Math.max(oldest.sinceTick, answers.answeredTick) >= silentTicks
     }
-    if (answers.late !== oldest) {
-      answers.late = oldest
-      answers.lateSinceTick = tick
+    if (answers.overdue !== oldest) {
+      answers.overdue = oldest
+      answers.overdueSinceTick = tick
     }
     const isEnough = others >= writeQuorum || member.state === 'behind'
     const patience = Math.max(
-      isEnough ? lateTicks : lateTicksWithoutQuorum,
-      answers.lateSinceTick - oldest.sinceTick - ticksBeforeProbe,
+      isEnough ? timeoutTicks : timeoutTicksWithoutQuorum,
+      answers.overdueSinceTick - oldest.sinceTick - ticksBeforeProbe,
     )
-    return tick - answers.lateSinceTick >= patience
+    return tick - answers.overdueSinceTick >= patience
   }
 
   /** Current drives that have answered all that they were asked before this, and something since. */
-  #countBefore({ serial }: Waiting, late: Member): number {
+  #countBefore({ serial }: PendingAnswer, late: Member): number {
     let count = 0
     for (const other of this.#set.members) {
       if (other === late || other.state !== 'current') continue

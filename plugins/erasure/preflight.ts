@@ -11,7 +11,7 @@ import { compareProgress, decodeProgress, decodeSetDocument, noProgress, type Se
 import { progressKey, setKey } from './set-keys.ts'
 import { userValueOf } from './set-record.ts'
 
-export interface DryLookOptions {
+export interface PreflightOptions {
   readonly drives: DrivesService
   readonly ports: Ports
   readonly paths: readonly string[]
@@ -19,7 +19,7 @@ export interface DryLookOptions {
 }
 
 /** One sentence for each reason why the start would be refused, and for what looks like a mount that is missing. */
-export async function checkSet(options: DryLookOptions): Promise<string[]> {
+export async function checkSet(options: PreflightOptions): Promise<string[]> {
   const { drives, ports, paths } = options
   const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
   const formatted = looks.filter(({ state }) => state === 'formatted')
@@ -57,7 +57,7 @@ export async function checkSet(options: DryLookOptions): Promise<string[]> {
 }
 
 /** Where `checkSet` has found nothing: what a start would make, and what it would go on without. */
-export async function planSet({ drives, ports, paths, parityCount }: DryLookOptions): Promise<string[]> {
+export async function planSet({ drives, ports, paths, parityCount }: PreflightOptions): Promise<string[]> {
   const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
   const name = `${paths[0]} to ${paths.at(-1)}`
   if (!looks.some(({ state }) => state === 'formatted')) {
@@ -91,7 +91,7 @@ export async function planSet({ drives, ports, paths, parityCount }: DryLookOpti
 }
 
 /** What drives that were not stopped cleanly keep in their journals. */
-export async function notLookedAtInSet({ drives, ports, paths }: DryLookOptions): Promise<string[]> {
+export async function notLookedAtInSet({ drives, ports, paths }: PreflightOptions): Promise<string[]> {
   const silent: string[] = []
   for (const path of paths) {
     if ((await drives.look(ports, path)).state !== 'formatted') continue
@@ -107,7 +107,10 @@ function dataCountOf({ slots, parityCount }: SetDocument): number {
   return slots.length - parityCount
 }
 
-async function peekDocument({ drives, ports }: DryLookOptions, { path }: DriveLook): Promise<SetDocument | undefined> {
+async function peekDocument(
+  { drives, ports }: PreflightOptions,
+  { path }: DriveLook,
+): Promise<SetDocument | undefined> {
   try {
     const record = await drives.peek(ports, path, setKey)
     return record && decodeSetDocument(record.value)
@@ -118,7 +121,7 @@ async function peekDocument({ drives, ports }: DryLookOptions, { path }: DriveLo
 }
 
 /** A record of the drive that has come furthest. Rejects where none can be looked at. */
-export async function peekSet(options: DryLookOptions, key: RecordKey): Promise<StoredRecord | undefined> {
+export async function peekSet(options: PreflightOptions, key: RecordKey): Promise<StoredRecord | undefined> {
   const { drives, ports, paths } = options
   let best: { readonly path: string; readonly progress: typeof noProgress } | undefined
   let reason: unknown

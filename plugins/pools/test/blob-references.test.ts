@@ -1,10 +1,10 @@
-/** Claims and their shadows where changes of several clients meet, or a set cannot be asked: none is missing, and none is left. */
+/** Blob references and their remote references under concurrent changes and unreachable sets: none is missing, none is left over. */
 import { contractDerive, contractProcedures } from 'svc/plugins/storage/contract'
 import { readBlob } from 'svc/plugins/storage/testing'
 import { SimulatedTime } from 'svc/testing'
 import t, { type Test } from 'tap'
-import { Forgetting } from '../forgetting.ts'
-import { claimOfShadow, shadowEnd, shadowStart } from '../shadows.ts'
+import { ReferenceReleaser } from '../reference-releaser.ts'
+import { referenceFromKey, remoteReferenceEnd, remoteReferenceStart } from '../remote-references.ts'
 import { newFolder, openTestPools, pathsIn, type TestPools } from './fixtures/open-pools.ts'
 
 const keepAlive = setInterval(() => undefined, 1000)
@@ -51,14 +51,14 @@ async function writeInEach(pools: TestPools): Promise<string[]> {
 const put = (pools: TestPools, key: Buffer, ...ids: string[]) =>
   pools.backend.execute('contract.steps', [{ put: key, value: ids.join(','), blobs: ids }])
 const copy = (pools: TestPools, from: Buffer, to: Buffer) => pools.backend.execute<boolean>('test.copy', { from, to })
-const settled = async (pools: TestPools) => {
+const releasesDone = async (pools: TestPools) => {
   do await sleep(20)
-  while (pools.forgetting.count > 0)
+  while (pools.releaser.count > 0)
 }
-const shadows = (pools: TestPools, number = 1) =>
-  pools.sets[number]!.backend.scan(shadowStart, shadowEnd, cursor => {
+const remoteReferences = (pools: TestPools, number = 1) =>
+  pools.sets[number]!.backend.scan(remoteReferenceStart, remoteReferenceEnd, cursor => {
     const found: string[] = []
-    while (cursor.next()) found.push(claimOfShadow(cursor.key).slice(26))
+    while (cursor.next()) found.push(referenceFromKey(cursor.key).slice(26))
     return found
   })
 const wrap = (
@@ -72,51 +72,55 @@ const wrap = (
     around(name, () => real(name, ...rest))
 }
 
-t.test('two copies into one bucket, where the grant of one comes after the answer of the other', async t => {
+t.test('two copies into one bucket keep both references when one is acquired after the other is answered', async t => {
   const pools = await openPools(t)
   const ref = await write(pools, 'a')
   await put(pools, keyIn('a'), ref.id)
-  let grants = 0
+  let rounds = 0
   let first!: () => void
   const firstIsDone = new Promise<void>(resolve => {
     first = resolve
   })
   wrap(pools, 1, async (name, run) => {
-    if (name === 'pools.grant' && ++grants === 2) await firstIsDone
+    if (name === 'pools.acquire' && ++rounds === 2) await firstIsDone
     return run()
   })
   const one = copy(pools, keyIn('a'), keyIn('b', 'one')).then(first)
   const two = copy(pools, keyIn('a'), keyIn('b', 'two'))
   await Promise.all([one, two])
-  await settled(pools)
-  t.strictSame(await shadows(pools), ['a', 'b'], 'both have their shadow')
+  await releasesDone(pools)
+  t.strictSame(await remoteReferences(pools), ['a', 'b'], 'both have their remote reference')
   await pools.backend.execute('contract.steps', [{ delete: keyIn('a') }])
-  await settled(pools)
-  t.strictSame(await shadows(pools), ['b'], 'records of b keep the blob')
+  await releasesDone(pools)
+  t.strictSame(await remoteReferences(pools), ['b'], 'records of b keep the blob')
   await t.resolves(readBlob(pools.backend, ref))
 })
 
-t.test('concurrent overwrites of one key leave nothing', async t => {
+t.test('concurrent overwrites of one key leave no orphaned remote reference', async t => {
   const pools = await openPools(t)
   const refs = await Promise.all(Array.from({ length: 20 }, () => write(pools, 'a')))
   await Promise.all(refs.map(ref => put(pools, keyIn('a'), ref.id)))
-  await settled(pools)
-  t.equal((await shadows(pools)).length, 1, 'only the shadow of the last')
+  await releasesDone(pools)
+  t.equal((await remoteReferences(pools)).length, 1, 'only the remote reference of the last')
 })
 
-t.test('a copy for which one of two sets cannot grant leaves nothing', async t => {
+t.test('a copy that cannot acquire a reference in one of two sets leaves none behind', async t => {
   const pools = await openPools(t, 3)
   const ids = await writeInEach(pools)
   await put(pools, keyIn('a'), ...ids)
   wrap(pools, 2, (name, run) =>
-    name === 'pools.grant' ? Promise.reject(Object.assign(new Error('no quorum'), { code: 'unavailable' })) : run(),
+    name === 'pools.acquire' ? Promise.reject(Object.assign(new Error('no quorum'), { code: 'unavailable' })) : run(),
   )
   await t.rejects(copy(pools, keyIn('a'), keyIn('b')))
-  await settled(pools)
-  t.strictSame([await shadows(pools, 1), await shadows(pools, 2)], [['a'], ['a']], 'nothing is left of the copy')
+  await releasesDone(pools)
+  t.strictSame(
+    [await remoteReferences(pools, 1), await remoteReferences(pools, 2)],
+    [['a'], ['a']],
+    'nothing is left of the copy',
+  )
 })
 
-t.test('what is to be forgotten waits for a set that is away', async t => {
+t.test('releases for a set without quorum are retried at a bounded rate', async t => {
   let attempts = 0
   const random = { integer: () => 50, float: () => 0.5, bytes: (n: number) => Buffer.alloc(n) }
   const time = new SimulatedTime(random as never, 100)
@@ -128,13 +132,13 @@ t.test('what is to be forgotten waits for a set that is away', async t => {
   }
   const set = { backend, number: 1, pool: 1, set: 0 }
   const log = { debug: () => undefined }
-  const forgetting = new Forgetting({
+  const releaser = new ReferenceReleaser({
     sets: [{ ...set, number: 0 }, set] as never,
     clock: time.clock,
     log: log as never,
   })
   for (let i = 0; i < 500; i++) {
-    forgetting.add([`1${String(i).padStart(25, '0')}`])
+    releaser.add([`1${String(i).padStart(25, '0')}`])
     await time.tick()
   }
   const before = attempts
@@ -143,14 +147,14 @@ t.test('what is to be forgotten waits for a set that is away', async t => {
   t.ok(attempts - before <= 20, `${attempts - before} attempts in 20 s after 500 deletions in 25 s`)
 })
 
-t.test('a copy in another bucket outlives what it was made of, however their changes meet', async t => {
+t.test('a copy in another bucket outlives its source under concurrent changes', async t => {
   const pools = await openPools(t)
   for (let round = 0; round < 12; round++) {
     const ref = await write(pools, 'a')
     await put(pools, keyIn('a'), ref.id)
     await copy(pools, keyIn('a'), keyIn('b'))
     const drop = (bucket: string) => pools.backend.execute('contract.steps', [{ delete: keyIn(bucket) }])
-    // The last record of `b` goes while others come to it from `a`, which may go too.
+    // The last record of `b` is deleted while copies from `a` to `b` run; `a` may be deleted too.
     await Promise.all([
       copy(pools, keyIn('a'), keyIn('c')),
       drop('b'),
@@ -159,54 +163,57 @@ t.test('a copy in another bucket outlives what it was made of, however their cha
       ...(round % 3 === 0 ? [drop('a')] : []),
       copy(pools, keyIn('b'), keyIn('d')),
     ])
-    await settled(pools)
+    await releasesDone(pools)
     const left: string[] = []
     for (const bucket of ['a', 'b', 'c', 'd']) {
       if ((await pools.backend.get(keyIn(bucket))) !== undefined) left.push(bucket)
     }
     if (round % 3 !== 0) t.ok(left.includes('a') && left.length > 1, 'there are copies')
-    t.strictSame((await shadows(pools)).sort(), left)
+    t.strictSame((await remoteReferences(pools)).sort(), left)
     if (left.length > 0) await t.resolves(readBlob(pools.backend, ref))
     for (const bucket of left) await drop(bucket)
-    await settled(pools)
-    t.strictSame(await shadows(pools), [])
+    await releasesDone(pools)
+    t.strictSame(await remoteReferences(pools), [])
   }
 })
 
-t.test('a claim that is used when its asker gives it up goes with its user', async t => {
-  const pools = await openPools(t, 3)
-  const ids = await writeInEach(pools)
-  await put(pools, keyIn('a'), ...ids)
-  await put(pools, keyIn('a', 'first'), ids[0]!)
-  const asking = Promise.withResolvers<void>()
-  const failing = Promise.withResolvers<void>()
-  wrap(pools, 2, async (name, run) => {
-    if (name !== 'pools.grant') return run()
-    asking.resolve()
-    await failing.promise
-    throw Object.assign(new Error('no quorum'), { code: 'unavailable' })
-  })
-  const one = copy(pools, keyIn('a'), keyIn('b'))
-  one.catch(() => undefined)
-  await asking.promise
-  const args = { from: keyIn('a', 'first'), to: keyIn('b', 'other'), isRefused: true }
-  const two = pools.backend.execute('test.copy', args)
-  two.catch(() => undefined)
-  await sleep(50)
-  failing.resolve()
-  await t.rejects(one)
-  await t.rejects(two)
-  await settled(pools)
-  t.strictSame(await shadows(pools), ['a'])
-})
+t.test(
+  'a reference that another transaction uses while its requester fails is released with that transaction',
+  async t => {
+    const pools = await openPools(t, 3)
+    const ids = await writeInEach(pools)
+    await put(pools, keyIn('a'), ...ids)
+    await put(pools, keyIn('a', 'first'), ids[0]!)
+    const asking = Promise.withResolvers<void>()
+    const failing = Promise.withResolvers<void>()
+    wrap(pools, 2, async (name, run) => {
+      if (name !== 'pools.acquire') return run()
+      asking.resolve()
+      await failing.promise
+      throw Object.assign(new Error('no quorum'), { code: 'unavailable' })
+    })
+    const one = copy(pools, keyIn('a'), keyIn('b'))
+    one.catch(() => undefined)
+    await asking.promise
+    const args = { from: keyIn('a', 'first'), to: keyIn('b', 'other'), isRefused: true }
+    const two = pools.backend.execute('test.copy', args)
+    two.catch(() => undefined)
+    await sleep(50)
+    failing.resolve()
+    await t.rejects(one)
+    await t.rejects(two)
+    await releasesDone(pools)
+    t.strictSame(await remoteReferences(pools), ['a'])
+  },
+)
 
-t.test('a blob that its writer gives up leaves nothing', async t => {
+t.test('an aborted blob leaves no remote reference', async t => {
   const pools = await openPools(t)
   const writer = pools.backend.createBlob(140_000)
   await writer.write(Buffer.alloc(140_000))
   await writer.finish()
-  t.equal((await shadows(pools)).length, 1)
+  t.equal((await remoteReferences(pools)).length, 1)
   await writer.abort()
-  await settled(pools)
-  t.strictSame(await shadows(pools), [])
+  await releasesDone(pools)
+  t.strictSame(await remoteReferences(pools), [])
 })

@@ -10,11 +10,11 @@ import type { RecordHealth, ShardState } from './api.ts'
 import { catchUp, progressOf, unfinishedEpoch } from './catching-up.ts'
 import type { ErasureSet } from './erasure-set.ts'
 import { erasureErrors } from './errors.ts'
-import { type Healing, type HealOptions, isLacking } from './healing.ts'
+import { type Healing, type HealOptions, needsRebuild } from './healing.ts'
 import type { Ledger } from './ledger.ts'
 import type { Member } from './member.ts'
 import { type IsMount, notMounted } from './mounts.ts'
-import type { LateOpening } from './opening.ts'
+import type { PendingOpening } from './opening.ts'
 import {
   incompleteEnd,
   incompleteStart,
@@ -36,7 +36,7 @@ const healedAtOnce = 16
 /** Records that are looked at in one turn. */
 const recordsPerPage = 10_000
 /** Damages that are written down in one change: for longer than that nobody waits for them. */
-const damagesPerChange = 256
+const marksPerChange = 256
 /** After that long, reading everything lets others have their turn; a large body may take longer. */
 const scrubMsMax = 250
 /** After that long, what could not be healed is tried again. */
@@ -46,7 +46,7 @@ const recheckMs = 2000
 /** Records that are remembered as not to be healed for now. */
 const skippedMax = 100_000
 
-export interface KeeperOptions {
+export interface RepairLoopOptions {
   readonly set: ErasureSet
   readonly healing: Healing
   readonly ledger: Ledger
@@ -91,8 +91,8 @@ function requireOwn({ path, slot }: Member, driveId: string, { document }: Erasu
   throw erasureErrors.drive_missing(`The drive at ${path} is another one. Restart to take it into the set.`)
 }
 
-export class Keeper {
-  readonly #options: KeeperOptions
+export class RepairLoop {
+  readonly #options: RepairLoopOptions
   /** Records that are not to be tried for now, as latin1, with the time of the last try. */
   readonly #skipped = new Map<string, number>()
   /** Those that could not be healed at the last try, as latin1, with its time. What is gone is not tried again, and forgotten. */
@@ -106,7 +106,7 @@ export class Keeper {
   /** Since the start. */
   readonly counts: HealCounts = { healed: 0, failed: 0, scrubbed: 0, damaged: 0 }
 
-  constructor(options: KeeperOptions) {
+  constructor(options: RepairLoopOptions) {
     this.#options = options
   }
 
@@ -128,7 +128,7 @@ export class Keeper {
     if (set.currentCount === 0) await this.#reelect()
     if (set.currentCount === 0) return isAnything
     for (const member of set.members) {
-      await this.#claim()
+      await this.#claimEpoch()
       if (signal.aborted) return isAnything
       if (member.state !== 'behind') continue
       try {
@@ -140,16 +140,16 @@ export class Keeper {
         log.warn({ err: error, path: member.path }, 'a drive could not catch up; it is tried again')
       }
     }
-    await this.#claim()
+    await this.#claimEpoch()
     return isAnything
   }
 
   /** As soon as there are enough drives: what takes long to catch up is not waited for. */
-  async #claim(): Promise<void> {
+  async #claimEpoch(): Promise<void> {
     const { set, log } = this.#options
     if ((set.epoch !== 0 && set.isDescribed) || set.currentCount < set.writeQuorum) return
     try {
-      if (set.epoch === 0) await set.claim()
+      if (set.epoch === 0) await set.claimEpoch()
       else await set.describe()
     } catch (error) {
       log.warn({ err: error }, 'the drives could not be told who leads; the next write tries it again')
@@ -176,9 +176,9 @@ export class Keeper {
   }
 
   /** Drives that the start has not waited for. */
-  expect(late: readonly LateOpening[]): void {
+  expect(pending: readonly PendingOpening[]): void {
     const { set, log } = this.#options
-    for (const { member, opening } of late) {
+    for (const { member, opening } of pending) {
       this.#follow(member, async () => {
         await opening
         member.isOpen = true
@@ -198,10 +198,10 @@ export class Keeper {
   async #reopen(member: Member): Promise<void> {
     const { set, log, look } = this.#options
     // Nothing can be done with it before it answers.
-    if (member.isOpen && member.drive.answers.owed > 0) return
-    if (member.isOpen && member.isLate && !isFaulty(member)) {
+    if (member.isOpen && member.drive.answers.unansweredCount > 0) return
+    if (member.isOpen && member.isTimedOut && !isFaulty(member)) {
       // It has everything that it was given in that order, and needs no new opening. One that cannot write is opened again next time.
-      member.isLate = false
+      member.isTimedOut = false
       await member.drive.probe()
       if (set.isStopping) return
       set.onReturned(member, false)
@@ -281,25 +281,25 @@ export class Keeper {
   }
 
   /** Shards that were found missing or damaged, of which no record says so yet. */
-  get damageCount(): number {
+  get unmarkedShardCount(): number {
     const noting = this.#options.set.members.filter(({ mayHaveNotes }) => mayHaveNotes).length
-    return this.#options.set.damages.count + this.#beingMarked + noting
+    return this.#options.set.missingShards.count + this.#beingMarked + noting
   }
 
   /** Writes down what readers found missing, as soon as anything can be written. */
-  async markDamages(): Promise<void> {
+  async markMissingShards(): Promise<void> {
     const { set, healing, log } = this.#options
     if (set.currentCount < set.writeQuorum) return
     let count = 0
     try {
       // What comes meanwhile is written down the next time.
-      for (let left = set.damages.count; left > 0; left -= damagesPerChange) {
-        const damages = set.damages.take(damagesPerChange)
-        this.#beingMarked = damages.length
+      for (let left = set.missingShards.count; left > 0; left -= marksPerChange) {
+        const missingShards = set.missingShards.take(marksPerChange)
+        this.#beingMarked = missingShards.length
         try {
-          count += await healing.markDamages(damages)
+          count += await healing.markMissingShards(missingShards)
         } catch (error) {
-          for (const damage of damages) set.onDamaged(damage)
+          for (const missingShard of missingShards) set.onMissingShard(missingShard)
           throw error
         } finally {
           this.#beingMarked = 0
@@ -323,14 +323,14 @@ export class Keeper {
     try {
       const notes = await drive.scan(notedStart, notedEnd, cursor => {
         const found: { readonly key: Buffer; readonly identity: number }[] = []
-        while (found.length < damagesPerChange && cursor.next()) {
+        while (found.length < marksPerChange && cursor.next()) {
           found.push({ key: keyOfNoted(Buffer.from(cursor.key)), identity: decodeIdentity(cursor.value) })
         }
         return found
       })
       if (notes.length === 0) return 0
-      const count = await healing.markDamages(notes.map(note => ({ slot, ...note })))
-      await drive.execute(procedure.forgive, notes)
+      const count = await healing.markMissingShards(notes.map(note => ({ slot, ...note })))
+      await drive.execute(procedure.clearNotes, notes)
       // There may be more, and more may have come.
       member.mayHaveNotes = true
       return count
@@ -381,7 +381,7 @@ export class Keeper {
   /** What was healed and read because somebody asked for it. */
   countAsked({ before, after }: RecordHealth, { deep, dryRun }: HealOptions): void {
     if (deep) this.counts.scrubbed++
-    if (deep && before.some(isLacking)) this.counts.damaged++
+    if (deep && before.some(needsRebuild)) this.counts.damaged++
     if (!dryRun && isBetter(before, after)) this.counts.healed++
   }
 
@@ -392,10 +392,10 @@ export class Keeper {
     if (outcome === undefined) return
     const { before, after, error } = outcome
     for (const member of this.#options.set.members) {
-      if (!hasFailed && isLacking(before[member.slot])) member.isFilling = true
+      if (!hasFailed && needsRebuild(before[member.slot])) member.isRebuilding = true
     }
     if (isBetter(before, after)) this.counts.healed++
-    if (!after.some(isLacking)) {
+    if (!after.some(needsRebuild)) {
       // What is left is on drives that are away: nothing to be done before they are back.
       if (after.some(state => state === 'offline')) this.#skip(key, clock.now())
       return
@@ -417,17 +417,17 @@ export class Keeper {
   }
 
   /** A drive that lacks only what nobody can make is not being filled. */
-  #onFilled(message: string): void {
+  #onRebuilt(message: string): void {
     const { set, log } = this.#options
-    if (!set.members.some(({ isFilling }) => isFilling)) return
-    for (const member of set.members) member.isFilling = false
+    if (!set.members.some(({ isRebuilding }) => isRebuilding)) return
+    for (const member of set.members) member.isRebuilding = false
     log.info(message)
   }
 
   /** Whether of so many records that lack a shard none is left but those that could not be healed at the last try. */
   async #isAllFailing(belowCount: number): Promise<boolean> {
     const { set } = this.#options
-    if (this.failingCount < belowCount || !set.members.some(({ isFilling }) => isFilling)) return false
+    if (this.failingCount < belowCount || !set.members.some(({ isRebuilding }) => isRebuilding)) return false
     const { drive } = set.leader()
     const generations = Buffer.from(set.members.map(({ generation }) => generation))
     for (const key of this.#failing.keys()) {
@@ -443,9 +443,9 @@ export class Keeper {
     const { set, ledger } = this.#options
     if (this.#walkFrom === undefined) {
       const { below } = await ledger.read()
-      if (below.records === 0) this.#onFilled('everything in the set has all of its shards again')
+      if (below.records === 0) this.#onRebuilt('everything in the set has all of its shards again')
       else if (await this.#isAllFailing(below.records))
-        this.#onFilled('what can be made anew has all of its shards again')
+        this.#onRebuilt('what can be made anew has all of its shards again')
       if (below.records === 0 || this.#skipped.size >= below.records) return false
       this.#walkFrom = Buffer.from([0])
     }
@@ -483,7 +483,7 @@ export class Keeper {
       if (signal.aborted || this.#options.clock.now() - startMs >= scrubMsMax) return true
       const outcome = await this.#options.healing.heal(key, { deep: true, dryRun: false })
       this.counts.scrubbed++
-      if (outcome?.before.some(isLacking)) this.counts.damaged++
+      if (outcome?.before.some(needsRebuild)) this.counts.damaged++
       // The key right after it.
       this.scrubFrom = Buffer.concat([key, Buffer.from([0])])
     }

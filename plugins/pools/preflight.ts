@@ -9,7 +9,7 @@ import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { cutPools, type NamedSet } from './endpoints.ts'
 import { decodePoolsDocument, type PoolsDocument } from './pools-document.ts'
 
-export interface DryLookOptions {
+export interface PreflightOptions {
   readonly drives: DrivesService
   readonly sets: SetsService
   readonly ports: Ports
@@ -23,7 +23,7 @@ interface Looked extends NamedSet {
   readonly says: PoolsDocument | undefined
 }
 
-async function lookAt({ drives, sets, ports }: DryLookOptions, named: NamedSet): Promise<Looked> {
+async function lookAt({ drives, sets, ports }: PreflightOptions, named: NamedSet): Promise<Looked> {
   const looks = await Promise.all(named.paths.map(path => drives.look(ports, path)))
   const isFormatted = looks.some(({ state }) => state === 'formatted')
   let says: PoolsDocument | undefined
@@ -37,7 +37,7 @@ async function lookAt({ drives, sets, ports }: DryLookOptions, named: NamedSet):
 }
 
 /** One sentence for each reason why the start would be refused. */
-export async function checkPools(options: DryLookOptions): Promise<string[]> {
+export async function checkPools(options: PreflightOptions): Promise<string[]> {
   const { sets, ports } = options
   const named = cutPools(options.pools)
   const looked = await Promise.all(named.map(each => lookAt(options, each)))
@@ -63,19 +63,19 @@ export async function checkPools(options: DryLookOptions): Promise<string[]> {
 }
 
 /** Where `checkPools` has found nothing. */
-export async function planPools({ sets, ports, pools }: DryLookOptions): Promise<string[]> {
+export async function planPools({ sets, ports, pools }: PreflightOptions): Promise<string[]> {
   const plans = await Promise.all(cutPools(pools).map(({ paths }) => sets.plan({ endpoints: paths, ports })))
   return plans.flat()
 }
 
 /** Where `checkPools` has found nothing. */
-export async function notLookedAtInPools({ sets, ports, pools }: DryLookOptions): Promise<string[]> {
+export async function notLookedAtInPools({ sets, ports, pools }: PreflightOptions): Promise<string[]> {
   const named = cutPools(pools)
   return (await Promise.all(named.map(({ paths }) => sets.notLookedAt({ endpoints: paths, ports })))).flat()
 }
 
 /** A record as the last run left it. Rejects where that cannot be known without a start. */
-export async function peekPools(options: DryLookOptions, key: RecordKey): Promise<StoredRecord | undefined> {
+export async function peekPools(options: PreflightOptions, key: RecordKey): Promise<StoredRecord | undefined> {
   const looked = await Promise.all(cutPools(options.pools).map(each => lookAt(options, each)))
   const formatted = looked.filter(({ isFormatted }) => isFormatted)
   const records =

@@ -13,7 +13,7 @@ import type { Member } from './member.ts'
 /** How long a folder may take to answer, in ticks of the watch: two seconds. */
 const ticksMax = 8
 
-export interface PresenceOptions {
+export interface MountCheckOptions {
   readonly set: ErasureSet
   readonly watch: AnswerWatch
   /** What a folder says of itself. */
@@ -23,12 +23,12 @@ export interface PresenceOptions {
   deviceOf?(path: string): Promise<number>
 }
 
-export class Presence {
-  readonly #options: PresenceOptions
+export class MountCheck {
+  readonly #options: MountCheckOptions
   /** One that hangs is not asked again before it has answered. */
   readonly #asked = new Map<Member, Promise<void>>()
 
-  constructor(options: PresenceOptions) {
+  constructor(options: MountCheckOptions) {
     this.#options = options
   }
 
