@@ -53,11 +53,11 @@ export class SetReading {
     return readBody(this.#view, ref as SetBodyRef)
   }
 
-  holdBlobs(refs: readonly BlobRef[]): () => void {
+  pinBlobs(refs: readonly BlobRef[]): () => void {
     const releases: (() => void)[] = []
     for (let slot = 0; slot < this.#view.slotCount; slot++) {
       const drive = this.#view.driveAt(slot)
-      if (drive !== undefined) releases.push(drive.holdBlobs(refs.map(ref => ({ ...ref, id: idInSlot(ref.id, slot) }))))
+      if (drive !== undefined) releases.push(drive.pinBlobs(refs.map(ref => ({ ...ref, id: idInSlot(ref.id, slot) }))))
     }
     return () => {
       for (const release of releases.splice(0)) release()

@@ -47,7 +47,7 @@ export class Routing {
       own.push({ ...ref, id: idInSet(ref.id) })
       bySet.set(set, own)
     }
-    const releases = [...bySet].map(([set, own]) => set.holdBlobs(own))
+    const releases = [...bySet].map(([set, own]) => set.pinBlobs(own))
     return () => {
       for (const release of releases.splice(0)) release()
     }

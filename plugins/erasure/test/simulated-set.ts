@@ -345,7 +345,7 @@ export class SimulatedSet {
       const record = await this.#backend!.get(key)
       if (record === undefined) return
       const value = JSON.parse(Buffer.from(record.value).toString()) as Value
-      if (value.blob !== undefined) releases = this.#backend!.holdBlobs([value.blob])
+      if (value.blob !== undefined) releases = this.#backend!.pinBlobs([value.blob])
       const bytes = await this.#bytesOf(value, record.body)
       assert.ok(bytes.equals(contentOf(value.id, value.size)), `${key} is read wrong`)
       this.counts.reads++
