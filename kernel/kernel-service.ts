@@ -16,6 +16,8 @@ export interface PluginIdentity {
   readonly version: string
   /** Plugins whose services it requires, or uses where they are there. */
   readonly dependsOn: readonly string[]
+  /** Milliseconds that its start took in this thread; undefined until then. */
+  readonly startMs: number | undefined
 }
 
 /** One extension point: who owns it and who extends it. The data behind the generated reference. */

@@ -12,17 +12,23 @@ import {
   parseSize,
 } from 'svc/kernel'
 import t from 'tap'
-import { orderPlugins, PluginGraphError } from '../graph.ts'
+import { composePlugins, PluginGraphError } from '../composition.ts'
 import { createPoints } from '../points.ts'
 
-const builtIn = { services: ['kernel'], points: ['cli.command'] }
+const builtIn = { services: { kernel: {} }, points: ['cli.command'] }
 
 function plugin(name: string, requires: string[] = [], provides: string[] = [], points: string[] = []): AnyPlugin {
   return { name, requires, provides, points, setup() {} } as unknown as AnyPlugin
 }
 
 function order(...plugins: AnyPlugin[]): string[] {
-  return orderPlugins(plugins, builtIn).map(({ name }) => name)
+  const names: string[] = []
+  const setUp = (plugin: AnyPlugin) => {
+    names.push(plugin.name)
+    return Object.fromEntries((plugin.provides ?? []).map((name: string) => [name, {}]))
+  }
+  composePlugins({ plugins, builtIn, setUp })
+  return names
 }
 
 function problems(...plugins: AnyPlugin[]): readonly string[] {
@@ -73,6 +79,10 @@ t.test('what makes an order impossible is refused by name, all of it at once', a
   t.same(problems(plugin('kernel')), ['two plugins are named "kernel"'])
   t.same(problems(plugin('z'), plugin('a', ['y'], ['x']), plugin('b', ['x'], ['z']), plugin('c', ['z'], ['y'])), [
     'plugins require each other in a circle: "a" requires "y" of "c", "c" requires "z" of "b", "b" requires "x" of "a"',
+  ])
+  // Entered at a service of a plugin that has no part in the circle.
+  t.same(problems(plugin('w', ['x']), plugin('a', ['y'], ['x']), plugin('b', ['x'], ['y'])), [
+    'plugins require each other in a circle: "a" requires "y" of "b", "b" requires "x" of "a"',
   ])
   const user = { ...plugin('a', [], ['y']), optional: ['x'] } as AnyPlugin
   t.same(problems(user, plugin('b', ['y'], ['x'])), [
