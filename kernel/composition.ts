@@ -73,11 +73,11 @@ function refuseDuplicatesAndGaps(plugins: readonly AnyPlugin[], builtIn: Composi
     if (other === undefined) claims.set(name, plugin)
     else problems.push(`the ${sentence} by both "${other}" and "${plugin}"`)
   }
-  for (const { name, provides = [], points = [] } of plugins) {
+  for (const { name, provides = [], points = {} } of plugins) {
     if (names.has(name)) problems.push(`two plugins are named "${name}"`)
     names.add(name)
     for (const service of provides) claim(providers, service, name, `service "${service}" is provided`)
-    for (const point of points) claim(owners, point, name, `extension point "${point}" is owned`)
+    for (const point of Object.keys(points)) claim(owners, point, name, `extension point "${point}" is owned`)
   }
   for (const plugin of plugins) {
     for (const service of plugin.requires ?? []) {

@@ -1,4 +1,5 @@
 /** What the kernel offers to plugins: the service `kernel`, and the commands that plugins add to the command line. */
+import type { TSchema } from 'typebox'
 import type { LogFormat, LogLevel } from './log.ts'
 import type { WorkerStatus } from './worker.ts'
 
@@ -24,6 +25,9 @@ export interface PluginIdentity {
 export interface PointDescription {
   readonly name: string
   readonly owner: string
+  readonly cardinality: 'one' | 'many'
+  /** Of a contribution. */
+  readonly schema: TSchema
   readonly contributions: readonly { readonly id: string; readonly plugin: string }[]
 }
 

@@ -3,12 +3,13 @@
  * life. It knows plugins, services, points and threads, and nothing of what any of them is for.
  */
 
+import { Type } from 'typebox'
 import { composePlugins, wanted } from './composition.ts'
 import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
 import { createLifecycle, type Lifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
-import type { AnyPlugin, ExtensionPoints, Findings, Point, PointName, Services } from './plugin.ts'
-import { createPoints, type PointRegistry } from './points.ts'
+import type { AnyPlugin, ExtensionPoints, Findings, Point, PointDeclaration, PointName, Services } from './plugin.ts'
+import { createPoints, type OwnedPoint, type PointRegistry } from './points.ts'
 import type { Ports } from './ports.ts'
 import { revision } from './revision.ts'
 import type { Threads } from './threads.ts'
@@ -55,6 +56,19 @@ export interface Kernel {
   announcements(): Readonly<Record<string, string | number | boolean>>
   /** Plugins that were left out, with the reason. */
   skipped(): ReadonlyMap<string, string>
+}
+
+const commandPoint: PointDeclaration = {
+  cardinality: 'many',
+  schema: Type.Object(
+    {
+      summary: Type.String({ minLength: 1 }),
+      usage: Type.String(),
+      examples: Type.Array(Type.String()),
+      run: Type.Function([], Type.Unknown()),
+    },
+    { description: 'A command of `svc`; its id is the name of the command.' },
+  ),
 }
 
 /** Only POSIX systems have it; there it is in every Node.js that runs this. */
@@ -154,7 +168,7 @@ export function createKernel(options: KernelOptions): Kernel {
         ownedPoints.contribute(point, { id, plugin: plugin.name, value }, optional)
       },
       point(name: string) {
-        if (!plugin.points?.includes(name))
+        if (plugin.points?.[name] === undefined)
           throw new Error(`"${plugin.name}" does not own the extension point "${name}"`)
         return ownedPoints.point(name)
       },
@@ -178,9 +192,13 @@ export function createKernel(options: KernelOptions): Kernel {
 
   const setup = (): void => {
     const { plugins } = options
-    const owners = new Map([['cli.command', 'kernel']])
-    for (const plugin of plugins) for (const point of plugin.points ?? []) owners.set(point, plugin.name)
-    const registered = createPoints(owners)
+    const owned = new Map<string, OwnedPoint>([['cli.command', { owner: 'kernel', ...commandPoint }]])
+    for (const { name, points = {} } of plugins) {
+      for (const [point, declaration] of Object.entries<PointDeclaration>(points)) {
+        owned.set(point, { owner: name, ...declaration })
+      }
+    }
+    const registered = createPoints(owned)
     points = registered
     services = composePlugins({
       plugins,

@@ -1,6 +1,6 @@
 /** The life of plugins: order, failure, deadlines, degrading, stopping; and what tests of plugins build on. */
 import type { AnyPlugin, KernelState, PluginContext, PluginParts } from 'svc/kernel'
-import { contractSuite, createFakeClock, createSeededRandom, seeded, startKernel } from 'svc/testing'
+import { contractSuite, createFakeClock, createSeededRandom, openPoints, seeded, startKernel } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import { createKernel } from '../kernel.ts'
@@ -290,7 +290,9 @@ t.test('an optional contribution to a point that nobody owns is dropped, one to 
     ['cli.command'],
   )
   await alone.stop()
-  const owned = await startKernel({ plugins: [giver, tracer([], 'owner', { points: ['p.q'] } as never)] })
+  const owned = await startKernel({
+    plugins: [giver, tracer([], 'owner', { points: openPoints('p.q' as never) } as never)],
+  })
   t.same(owned.point('p.q' as never).list(), [{ id: 'one', plugin: 'giver', value: 1 }])
   await owned.stop()
 })
@@ -320,7 +322,9 @@ t.test('a plugin gets its own frozen configuration and exactly the services that
 
 t.test('what a set-up does wrong is refused, with the name of the plugin', async t => {
   const setUp = (options: PluginOptions) =>
-    startKernel({ plugins: [tracer([], 'owner', { points: ['p.q'] } as never), tracer([], 'bad', options)] })
+    startKernel({
+      plugins: [tracer([], 'owner', { points: openPoints('p.q' as never) } as never), tracer([], 'bad', options)],
+    })
   const context = (use: (context: PluginContext<never, never, never>) => unknown): PluginOptions => ({
     setup(context) {
       use(context)
@@ -337,6 +341,10 @@ t.test('what a set-up does wrong is refused, with the name of the plugin', async
       /"bad" contributes "i" to "p.r", a point that no plugin/,
     ],
     [context(c => [1, 2].map(() => c.contribute('p.q' as never, 'i', 1 as never))), /by both "bad" and "bad"/],
+    [
+      context(c => c.contribute('cli.command', 'go', { summary: 'Goes.', usage: '', examples: [] } as never)),
+      /^"bad" contributes "go" to "cli.command": it must have required properties run$/,
+    ],
     [context(c => [1, 2].map(() => c.threads.handle('n', () => 1))), /"n" has two handlers in thread 0/],
   ]
   for (const [options, message] of refusals) {
@@ -351,7 +359,7 @@ t.test('points are read by their owner after set-up and closed to everybody', as
   let contributor: Context | undefined
   let listed: unknown
   const owner = tracer([], 'owner', {
-    points: ['p.q'],
+    points: openPoints('p.q' as never),
     setup(context: Context) {
       const point = context.point('p.q' as never) as { list(): unknown }
       t.throws(() => point.list(), /cannot be read before/)
