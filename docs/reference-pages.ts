@@ -102,21 +102,42 @@ function configurationPage({ configuration: rows }: Declarations): string {
   )
 }
 
+interface ContributionSchema {
+  readonly type?: string
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, ContributionSchema>>
+  readonly required?: readonly string[]
+}
+
+/** What a contribution is, and of an object what it has to hold. */
+function describeContribution({ type, description, properties, required = [] }: ContributionSchema): string {
+  const meaning = description ?? 'A contribution.'
+  if (properties === undefined) return type === undefined ? meaning : `${meaning} A ${type}.`
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const kind = field.enum?.map(String).join(' or ') ?? field.type
+    const words = [kind, required.includes(name) ? undefined : 'optional'].filter(word => word !== undefined)
+    return words.length === 0 ? code(name) : `${code(name)} (${words.join(', ')})`
+  })
+  return `${meaning} An object with ${fields.join(', ')}.`
+}
+
 function pointsPage({ points }: Declarations): string {
   const sections = [...points]
     .sort((a, b) => byName(a.name, b.name))
-    .map(({ name, owner, contributions }) => {
+    .map(({ name, owner, cardinality, schema, contributions }) => {
       const byPlugin = new Map<string, string[]>()
       for (const { id, plugin } of contributions) byPlugin.set(plugin, [...(byPlugin.get(plugin) ?? []), id])
       const rows = [...byPlugin]
         .sort(([a], [b]) => byName(a, b))
         .map(([plugin, ids]) => [code(plugin), ids.sort(byName).map(code).join(' ')])
       const body = rows.length === 0 ? 'Nobody contributes to it yet.' : table(['Plugin', 'Contributes'], rows)
-      return `## ${name}\n\nOwned by \`${owner}\`.\n\n${body}`
+      const many = cardinality === 'one' ? 'one contribution' : 'any number of contributions'
+      return `## ${name}\n\nOwned by \`${owner}\`, for ${many}. ${describeContribution(schema)}\n\n${body}`
     })
   return page(
     'Extension points',
-    'Who owns each extension point, and who extends it, in the set of plugins that ships.',
+    'Who owns each extension point, what it takes, and who extends it, in the set of plugins that ships.',
     sections,
   )
 }

@@ -1,5 +1,6 @@
 /** Values of configuration keys: from text, from JSON, and whether they hold. */
 import { createRequire } from 'node:module'
+import type { TSchema } from 'typebox'
 import { type ConfigurationKey, choices, type KeySchema, type KeyType, typeOf } from './config-keys.ts'
 import { parseDuration, parseSize } from './units.ts'
 
@@ -58,6 +59,13 @@ const writtenAsText: ReadonlySet<KeyType> = new Set(['boolean', 'size', 'duratio
 export function convertValue(key: ConfigurationKey, value: unknown): unknown {
   if (typeof value === 'string' && writtenAsText.has(key.type)) return parseText(key, value)
   return value
+}
+
+/** Where a value is not as its schema says: the place in it, with dots, and a sentence without subject. */
+export function schemaProblems(schema: TSchema, value: unknown): readonly { path: string; message: string }[] {
+  if (validator().Check(schema, value)) return []
+  const [, errors] = validator().Errors(schema, value)
+  return errors.map(({ instancePath, message }) => ({ path: instancePath.slice(1).replaceAll('/', '.'), message }))
 }
 
 /** What is wrong with a value, as sentences without subject that never repeat a secret. */

@@ -10,7 +10,6 @@ export {
 export { checkValue, parseText } from './config-values.ts'
 export * from './errors.ts'
 export { exit } from './exit.ts'
-export * from './hooks.ts'
 export type * from './kernel-service.ts'
 export type { LogFormat, Logger, LogLevel } from './log.ts'
 export { logFormatKey, logLevelKey } from './log-keys.ts'

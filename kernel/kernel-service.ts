@@ -1,4 +1,5 @@
 /** What the kernel offers to plugins: the service `kernel`, and the commands that plugins add to the command line. */
+import type { TSchema } from 'typebox'
 import type { LogFormat, LogLevel } from './log.ts'
 import type { WorkerStatus } from './worker.ts'
 
@@ -16,12 +17,17 @@ export interface PluginIdentity {
   readonly version: string
   /** Plugins whose services it requires, or uses where they are there. */
   readonly dependsOn: readonly string[]
+  /** Milliseconds that its start took in this thread; undefined until then. */
+  readonly startMs: number | undefined
 }
 
 /** One extension point: who owns it and who extends it. The data behind the generated reference. */
 export interface PointDescription {
   readonly name: string
   readonly owner: string
+  readonly cardinality: 'one' | 'many'
+  /** Of a contribution. */
+  readonly schema: TSchema
   readonly contributions: readonly { readonly id: string; readonly plugin: string }[]
 }
 

@@ -3,12 +3,13 @@
  * life. It knows plugins, services, points and threads, and nothing of what any of them is for.
  */
 
-import { orderPlugins, wanted } from './graph.ts'
+import { Type } from 'typebox'
+import { composePlugins, wanted } from './composition.ts'
 import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
 import { createLifecycle, type Lifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
-import type { AnyPlugin, ExtensionPoints, Findings, Point, PointName, Services } from './plugin.ts'
-import { createPoints, type PointRegistry } from './points.ts'
+import type { AnyPlugin, ExtensionPoints, Findings, Point, PointDeclaration, PointName, Services } from './plugin.ts'
+import { createPoints, type OwnedPoint, type PointRegistry } from './points.ts'
 import type { Ports } from './ports.ts'
 import { revision } from './revision.ts'
 import type { Threads } from './threads.ts'
@@ -57,12 +58,25 @@ export interface Kernel {
   skipped(): ReadonlyMap<string, string>
 }
 
+const commandPoint: PointDeclaration = {
+  cardinality: 'many',
+  schema: Type.Object(
+    {
+      summary: Type.String({ minLength: 1 }),
+      usage: Type.String(),
+      examples: Type.Array(Type.String()),
+      run: Type.Function([], Type.Unknown()),
+    },
+    { description: 'A command of `svc`; its id is the name of the command.' },
+  ),
+}
+
 /** Only POSIX systems have it; there it is in every Node.js that runs this. */
 const canRestart = process.execve !== undefined && process.platform !== 'win32'
 
 export function createKernel(options: KernelOptions): Kernel {
   const { threads, log, ports } = options
-  const services = new Map<string, unknown>()
+  let services: Readonly<Record<string, unknown>> = {}
   const units: Unit[] = []
   const skipped = new Map(options.skip)
   const degraded: DegradedPlugin[] = []
@@ -121,6 +135,7 @@ export function createKernel(options: KernelOptions): Kernel {
       units.map(({ plugin }) => ({
         name: plugin.name,
         version: plugin.version ?? service.version,
+        startMs: lifecycle?.startMs(plugin.name),
         dependsOn: units.filter(other => provides(other.plugin, plugin)).map(other => other.plugin.name),
       })),
     workers: () => lifecycle?.workers().map(worker => worker.status()) ?? [],
@@ -134,9 +149,8 @@ export function createKernel(options: KernelOptions): Kernel {
     configureLog: settings => options.configureLog?.(settings),
     announce: (key, value) => announce({ key, value }),
   }
-  services.set('kernel', Object.freeze(service))
 
-  const setUpOne = (plugin: AnyPlugin, ownedPoints: PointRegistry): void => {
+  const setUpOne = (plugin: AnyPlugin, given: Readonly<Record<string, unknown>>, ownedPoints: PointRegistry) => {
     const background: BackgroundWorker[] = []
     const pluginLog = log.child({ plugin: plugin.name })
     let open = true
@@ -146,7 +160,7 @@ export function createKernel(options: KernelOptions): Kernel {
     const context = {
       config: options.config[plugin.name] ?? Object.freeze({}),
       log: pluginLog,
-      services: pick(services, wanted(plugin)),
+      services: given,
       ports,
       threads,
       contribute(point: string, id: string, value: unknown, { optional = false } = {}) {
@@ -154,7 +168,7 @@ export function createKernel(options: KernelOptions): Kernel {
         ownedPoints.contribute(point, { id, plugin: plugin.name, value }, optional)
       },
       point(name: string) {
-        if (!plugin.points?.includes(name))
+        if (plugin.points?.[name] === undefined)
           throw new Error(`"${plugin.name}" does not own the extension point "${name}"`)
         return ownedPoints.point(name)
       },
@@ -169,31 +183,35 @@ export function createKernel(options: KernelOptions): Kernel {
     const provided: Record<string, unknown> = parts.services ?? {}
     for (const name of plugin.provides ?? []) {
       if (provided[name] === undefined) throw new Error(`setup did not return the service "${name}" that it provides`)
-      services.set(name, provided[name])
     }
     const extra = Object.keys(provided).find(name => !plugin.provides?.includes(name))
     if (extra !== undefined) throw new Error(`setup returned the service "${extra}", which is not in "provides"`)
     units.push({ plugin, log: pluginLog, parts, background })
+    return provided
   }
 
   const setup = (): void => {
-    const order = orderPlugins(options.plugins, { services: ['kernel'], points: ['cli.command'] })
-    const owners = new Map([['cli.command', 'kernel']])
-    for (const plugin of order) for (const point of plugin.points ?? []) owners.set(point, plugin.name)
-    points = createPoints(owners)
-    for (const plugin of order) {
-      const missing = (plugin.requires ?? []).find((name: string) => !services.has(name))
-      if (skipped.has(plugin.name)) continue
-      if (missing !== undefined) {
-        skipped.set(plugin.name, `it requires the service "${missing}"`)
-        continue
-      }
-      try {
-        setUpOne(plugin, points)
-      } catch (error) {
-        throw new PluginError(plugin.name, 'set-up', error)
+    const { plugins } = options
+    const owned = new Map<string, OwnedPoint>([['cli.command', { owner: 'kernel', ...commandPoint }]])
+    for (const { name, points = {} } of plugins) {
+      for (const [point, declaration] of Object.entries<PointDeclaration>(points)) {
+        owned.set(point, { owner: name, ...declaration })
       }
     }
+    const registered = createPoints(owned)
+    points = registered
+    services = composePlugins({
+      plugins,
+      builtIn: { services: { kernel: Object.freeze(service) }, points: ['cli.command'] },
+      skipped,
+      setUp(plugin, given) {
+        try {
+          return setUpOne(plugin, given, registered)
+        } catch (error) {
+          throw new PluginError(plugin.name, 'set-up', error)
+        }
+      },
+    })
     points.freeze(skipped.size > 0)
     lifecycle = createLifecycle({
       units,
@@ -249,16 +267,11 @@ export function createKernel(options: KernelOptions): Kernel {
       setState('stopped')
       return failures
     },
-    services: () => Object.freeze(Object.fromEntries(services)) as Partial<Services>,
+    services: () => services as Partial<Services>,
     point: name => registry().point(name) as Point<never>,
     announcements: () => announcements,
     skipped: () => skipped,
   }
-}
-
-function pick(services: ReadonlyMap<string, unknown>, names: readonly string[]): Readonly<Record<string, unknown>> {
-  const there = names.filter(name => services.has(name))
-  return Object.freeze(Object.fromEntries(there.map(name => [name, services.get(name)])))
 }
 
 function provides(provider: AnyPlugin, plugin: AnyPlugin): boolean {

@@ -1,12 +1,14 @@
 /**
- * Runs the phases of plugins: in order and under a deadline each, and back in reverse.
+ * Runs the phases of plugins, each under a deadline of the clock port, on two instances of avvio: one loads plugins by `start` and
+ * closes them by `stop`, the other by `serve` and `drain`.
  *
  *   start   in order; a failure undoes what had started, in reverse, the failing plugin included
- *   serve   in order
+ *   serve   in order, when all plugins of all threads have started
  *   drain   in reverse; a failure is reported and the rest goes on, because everybody must get the chance to stop
  *   stop    in reverse; as drain
  */
-import { wanted } from './graph.ts'
+import avvio from 'avvio'
+import { wanted } from './composition.ts'
 import type { DegradedPlugin } from './kernel-service.ts'
 import type { Logger } from './log.ts'
 import type { AnyPlugin, PluginParts } from './plugin.ts'
@@ -51,15 +53,19 @@ export interface Lifecycle {
   /** Idempotent, allowed at any time; during a start it waits for the plugin that is starting. Resolves like `drain`. */
   stop(): Promise<readonly Error[]>
   workers(): readonly RunningWorker[]
+  /** Milliseconds that the start of this plugin took; undefined before its end. */
+  startMs(plugin: string): number | undefined
 }
 
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const { units, clock, log } = options
-  const begun: Unit[] = []
+  const starts = avvio(null, { autostart: false })
+  const serves = avvio(null, { autostart: false })
+  const begun = new Set<Unit>()
   const workers = new Map<Unit, RunningWorker[]>()
   const absentServices = new Map<string, string>()
   let starting: Promise<void> | undefined
-  let serving = false
+  let isServing = false
   let draining: Promise<readonly Error[]> | undefined
   let stopping: Promise<readonly Error[]> | undefined
 
@@ -76,23 +82,6 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     }
   }
 
-  const runReverse = async (phase: 'drain' | 'stop'): Promise<readonly Error[]> => {
-    const failures: Error[] = []
-    const attempt = async (unit: Unit, work: () => Promise<void>): Promise<void> => {
-      try {
-        await work()
-      } catch (error) {
-        failures.push(error as Error)
-        unit.log.error({ err: error }, `${phase} failed`)
-      }
-    }
-    for (const unit of begun.toReversed()) {
-      await attempt(unit, () => stopWorkers(unit))
-      await attempt(unit, () => run(unit, phase))
-    }
-    return failures
-  }
-
   const stopWorkers = async (unit: Unit): Promise<void> => {
     const running = workers.get(unit) ?? []
     workers.delete(unit)
@@ -105,20 +94,32 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     }
   }
 
+  const failures = { drain: [] as Error[], stop: [] as Error[] }
+  /** Never rejects: avvio would remember only the last failure. */
+  const end = async (unit: Unit, phase: 'drain' | 'stop'): Promise<void> => {
+    for (const work of [() => stopWorkers(unit), () => run(unit, phase)]) {
+      try {
+        await work()
+      } catch (error) {
+        failures[phase].push(error as Error)
+        unit.log.error({ err: error }, `${phase} failed`)
+      }
+    }
+  }
+
   const startOne = async (unit: Unit): Promise<void> => {
+    if (stopping !== undefined) throw new Error('stopped while starting')
     const { plugin } = unit
     // An optional service counts as well: the plugin holds it, and its methods would be called though nothing was opened.
     const missing = wanted(plugin).find(name => absentServices.has(name))
     try {
       if (missing !== undefined) {
-        throw new PluginError(
-          plugin.name,
-          'start',
-          `it requires "${missing}" of "${absentServices.get(missing)}", which failed`,
-        )
+        const reason = `it requires "${missing}" of "${absentServices.get(missing)}", which failed`
+        throw new PluginError(plugin.name, 'start', reason)
       }
       // Registered before it is awaited: what opened half of its files has files to close.
-      begun.push(unit)
+      begun.add(unit)
+      starts.onClose(() => (begun.has(unit) ? end(unit, 'stop') : undefined))
       await run(unit, 'start')
       workers.set(
         unit,
@@ -128,24 +129,20 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       if (plugin.onStartFailure !== 'degrade') throw error
       unit.log.error({ err: error }, 'start failed; the server goes on without this plugin')
       for (const name of plugin.provides ?? []) absentServices.set(name, plugin.name)
-      if (begun.at(-1) === unit) {
-        begun.pop()
-        await run(unit, 'stop').catch(cause => unit.log.error({ err: cause }, 'stop failed'))
-      }
+      if (begun.delete(unit)) await run(unit, 'stop').catch(cause => unit.log.error({ err: cause }, 'stop failed'))
       options.onDegraded({ plugin: plugin.name, error: (error as Error).message })
     }
   }
 
   const startAll = async (): Promise<void> => {
+    for (const unit of units) starts.use(() => startOne(unit), { name: unit.plugin.name })
     try {
-      for (const unit of units) {
-        if (stopping !== undefined) throw new Error('stopped while starting')
-        await startOne(unit)
-      }
+      await ready(starts)
+      log.debug({ startMs: timesOf(starts) }, 'plugins have started')
     } catch (error) {
       // A stop that was asked for meanwhile does the same; here nobody else would.
       if (stopping === undefined) {
-        stopping = runReverse('stop')
+        stopping = close(starts, failures.stop)
         await stopping
       }
       throw error
@@ -154,15 +151,15 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
 
   const drain = (): Promise<readonly Error[]> => {
     // Who never began to accept work has nothing to drain.
-    draining ??= serving ? runReverse('drain') : Promise.resolve([])
+    draining ??= isServing ? close(serves, failures.drain) : Promise.resolve([])
     return draining
   }
 
   const stopAll = async (): Promise<readonly Error[]> => {
+    if (starting === undefined) return []
     // A start that fails because of this stop, or by itself, is reported by whoever awaits it.
-    await starting?.catch(() => {})
-    const drained = await drain()
-    return [...drained, ...(await runReverse('stop'))]
+    await starting.catch(() => {})
+    return [...(await drain()), ...(await close(starts, failures.stop))]
   }
 
   return {
@@ -171,9 +168,13 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       return starting
     },
     async serve() {
-      serving = true
-      for (const unit of begun) await run(unit, 'serve')
-      log.debug({ plugins: begun.length }, 'plugins serve')
+      isServing = true
+      for (const unit of begun) {
+        serves.use(() => (draining === undefined ? run(unit, 'serve') : undefined), { name: unit.plugin.name })
+        serves.onClose(() => end(unit, 'drain'))
+      }
+      await ready(serves)
+      log.debug({ plugins: begun.size, serveMs: timesOf(serves) }, 'plugins serve')
     },
     drain,
     stop() {
@@ -181,7 +182,24 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       return stopping
     },
     workers: () => [...workers.values()].flat(),
+    startMs: plugin => timesOf(starts)[plugin],
   }
+}
+
+/** Loads what was given to `use`. An instance of avvio has a method `then`: no promise must resolve with it. */
+function ready(boot: avvio.Avvio<null>): Promise<void> {
+  return new Promise((resolve, reject) => boot.ready(error => (error ? reject(error) : resolve())))
+}
+
+/** Waits for what is loading, then runs what was given to `onClose`, the last first. Resolves with the failures. */
+function close(boot: avvio.Avvio<null>, failures: readonly Error[]): Promise<readonly Error[]> {
+  return new Promise(resolve => boot.close(() => resolve(failures)))
+}
+
+/** Milliseconds by plugin, of those that have been loaded, from avvio's tree of times. */
+function timesOf(boot: avvio.Avvio<null>): Readonly<Record<string, number>> {
+  const { nodes } = boot.toJSON() as { readonly nodes: readonly { label: string; stop: number | null; diff: number }[] }
+  return Object.fromEntries(nodes.filter(({ stop }) => stop !== null).map(({ label, diff }) => [label, diff]))
 }
 
 /** Rejects when the work has not ended after `deadlineMs`. The work itself goes on: JavaScript cannot end it. */

@@ -10,7 +10,7 @@
  *
  * Life of a plugin: `setup` (synchronous, no I/O) -> points freeze -> `start` -> `serve` -> … -> `drain` -> `stop`.
  */
-import type { Static, TObject } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
 import type { CliCommand, KernelService } from './kernel-service.ts'
 import type { Logger } from './log.ts'
 import type { Ports } from './ports.ts'
@@ -36,6 +36,14 @@ export interface Contribution<T> {
   /** Name of the plugin that contributed it. */
   readonly plugin: string
   readonly value: T
+}
+
+/** What the owner of an extension point says of it. Contributions that are otherwise are refused when all plugins are set up. */
+export interface PointDeclaration {
+  /** How many contributions there may be, of all plugins together: at most one, or any number. */
+  readonly cardinality: 'one' | 'many'
+  /** Of a contribution; `Type.Function([], Type.Unknown())` stands for any function. */
+  readonly schema: TSchema
 }
 
 /** What everybody contributed to one point. Readable only after set-up: the arrays are frozen by then. */
@@ -123,7 +131,7 @@ export interface PluginDefinition<
   readonly optional?: readonly Optional[]
   readonly provides?: readonly Provided[]
   /** Extension points that this plugin owns. */
-  readonly points?: readonly Owned[]
+  readonly points?: Readonly<Record<Owned, PointDeclaration>>
   readonly config?: Schema
   /** Milliseconds that `start` may take. */
   readonly startTimeoutMs?: number

@@ -1,9 +1,13 @@
 /** The registry of extension points: filled while plugins are set up, frozen into arrays before the first one starts. */
+import { schemaProblems } from './config-values.ts'
 import type { PointDescription } from './kernel-service.ts'
-import type { Contribution, Point } from './plugin.ts'
+import type { Contribution, Point, PointDeclaration } from './plugin.ts'
 
-interface OpenPoint {
+export interface OwnedPoint extends PointDeclaration {
   readonly owner: string
+}
+
+interface OpenPoint extends OwnedPoint {
   readonly list: Contribution<unknown>[]
   readonly byId: Map<string, unknown>
 }
@@ -13,15 +17,18 @@ export interface PointRegistry {
   contribute(point: string, contribution: Contribution<unknown>, optional?: boolean): void
   /** The reading side; what it returns throws until the freeze. */
   point(name: string): Point<unknown>
-  /** Ends contributing. Throws when somebody contributed to a point that nobody owns, unless `allowUnowned`. */
+  /**
+   * Ends contributing. Throws, by the names of plugins and contributions, for what is not as a point's declaration says, and where
+   * somebody contributed to a point that nobody owns, unless `allowUnowned`.
+   */
   freeze(allowUnowned?: boolean): void
   describe(): readonly PointDescription[]
 }
 
-/** `owners` maps each point to the plugin that owns it. */
-export function createPoints(owners: ReadonlyMap<string, string>): PointRegistry {
+/** Of these points, by name. */
+export function createPoints(owned: ReadonlyMap<string, OwnedPoint>): PointRegistry {
   const points = new Map<string, OpenPoint>()
-  for (const [name, owner] of owners) points.set(name, { owner, list: [], byId: new Map() })
+  for (const [name, point] of owned) points.set(name, { ...point, list: [], byId: new Map() })
   const unowned: string[] = []
   let frozen = false
 
@@ -66,17 +73,35 @@ export function createPoints(owners: ReadonlyMap<string, string>): PointRegistry
       }
     },
     freeze(allowUnowned = false) {
-      if (unowned.length > 0 && !allowUnowned) throw new Error(unowned.join('\n'))
+      const problems = allowUnowned ? [] : unowned
+      for (const [name, point] of points) problems.push(...problemsOf(name, point))
+      if (problems.length > 0) throw new Error(problems.join('\n'))
       frozen = true
       for (const point of points.values()) Object.freeze(point.list)
     },
     describe() {
       requireFrozen('*')
-      return [...points].map(([name, { owner, list }]) => ({
+      return [...points].map(([name, { owner, cardinality, schema, list }]) => ({
         name,
         owner,
+        cardinality,
+        schema,
         contributions: list.map(({ id, plugin }) => ({ id, plugin })),
       }))
     },
   }
+}
+
+function problemsOf(name: string, { cardinality, schema, list }: OpenPoint): readonly string[] {
+  const problems: string[] = []
+  if (cardinality === 'one' && list.length > 1) {
+    const several = list.map(({ id, plugin }) => `"${id}" of "${plugin}"`).join(' and ')
+    problems.push(`the extension point "${name}" takes one contribution, and there are ${several}`)
+  }
+  for (const { id, plugin, value } of list) {
+    for (const { path, message } of schemaProblems(schema, value)) {
+      problems.push(`"${plugin}" contributes "${id}" to "${name}": ${path === '' ? 'it' : `its "${path}"`} ${message}`)
+    }
+  }
+  return problems
 }

@@ -1,28 +1,26 @@
-/** The parts that the kernel is made of: order of plugins, extension points, hooks, units. */
+/** The parts that the kernel is made of: order of plugins, extension points, units. */
 import fc from 'fast-check'
-import {
-  type AnyPlugin,
-  compileFirst,
-  compileParallel,
-  compileSeries,
-  compileWaterfall,
-  formatDuration,
-  formatSize,
-  parseDuration,
-  parseSize,
-} from 'svc/kernel'
+import { type AnyPlugin, formatDuration, formatSize, parseDuration, parseSize } from 'svc/kernel'
+import { openPoints } from 'svc/testing'
 import t from 'tap'
-import { orderPlugins, PluginGraphError } from '../graph.ts'
+import { Type } from 'typebox'
+import { composePlugins, PluginGraphError } from '../composition.ts'
 import { createPoints } from '../points.ts'
 
-const builtIn = { services: ['kernel'], points: ['cli.command'] }
+const builtIn = { services: { kernel: {} }, points: ['cli.command'] }
 
 function plugin(name: string, requires: string[] = [], provides: string[] = [], points: string[] = []): AnyPlugin {
-  return { name, requires, provides, points, setup() {} } as unknown as AnyPlugin
+  return { name, requires, provides, points: openPoints(...(points as never[])), setup() {} } as unknown as AnyPlugin
 }
 
 function order(...plugins: AnyPlugin[]): string[] {
-  return orderPlugins(plugins, builtIn).map(({ name }) => name)
+  const names: string[] = []
+  const setUp = (plugin: AnyPlugin) => {
+    names.push(plugin.name)
+    return Object.fromEntries((plugin.provides ?? []).map((name: string) => [name, {}]))
+  }
+  composePlugins({ plugins, builtIn, setUp })
+  return names
 }
 
 function problems(...plugins: AnyPlugin[]): readonly string[] {
@@ -74,6 +72,10 @@ t.test('what makes an order impossible is refused by name, all of it at once', a
   t.same(problems(plugin('z'), plugin('a', ['y'], ['x']), plugin('b', ['x'], ['z']), plugin('c', ['z'], ['y'])), [
     'plugins require each other in a circle: "a" requires "y" of "c", "c" requires "z" of "b", "b" requires "x" of "a"',
   ])
+  // Entered at a service of a plugin that has no part in the circle.
+  t.same(problems(plugin('w', ['x']), plugin('a', ['y'], ['x']), plugin('b', ['x'], ['y'])), [
+    'plugins require each other in a circle: "a" requires "y" of "b", "b" requires "x" of "a"',
+  ])
   const user = { ...plugin('a', [], ['y']), optional: ['x'] } as AnyPlugin
   t.same(problems(user, plugin('b', ['y'], ['x'])), [
     'plugins require each other in a circle: "a" uses "x" of "b", "b" requires "y" of "a"',
@@ -81,8 +83,10 @@ t.test('what makes an order impossible is refused by name, all of it at once', a
   t.same(problems(plugin('a', ['x'], ['x'])), ['plugins require each other in a circle: "a" requires "x" of "a"'])
 })
 
+const fruit = { owner: 'fruit', cardinality: 'many', schema: Type.Integer() } as const
+
 t.test('extension points are filled, frozen, and only then read', async t => {
-  const points = createPoints(new Map([['fruit.kind', 'fruit']]))
+  const points = createPoints(new Map([['fruit.kind', fruit]]))
   const point = points.point('fruit.kind')
   points.contribute('fruit.kind', { id: 'apple', plugin: 'tree', value: 1 })
   points.contribute('fruit.kind', { id: 'berry', plugin: 'bush', value: 2 })
@@ -113,6 +117,8 @@ t.test('extension points are filled, frozen, and only then read', async t => {
     {
       name: 'fruit.kind',
       owner: 'fruit',
+      cardinality: 'many',
+      schema: { type: 'integer' },
       contributions: [
         { id: 'apple', plugin: 'tree' },
         { id: 'berry', plugin: 'bush' },
@@ -125,70 +131,39 @@ t.test('extension points are filled, frozen, and only then read', async t => {
   t.doesNotThrow(() => lost.freeze(true))
 })
 
-t.test('first: asks until one answers, without a promise where nobody waits', async t => {
-  const asked: string[] = []
-  const handler = (name: string, answer: unknown) => () => {
-    asked.push(name)
-    return answer
-  }
-  const none = () => handler('none', undefined)
-  t.equal(compileFirst([none(), handler('b', false), handler('c', 1)])(0), false)
-  t.same(asked.splice(0), ['none', 'b'])
-  const late = compileFirst([none(), handler('late', Promise.resolve(undefined)), handler('c', 3), handler('d', 4)])(0)
-  t.ok(late instanceof Promise)
-  t.equal(await late, 3)
-  t.same(asked.splice(0), ['none', 'late', 'c'])
-  t.equal(compileFirst([])(0), undefined)
-})
+t.test(
+  'a contribution that is not as its point says is refused with the names of its plugin and of itself',
+  async t => {
+    const shape = Type.Object({ size: Type.Integer(), eat: Type.Function([], Type.Unknown()) })
+    const points = createPoints(new Map([['fruit.kind', { ...fruit, schema: shape }]]))
+    const contribute = (id: string, value: unknown) => points.contribute('fruit.kind', { id, plugin: 'tree', value })
+    contribute('apple', { size: 'large', eat() {} })
+    contribute('berry', { size: 1 })
+    contribute('cherry', 7)
+    contribute('date', { size: 2, eat: () => 1, more: true })
+    t.throws(() => points.freeze(), {
+      message: [
+        '"tree" contributes "apple" to "fruit.kind": its "size" must be integer',
+        '"tree" contributes "berry" to "fruit.kind": it must have required properties eat',
+        '"tree" contributes "cherry" to "fruit.kind": it must be object',
+      ].join('\n'),
+    })
+    t.throws(() => points.point('fruit.kind').list(), /cannot be read before/, 'and stays closed')
+  },
+)
 
-t.test('series: one after the other; whoever throws refuses', async t => {
-  const seen: string[] = []
-  const slow = async (input: string) => {
-    await new Promise(resolve => setImmediate(resolve))
-    seen.push(`slow ${input}`)
-  }
-  const fast = (input: string) => {
-    seen.push(`fast ${input}`)
-  }
-  const refuse = () => {
-    throw new Error('no')
-  }
-  t.equal(compileSeries([fast, fast])('a'), undefined)
-  await compileSeries([slow, fast])('b')
-  t.same(seen.splice(0), ['fast a', 'fast a', 'slow b', 'fast b'])
-  t.throws(() => compileSeries([fast, refuse, fast])('c'), /no/)
-  await t.rejects(Promise.resolve(compileSeries([slow, refuse, fast])('d')), /no/)
-  t.same(seen, ['fast c', 'slow d'])
-})
-
-t.test('waterfall: each gets what the one before returned', async t => {
-  const add = (value: number, { by }: { by: number }) => value + by
-  const double = async (value: number) => value * 2
-  t.equal(compileWaterfall([add, add])(1, { by: 2 }), 5)
-  t.equal(await compileWaterfall([add, double, add])(1, { by: 2 }), 8)
-  t.equal(compileWaterfall<number>([])(7, undefined), 7)
-})
-
-t.test('parallel: everybody is told, and no failure reaches the caller', async t => {
-  const seen: unknown[] = []
-  const tell = compileParallel<number>(
-    [
-      () => {
-        throw new Error('at once')
-      },
-      async () => {
-        throw new Error('later')
-      },
-      input => {
-        seen.push(input)
-      },
-    ],
-    error => seen.push((error as Error).message),
-  )
-  tell(1)
-  t.same(seen, ['at once', 1])
-  await new Promise(resolve => setImmediate(resolve))
-  t.same(seen, ['at once', 1, 'later'])
+t.test('a point for one refuses two, and names both', async t => {
+  const points = createPoints(new Map([['fruit.basket', { ...fruit, cardinality: 'one' }]]))
+  points.contribute('fruit.basket', { id: 'wicker', plugin: 'willow', value: 1 })
+  const alone = createPoints(new Map([['fruit.basket', { ...fruit, cardinality: 'one' }]]))
+  alone.contribute('fruit.basket', { id: 'wicker', plugin: 'willow', value: 1 })
+  alone.freeze()
+  t.equal(alone.point('fruit.basket').get('wicker'), 1)
+  points.contribute('fruit.basket', { id: 'paper', plugin: 'mill', value: 2 })
+  t.throws(() => points.freeze(), {
+    message:
+      'the extension point "fruit.basket" takes one contribution, and there are "wicker" of "willow" and "paper" of "mill"',
+  })
 })
 
 t.test('sizes and durations are exact, and what is not is refused', async t => {

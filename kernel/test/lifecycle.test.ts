@@ -1,6 +1,6 @@
 /** The life of plugins: order, failure, deadlines, degrading, stopping; and what tests of plugins build on. */
 import type { AnyPlugin, KernelState, PluginContext, PluginParts } from 'svc/kernel'
-import { contractSuite, createFakeClock, createSeededRandom, seeded, startKernel } from 'svc/testing'
+import { contractSuite, createFakeClock, createSeededRandom, openPoints, seeded, startKernel } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import { createKernel } from '../kernel.ts'
@@ -154,6 +154,62 @@ t.test('a plugin that may degrade is left out, with whoever may and must do with
   })
 })
 
+t.test('the time that each start took is known once it has ended, and logged', async t => {
+  const started: unknown[] = []
+  const watcher = tracer([], 'watcher', {
+    requires: ['kernel'],
+    setup(context: { services: { kernel: import('svc/kernel').KernelService } }) {
+      const times = () => context.services.kernel.plugins().map(({ startMs }) => typeof startMs)
+      return { start: () => started.push(times()), serve: () => started.push(times()) }
+    },
+  } as never)
+  const plugins = [tracer([], 'first'), watcher, tracer([], 'last')]
+  const kernel = await startKernel({ plugins })
+  t.same(started, [
+    ['number', 'undefined', 'undefined'],
+    ['number', 'number', 'number'],
+  ])
+  const { startMs } = kernel.logs.find(({ msg }) => msg === 'plugins have started') as { startMs: object }
+  t.same(Object.keys(startMs), ['first', 'watcher', 'last'])
+  await kernel.stop()
+})
+
+t.test('a stop while plugins begin to serve waits for one, and the others do not begin', async t => {
+  const trace: string[] = []
+  let go = () => {}
+  const opened = new Promise<void>(resolve => {
+    go = resolve
+  })
+  const { ports, log } = await startKernel({ plugins: [], until: 'set-up' })
+  const kernel = createKernel({
+    plugins: [tracer(trace, 'a', { on: { serve: () => opened } }), tracer(trace, 'b')],
+    config: {},
+    threads: createSingleThread(log),
+    ports,
+    log,
+  })
+  kernel.setup()
+  await kernel.start()
+  trace.length = 0
+  const serving = kernel.serve()
+  const nextTurn = () => new Promise(resolve => setImmediate(resolve))
+  await nextTurn()
+  const stopped = kernel.stop()
+  await nextTurn()
+  t.same(trace.splice(0), ['serve a'])
+  go()
+  await serving
+  t.same(await stopped, [])
+  t.same(trace, ['drain b', 'drain a', 'stop b', 'stop a'])
+})
+
+t.test('a stop without a start starts nothing', async t => {
+  const trace: string[] = []
+  const kernel = await startKernel({ plugins: [tracer(trace, 'a')], until: 'set-up' })
+  t.same(await kernel.stop(), [])
+  t.same(trace, ['setup a'])
+})
+
 t.test('a stop during the start waits for the plugin that is starting and goes no further', async t => {
   const trace: string[] = []
   let go = () => {}
@@ -170,6 +226,7 @@ t.test('a stop during the start waits for the plugin that is starting and goes n
   })
   kernel.setup()
   const started = t.rejects(kernel.start(), /stopped while starting/)
+  await new Promise(resolve => setImmediate(resolve))
   const stopped = kernel.stop()
   await new Promise(resolve => setImmediate(resolve))
   t.same(trace.slice(2), ['start a'])
@@ -193,7 +250,7 @@ t.test('an optional service is handed over where its plugin is loaded, and its p
   const provider = tracer(trace, 'provider', { provides: ['x'] } as PluginOptions)
   const alone = await startKernel({ plugins: [user] })
   t.same(seen.splice(0), [{}])
-  t.same(alone.kernel.plugins(), [{ name: 'user', version: '0.0.0-test', dependsOn: [] }])
+  t.match(alone.kernel.plugins(), [{ name: 'user', version: '0.0.0-test', dependsOn: [] }])
   t.same(await alone.stop(), [])
   trace.length = 0
 
@@ -233,7 +290,9 @@ t.test('an optional contribution to a point that nobody owns is dropped, one to 
     ['cli.command'],
   )
   await alone.stop()
-  const owned = await startKernel({ plugins: [giver, tracer([], 'owner', { points: ['p.q'] } as never)] })
+  const owned = await startKernel({
+    plugins: [giver, tracer([], 'owner', { points: openPoints('p.q' as never) } as never)],
+  })
   t.same(owned.point('p.q' as never).list(), [{ id: 'one', plugin: 'giver', value: 1 }])
   await owned.stop()
 })
@@ -263,7 +322,9 @@ t.test('a plugin gets its own frozen configuration and exactly the services that
 
 t.test('what a set-up does wrong is refused, with the name of the plugin', async t => {
   const setUp = (options: PluginOptions) =>
-    startKernel({ plugins: [tracer([], 'owner', { points: ['p.q'] } as never), tracer([], 'bad', options)] })
+    startKernel({
+      plugins: [tracer([], 'owner', { points: openPoints('p.q' as never) } as never), tracer([], 'bad', options)],
+    })
   const context = (use: (context: PluginContext<never, never, never>) => unknown): PluginOptions => ({
     setup(context) {
       use(context)
@@ -280,6 +341,10 @@ t.test('what a set-up does wrong is refused, with the name of the plugin', async
       /"bad" contributes "i" to "p.r", a point that no plugin/,
     ],
     [context(c => [1, 2].map(() => c.contribute('p.q' as never, 'i', 1 as never))), /by both "bad" and "bad"/],
+    [
+      context(c => c.contribute('cli.command', 'go', { summary: 'Goes.', usage: '', examples: [] } as never)),
+      /^"bad" contributes "go" to "cli.command": it must have required properties run$/,
+    ],
     [context(c => [1, 2].map(() => c.threads.handle('n', () => 1))), /"n" has two handlers in thread 0/],
   ]
   for (const [options, message] of refusals) {
@@ -294,7 +359,7 @@ t.test('points are read by their owner after set-up and closed to everybody', as
   let contributor: Context | undefined
   let listed: unknown
   const owner = tracer([], 'owner', {
-    points: ['p.q'],
+    points: openPoints('p.q' as never),
     setup(context: Context) {
       const point = context.point('p.q' as never) as { list(): unknown }
       t.throws(() => point.list(), /cannot be read before/)
@@ -346,9 +411,9 @@ t.test('the kernel service tells state, plugins and facts, and passes on one req
   })
   t.equal(kernel.startedAtMs, 1000)
   t.same(announcements, { mode: 'test' })
-  t.same(kernel.plugins(), [
-    { name: 'watcher', version: '1.2.3', dependsOn: [] },
-    { name: 'plain', version: '0.0.0-test', dependsOn: [] },
+  t.match(kernel.plugins(), [
+    { name: 'watcher', version: '1.2.3', dependsOn: [], startMs: Number },
+    { name: 'plain', version: '0.0.0-test', dependsOn: [], startMs: Number },
   ])
   kernel.requestStop('first')
   kernel.requestStop('second')

@@ -7,11 +7,12 @@ import 'svc/plugins/checksums/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { createAdminRoutes } from './admin.ts'
+import { adminPoints } from './points.ts'
 
 export default definePlugin({
   name: 'admin',
   requires: ['kernel', 'policy', 'authSigv4', 'authSession', 'iam', 'objects', 'checksums'],
-  points: ['admin.operation'],
+  points: adminPoints,
   config: Type.Object({ keyNormalization: keyNormalizationSetting }),
   setup({ config, services, ports, log, contribute, point }) {
     const { kernel, policy, authSigv4, authSession, iam, objects, checksums } = services

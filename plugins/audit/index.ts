@@ -7,6 +7,7 @@ import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
 import { createSearchAudit } from './admin/search-audit.ts'
 import { registerFamilies } from './families.ts'
+import { auditPoints } from './points.ts'
 import { createAuditService } from './service.ts'
 import { createAuditTargets } from './targets.ts'
 
@@ -14,7 +15,7 @@ export default definePlugin({
   name: 'audit',
   requires: ['metrics', 'queue', 'settings'],
   provides: ['audit'],
-  points: ['audit.sink'],
+  points: auditPoints,
   setup({ log, services, ports, threads, contribute, point }) {
     const { metrics, queue, settings } = services
     const { clock } = ports

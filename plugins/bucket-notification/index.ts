@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import getBucketEvents from './admin/get-bucket-events.ts'
 import { createPutBucketEvents } from './admin/put-bucket-events.ts'
 import { createBucketNotifications } from './notifications.ts'
+import { bucketNotificationPoints } from './points.ts'
 import getBucketNotification from './s3/get-bucket-notification-configuration.ts'
 import { createPutBucketNotification } from './s3/put-bucket-notification-configuration.ts'
 
@@ -12,7 +13,7 @@ export default definePlugin({
   name: 'bucket-notification',
   requires: ['objects', 'store'],
   provides: ['bucketNotifications'],
-  points: ['notification.target'],
+  points: bucketNotificationPoints,
   config: Type.Object({}),
   setup({ services, ports, point, contribute }) {
     const bucketNotifications = createBucketNotifications(services.store, point('notification.target'))

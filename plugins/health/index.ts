@@ -4,13 +4,14 @@ import 'svc/plugins/http/api'
 import './api.ts'
 import { createHealthcheckCommand } from './command.ts'
 import { healthConfig } from './config.ts'
+import { healthPoints } from './points.ts'
 import { createProbes } from './probes.ts'
 import { createHealthRoutes } from './routes.ts'
 
 export default definePlugin({
   name: 'health',
   requires: ['kernel'],
-  points: ['health.check', 'health.drives'],
+  points: healthPoints,
   config: healthConfig,
 
   setup({ config, services, ports, log, contribute, point }) {

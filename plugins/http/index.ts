@@ -3,6 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import './api.ts'
 import { parseListenAddress } from './address.ts'
 import { httpConfig, validateHttpConfig } from './config.ts'
+import { httpPoints } from './points.ts'
 import { probePort } from './port-probe.ts'
 import { createHttpService } from './service.ts'
 
@@ -10,7 +11,7 @@ export default definePlugin({
   name: 'http',
   requires: ['kernel', 'tls', 'metrics'],
   provides: ['http'],
-  points: ['http.mount', 'http.routes', 'http.observer'],
+  points: httpPoints,
   config: httpConfig,
   validate: validateHttpConfig,
 

@@ -1,11 +1,12 @@
 import { definePlugin } from 'svc/kernel'
 import { IamConfig } from './config.ts'
 import { createIam } from './iam.ts'
+import { iamPoints } from './points.ts'
 
 export default definePlugin({
   name: 'iam',
   provides: ['iam'],
-  points: ['iam.directory'],
+  points: iamPoints,
   config: IamConfig,
   setup({ config, point }) {
     const directories = point('iam.directory')
@@ -13,11 +14,7 @@ export default definePlugin({
     return {
       services: { iam: iam.service },
       start() {
-        const [directory, other] = directories.list()
-        if (other !== undefined) {
-          throw new Error(`iam: both "${directory!.plugin}" and "${other.plugin}" know who has access keys; one may`)
-        }
-        iam.open(directory?.value)
+        iam.open(directories.list()[0]?.value)
       },
     }
   },

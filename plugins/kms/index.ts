@@ -9,6 +9,7 @@ import { CreatedKey, createBuiltInKeys } from './built-in-keys.ts'
 import { KmsConfig } from './config.ts'
 import { registerFamilies } from './families.ts'
 import { createMasterKeyVersions, MasterKeyVersion } from './master-key-versions.ts'
+import { kmsPoints } from './points.ts'
 import { type ActiveBackend, createKms } from './service.ts'
 import { createUnavailableLog } from './unavailable-log.ts'
 
@@ -18,7 +19,7 @@ export default definePlugin({
   name: 'kms',
   requires: ['store', 'metrics'],
   provides: ['kms'],
-  points: ['kms.backend'],
+  points: kmsPoints,
   config: KmsConfig,
   setup({ config, services, ports, threads, log, point, contribute }) {
     const { store, metrics } = services

@@ -17,6 +17,7 @@ import { registerFamilies } from './metrics.ts'
 import { createNotificationTarget } from './notification-target.ts'
 import { createObserver } from './observer.ts'
 import { createOutbox, deriveCount, tableByte } from './outbox.ts'
+import { notifyPoints } from './points.ts'
 import { createQueues } from './queues.ts'
 import { createService } from './service.ts'
 import { declareSubsystems, type KindSettings } from './subsystems.ts'
@@ -38,7 +39,7 @@ export default definePlugin({
   name: 'notify',
   requires: ['authSigv4', 'bucketNotifications', 'iam', 'metrics', 'objects', 'queue', 'settings', 'storage'],
   provides: ['notify'],
-  points: ['notify.target'],
+  points: notifyPoints,
   config: NotifyConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { authSigv4, bucketNotifications, iam, metrics, queue, settings, storage } = services

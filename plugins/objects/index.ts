@@ -6,13 +6,14 @@ import { createProcedures } from './commit.ts'
 import { deriveObjectDue, deriveUploadDue } from './due.ts'
 import { createObjectEvents, type ObjectObserver } from './events.ts'
 import { createObjects } from './objects.ts'
+import { objectsPoints } from './points.ts'
 import { deriveObjectUsage, derivePartUsage, deriveUploadUsage } from './usage.ts'
 
 export default definePlugin({
   name: 'objects',
   requires: ['storage', 'checksums'],
   provides: ['objects'],
-  points: ['object.transform', 'object.observer'],
+  points: objectsPoints,
   config: Type.Object({}),
   setup({ services, ports, point }) {
     const { storage, checksums } = services
@@ -34,11 +35,7 @@ export default definePlugin({
     return {
       services: { objects },
       start() {
-        const [first, other] = transforms.list()
-        if (other !== undefined) {
-          throw new Error(`objects: both "${first!.plugin}" and "${other.plugin}" transform objects; one may`)
-        }
-        transform = first?.value
+        transform = transforms.list()[0]?.value
         observers = contributed.list().map(({ value }) => value)
       },
     }

@@ -2,12 +2,13 @@ import { definePlugin } from 'svc/kernel'
 import './api.ts'
 import { createCatalogue } from './catalogue.ts'
 import { keyNormalizerOf, PolicyConfig } from './config.ts'
+import { policyPoints } from './points.ts'
 import { createPolicy } from './policy.ts'
 
 export default definePlugin({
   name: 'policy',
   provides: ['policy'],
-  points: ['policy.source', 'policy.action'],
+  points: policyPoints,
   config: PolicyConfig,
   setup({ config, point }) {
     const sources = point('policy.source')

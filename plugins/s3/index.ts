@@ -6,6 +6,7 @@ import { s3Config } from './config.ts'
 import { createDispatchTable } from './dispatch.ts'
 import { createRequestFamilies } from './families.ts'
 import { createS3Handler } from './handler.ts'
+import { s3Points } from './points.ts'
 import { createRequestLimit } from './request-limit.ts'
 import { createRootAccess } from './root-access.ts'
 import { createS3Service } from './service.ts'
@@ -14,7 +15,7 @@ export default definePlugin({
   name: 's3',
   requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings', 'metrics'],
   provides: ['s3'],
-  points: ['s3.operation', 's3.attribute', 's3.observer', 's3.origin-answer', 's3.query-api'],
+  points: s3Points,
   config: s3Config,
   setup({ config, services, ports, threads, log, point, contribute }) {
     const operations = point('s3.operation')
@@ -40,10 +41,6 @@ export default definePlugin({
       services: { s3 },
       async start() {
         await requestLimit.start()
-        const [queryApi, other] = queryApis.list()
-        if (other !== undefined) {
-          throw new Error(`s3: both "${queryApi!.plugin}" and "${other.plugin}" take forms; one may`)
-        }
         handler = createS3Handler({
           ...services,
           clock: ports.clock,
@@ -59,7 +56,7 @@ export default definePlugin({
           attributeHeaders: new Set(attributes.list().flatMap(({ value }) => value.headers)),
           observers: observers.list().map(({ value }) => value),
           originAnswers: originAnswers.list().map(({ value }) => value),
-          queryApi: queryApi?.value,
+          queryApi: queryApis.list()[0]?.value,
           requestLimit,
           isRootDenied,
         })

@@ -1,6 +1,7 @@
 import { definePlugin } from 'svc/kernel'
 import { type StorageBackend, storageErrors } from './api.ts'
 import { StorageConfig } from './config.ts'
+import { storagePoints } from './points.ts'
 import { checkFolders } from './preflight.ts'
 import { expandPools } from './ranges.ts'
 import { createStorageFront } from './service.ts'
@@ -9,7 +10,7 @@ export default definePlugin({
   name: 'storage',
   requires: ['kernel'],
   provides: ['storage'],
-  points: ['storage.backend'],
+  points: storagePoints,
   config: StorageConfig,
   // A backend may have to read its whole journal.
   startTimeoutMs: 3_600_000,

@@ -1,8 +1,7 @@
 /**
- * What calls among threads and hooks cost: `node --conditions=svc-src kernel/test/perf/thread-calls.ts`. CPU is of the whole
+ * What calls among threads cost: `node --conditions=svc-src kernel/test/perf/thread-calls.ts`. CPU is of the whole
  * process, all threads, per operation; it says more than time on a machine that others use too.
  */
-import { compileFirst, compileParallel } from 'svc/kernel'
 import { resolveConfiguration } from '../../config.ts'
 import { createKernel } from '../../kernel.ts'
 import { createLogger } from '../../log.ts'
@@ -64,22 +63,6 @@ await measure('post to a worker, answered once per 1000', 50_000, async count =>
     if (i % 1000 === 999) await threads.call(1, 'many.told')
   }
 })
-
-let seen = 0
-const first = compileFirst<number, number>([() => undefined, () => undefined, x => x])
-const parallel = compileParallel<number>(
-  Array(3).fill((x: number) => {
-    seen += x
-  }),
-  () => {},
-)
-await measure('hook: first, third of three answers', 1e7, count => {
-  for (let i = 0; i < count; i++) seen += first(i) as number
-})
-await measure('hook: parallel, three observers', 1e7, count => {
-  for (let i = 0; i < count; i++) parallel(i)
-})
-if (seen === 0) throw new Error('nothing was called')
 
 await pool.drain()
 await pool.stop()

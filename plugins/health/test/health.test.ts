@@ -12,7 +12,7 @@ import prometheus from 'svc/plugins/prometheus/index'
 import type { DriveStatus } from 'svc/plugins/storage/api'
 import storageStatus from 'svc/plugins/storage-status/index'
 import tls from 'svc/plugins/tls/index'
-import { createFakeClock, startKernel, type TestKernel } from 'svc/testing'
+import { createFakeClock, openPoints, startKernel, type TestKernel } from 'svc/testing'
 import t from 'tap'
 import { createHealthcheckCommand } from '../command.ts'
 import type { HealthConfig } from '../config.ts'
@@ -33,7 +33,7 @@ async function start(stage: Stage, config: Record<string, Record<string, unknown
   const protocol = definePlugin({
     name: 's3',
     requires: ['http'],
-    points: ['s3.operation', 's3.observer'],
+    points: openPoints('s3.operation', 's3.observer'),
     setup({ contribute }) {
       contribute('http.mount', 's3', {
         listener: 's3',

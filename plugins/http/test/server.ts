@@ -5,7 +5,7 @@ import type { Exchange, HttpRequestRecord, HttpRoutes, RawHandler } from 'svc/pl
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
 import tls from 'svc/plugins/tls/index'
-import { startKernel, type TestKernel } from 'svc/testing'
+import { openPoints, startKernel, type TestKernel } from 'svc/testing'
 import http from '../index.ts'
 
 export interface TestServer {
@@ -32,7 +32,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const protocol = definePlugin({
     name: 's3',
     requires: ['http'],
-    points: ['s3.operation', 's3.observer'],
+    points: openPoints('s3.operation', 's3.observer'),
     setup({ contribute }) {
       contribute('http.mount', 's3', {
         listener: 's3',

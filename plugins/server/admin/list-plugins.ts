@@ -31,7 +31,7 @@ export default defineAdminOperation({
     const after = decodeCursor(cursor)
     const start = after === undefined ? 0 : all.findIndex(({ name }) => name === after) + 1
     const page = all.slice(start, start + limit)
-    const items = page.map(({ name, version, dependsOn }, index) => {
+    const items = page.map(({ name, version, dependsOn, startMs }, index) => {
       const error = failures.get(name)
       return {
         name,
@@ -40,6 +40,7 @@ export default defineAdminOperation({
         provides: providedBy(name, kernel.points()),
         dependsOn: [...dependsOn],
         order: start + index,
+        ...(startMs === undefined ? {} : { startMs }),
         ...(error === undefined ? {} : { error }),
       }
     })

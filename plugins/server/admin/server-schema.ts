@@ -120,8 +120,13 @@ export const Plugin = Type.Object(
     version: Type.String(),
     state: Type.Union([Type.Literal('active'), Type.Literal('failed')]),
     provides: Type.Array(Type.Object({ extensionPoint: Type.String(), id: Type.String() })),
-    dependsOn: Type.Array(Type.String({ description: 'Plugins whose services it requires.' })),
+    dependsOn: Type.Array(
+      Type.String({ description: 'Plugins whose services it requires, or uses where they are loaded.' }),
+    ),
     order: Type.Integer({ description: 'In which it was started, from 0.' }),
+    startMs: Type.Optional(
+      Type.Integer({ description: 'Milliseconds that its start took in the thread that answers.' }),
+    ),
     error: Type.Optional(Type.String()),
   },
   { $id: 'Plugin' },

@@ -27,7 +27,13 @@ t.test('what it is', async t => {
 t.test('its plugins, in order, a page at a time', async t => {
   const server = await startAdmin()
   t.teardown(server.stop)
-  const items: { name: string; order: number; dependsOn: string[]; provides: { extensionPoint: string }[] }[] = []
+  const items: {
+    name: string
+    order: number
+    startMs: number
+    dependsOn: string[]
+    provides: { extensionPoint: string }[]
+  }[] = []
   let cursor = ''
   do {
     const { json } = await server.signed({ path: `/api/v1/plugins?limit=7&cursor=${cursor}` })
@@ -44,6 +50,7 @@ t.test('its plugins, in order, a page at a time', async t => {
   )
   const orderOf = (name: string) => items.find(item => item.name === name)!.order
   for (const { dependsOn, order } of items) for (const name of dependsOn) t.ok(orderOf(name) < order)
+  t.ok(items.every(({ startMs }) => Number.isInteger(startMs)))
   t.match(items[orderOf('drive')].provides, [{ extensionPoint: 'storage-backend' }])
 })
 

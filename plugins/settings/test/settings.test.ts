@@ -6,7 +6,7 @@ import { definePlugin } from 'svc/kernel'
 import drive from 'svc/plugins/drive/index'
 import storage from 'svc/plugins/storage/index'
 import store from 'svc/plugins/store/index'
-import { startKernel } from 'svc/testing'
+import { openPoints, startKernel } from 'svc/testing'
 import t from 'tap'
 import { type Static, Type } from 'typebox'
 import { maskedValue, type Settings, type SettingsService, type SubsystemDeclaration } from '../api.ts'
@@ -53,7 +53,7 @@ async function start(
   const declared: Partial<{ -readonly [K in keyof Declared]: Declared[K] }> = {}
   const lamps = definePlugin({
     name: 'lamps',
-    points: ['admin.operation'],
+    points: openPoints('admin.operation'),
     requires: ['settings'],
     setup({ services }) {
       declared.service = services.settings

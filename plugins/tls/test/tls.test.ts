@@ -11,7 +11,7 @@ import type { HttpMount } from 'svc/plugins/http/api'
 import http from 'svc/plugins/http/index'
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
-import { startKernel, type TestKernel } from 'svc/testing'
+import { openPoints, startKernel, type TestKernel } from 'svc/testing'
 import t from 'tap'
 import tls from '../index.ts'
 import { checkKeyPair, readKeyPair } from '../key-pair.ts'
@@ -55,7 +55,7 @@ async function start(
   const protocol = definePlugin({
     name: 's3',
     requires: ['http'],
-    points: ['s3.operation', 's3.observer'],
+    points: openPoints('s3.operation', 's3.observer'),
     setup({ contribute }) {
       contribute('http.mount', 's3', { listener: 's3', handler })
     },

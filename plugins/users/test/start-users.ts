@@ -8,7 +8,7 @@ import 'svc/plugins/admin/api'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
 import standard from 'svc/plugins/standard'
-import { createFakeClock, startKernel, type TestKernel } from 'svc/testing'
+import { createFakeClock, openPoints, startKernel, type TestKernel } from 'svc/testing'
 import type { Test } from 'tap'
 import type { Caller } from '../api.ts'
 import { rootPassword, rootUser } from '../testing.ts'
@@ -29,7 +29,7 @@ const needed = [
 /** Owns what is contributed to protocols, which are not here. */
 const noAdmin = definePlugin({
   name: 'no-admin',
-  points: ['admin.operation', 'http.observer', 's3.observer'],
+  points: openPoints('admin.operation', 'http.observer', 's3.observer'),
   setup() {},
 })
 

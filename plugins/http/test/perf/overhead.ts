@@ -12,7 +12,7 @@ import { definePlugin } from 'svc/kernel'
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
 import tls from 'svc/plugins/tls/index'
-import { startKernel } from 'svc/testing'
+import { openPoints, startKernel } from 'svc/testing'
 import http from '../../index.ts'
 
 const body = Buffer.alloc(1024, 'a')
@@ -35,7 +35,7 @@ async function serveOurs(): Promise<number> {
   const protocol = definePlugin({
     name: 's3',
     requires: ['http'],
-    points: ['s3.operation', 's3.observer'],
+    points: openPoints('s3.operation', 's3.observer'),
     setup({ contribute }) {
       contribute('http.mount', 's3', {
         listener: 's3',

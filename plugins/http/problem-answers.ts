@@ -1,0 +1,69 @@
+/** What the routes of all plugins refuse, and fail with, is answered by problem documents. */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { type CatalogError, isCatalogError, type Logger } from 'svc/kernel'
+import { problemDocument, problemMediaType } from './problem.ts'
+
+export interface ProblemAnswersOptions {
+  readonly log: Logger
+}
+
+/** Sets what answers errors, unknown paths, and new requests while the server drains. */
+export const problemAnswers = fastifyPlugin<ProblemAnswersOptions>(
+  (fastify, { log }, done) => {
+    fastify.setErrorHandler<FastifyError>((error, request, reply) => sendError(error, request, reply, log))
+    fastify.setNotFoundHandler((request, reply) =>
+      sendProblem(request, reply, 404, 'not_found', 'There is nothing at this path.'),
+    )
+    // Probes and scrapes are answered to the last moment; they say themselves that the server drains.
+    fastify.addHook('onRequest', (request, reply, next) => {
+      if (!request.exchange.draining || request.raw.url?.startsWith('/svc/')) return next()
+      const later = reply.header('retry-after', '1')
+      sendProblem(request, later, 503, 'service_unavailable', 'The server is stopping. Try again.')
+    })
+    done()
+  },
+  { name: 'svc-problem-answers', dependencies: ['svc-request-exchange'] },
+)
+
+export function sendError(
+  error: FastifyError | CatalogError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+): FastifyReply {
+  if (isCatalogError(error)) return sendProblem(request, reply, error.status, error.code, error.message)
+  const status = error.statusCode ?? 500
+  if (status < 500) return sendProblem(request, reply, status, codeFor(status), error.message)
+  log.error({ err: error, requestId: request.id }, 'request handler failed')
+  return sendProblem(request, reply, 500, 'internal_error', 'The server failed. Its log has the reason.')
+}
+
+function codeFor(status: number): string {
+  const codes: Readonly<Record<number, string>> = {
+    404: 'not_found',
+    405: 'method_not_allowed',
+    413: 'entity_too_large',
+    415: 'unsupported_media_type',
+    429: 'too_many_requests',
+  }
+  return codes[status] ?? 'invalid_argument'
+}
+
+function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  code: string,
+  detail: string,
+): FastifyReply {
+  const url = request.raw.url as string
+  const mark = url.indexOf('?')
+  const instance = mark < 0 ? url : url.slice(0, mark)
+  request.facts = { ...request.facts, errorCode: code }
+  // As bytes: to text Fastify would add a charset, which this media type does not have.
+  return reply
+    .code(status)
+    .header('content-type', problemMediaType)
+    .send(Buffer.from(problemDocument({ status, code, detail, requestId: request.id, instance })))
+}

@@ -1,0 +1,25 @@
+/** What policies are made of. */
+import { Type } from 'typebox'
+
+const method = Type.Function([], Type.Unknown())
+
+export const policyPoints = {
+  'policy.source': {
+    cardinality: 'many',
+    schema: Type.Object(
+      {
+        prepare: Type.Optional(method),
+        identityPolicies: Type.Optional(method),
+        bucketPolicies: Type.Optional(method),
+      },
+      { description: 'Says who the policies of a caller and of a bucket are.' },
+    ),
+  },
+  'policy.action': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { level: Type.Enum(['account', 'bucket', 'object']), description: Type.String({ minLength: 1 }) },
+      { description: 'An action that policies may name; its id is the name of the action.' },
+    ),
+  },
+} as const
