@@ -8,7 +8,7 @@ RUN npm ci && npm run build
 FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Workspaces are examples and contributed packages: the server does not need them.
+# Workspaces are examples and contributed packages. Those that ship are in dist/; the clients they need are optional dependencies.
 RUN npm ci --omit=dev --workspaces=false
 
 FROM node:24-slim

@@ -3,7 +3,7 @@
  * TypeScript. The product runs from it without any build tool, also from inside node_modules.
  */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
@@ -20,6 +20,12 @@ const assets = globSync('{kernel,plugins}/**/*.{wasm,html,css,svg,json}', { cwd:
 for (const path of assets) {
   mkdirSync(dirname(join(target, path)), { recursive: true })
   copyFileSync(join(root, path), join(target, path))
+}
+
+// A package.json of their own would make them packages that find no `svc`: built, they are part of it.
+for (const path of globSync('contrib/*/package.json', { cwd: root })) {
+  const folder = join(target, dirname(path))
+  if (existsSync(join(folder, 'index.js'))) copyFileSync(join(root, path), join(folder, 'manifest.json'))
 }
 
 for (const program of ['kernel/main', 'plugins/cli/main']) {

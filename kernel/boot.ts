@@ -5,18 +5,27 @@ import { pathToFileURL } from 'node:url'
 import { Type } from 'typebox'
 import {
   ConfigurationError,
+  type ConfigurationProblem,
   type ConfigurationSources,
   type ResolvedConfiguration,
   resolveConfiguration,
 } from './config.ts'
-import { loadPlugins, type PluginModule, resolvePluginModules } from './discover.ts'
+import { configurationKeys } from './config-keys.ts'
+import { type Discovery, discoverPlugins, loadedOf, type PluginSelection, selectPlugins } from './discover.ts'
+import { fallingPlugins } from './falling-plugins.ts'
+import { PluginGraphError } from './graph.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { type KernelConfiguration, KernelSettings, kernelSection } from './settings.ts'
 
 export interface Boot {
   /** Where the plugins come from: what worker threads load again. */
-  readonly modules: readonly PluginModule[]
+  readonly selection: PluginSelection
+  /** All plugins of the modules, those that are disabled among them. */
+  readonly discovery: Discovery
+  /** Those that are to run. */
   readonly plugins: readonly AnyPlugin[]
+  /** Those of them that cannot run because they require what a disabled plugin provides: the reason by the name. */
+  readonly falling: ReadonlyMap<string, string>
   readonly resolved: ResolvedConfiguration
   /** The kernel's own settings; undefined when one of them has a problem. */
   readonly settings: KernelConfiguration | undefined
@@ -26,11 +35,15 @@ export interface Boot {
 const { configFile, plugins } = KernelSettings.properties
 const firstLook = { name: 'kernel', config: Type.Object({ configFile, plugins }) }
 
-/** Throws ConfigurationError when file or plugin list cannot be used, DiscoveryError when a plugin cannot. */
+/**
+ * Throws ConfigurationError when file or plugin list cannot be used, DiscoveryError when a plugin cannot. With `requireAll` it throws
+ * PluginGraphError where a plugin requires what a disabled one provides.
+ */
 export async function boot(
   argv: readonly string[],
   env: ConfigurationSources['env'],
   directory: string,
+  { requireAll = true } = {},
 ): Promise<Boot> {
   const look = (file?: ConfigurationSources['file']) => {
     const { sections, problems } = resolveConfiguration([firstLook], { argv, env, file }, { ignoreUnknown: true })
@@ -41,11 +54,41 @@ export async function boot(
   const path = named === undefined ? undefined : resolve(directory, named)
   const file = path === undefined ? undefined : { path, content: readConfigurationFile(path) }
   // Without a file, the current directory is the place: the URL of some file in it.
-  const modules = resolvePluginModules(look(file).plugins, pathToFileURL(path ?? resolve(directory, 'svc.json')))
-  const loaded = await loadPlugins(modules)
-  const resolved = resolveConfiguration([kernelSection, ...loaded], { argv, env, file })
-  const settings = resolved.sections.kernel as KernelConfiguration | undefined
-  return { modules, plugins: loaded, resolved, settings }
+  const base = pathToFileURL(path ?? resolve(directory, 'svc.json'))
+  const selection = selectPlugins(look(file).plugins, base)
+  const discovery = await discoverPlugins(selection)
+  const plugins = loadedOf(discovery)
+  const falling = fallingPlugins(discovery)
+  if (requireAll && falling.size > 0) throw new PluginGraphError([...new Set(falling.values())])
+  const { problems, ...resolved } = resolveConfiguration([kernelSection, ...plugins], { argv, env, file })
+  const explain = explainDisabled(discovery)
+  return {
+    selection,
+    discovery,
+    plugins,
+    falling,
+    resolved: { ...resolved, problems: problems.map(explain) },
+    settings: resolved.sections.kernel as KernelConfiguration | undefined,
+  }
+}
+
+/** A setting that nobody knows may be one of a plugin that is disabled: that is what the operator has to hear. */
+function explainDisabled({ found }: Discovery): (problem: ConfigurationProblem) => ConfigurationProblem {
+  const disabled = found.filter(({ state }) => state === 'disabled').map(({ plugin }) => plugin)
+  const owners = new Map<string, string>()
+  for (const { plugin, variable, flag, fileKey, secret } of configurationKeys(disabled)) {
+    for (const name of [variable, secret && `${variable}_FILE`, flag && `--${flag}`, fileKey]) {
+      if (name) owners.set(name, plugin)
+    }
+    // The file names the section alone where no loaded plugin has it.
+    owners.set(plugin, plugin)
+  }
+  return problem => {
+    const owner = problem.plugin === undefined ? owners.get(problem.key) : undefined
+    return owner === undefined
+      ? problem
+      : { ...problem, message: `is of the plugin "${owner}", which is disabled: remove one of the two` }
+  }
 }
 
 function readConfigurationFile(path: string): Record<string, unknown> {

@@ -1,4 +1,4 @@
-/** The `svc` command: `server`, and whatever commands plugins contribute to `cli.command`. */
+/** The `svc` command: `server`, `plugins`, and whatever commands plugins contribute to `cli.command`. */
 import { readFileSync } from 'node:fs'
 import { type Boot, boot } from './boot.ts'
 import { ConfigurationError, formatProblem, resolveConfiguration, suggest } from './config.ts'
@@ -8,6 +8,7 @@ import { createKernel } from './kernel.ts'
 import type { CliCommand, CliIo } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
 import type { Contribution } from './plugin.ts'
+import { printPlugins } from './plugin-list.ts'
 import { revision } from './revision.ts'
 import { runServer } from './server.ts'
 import { kernelSection } from './settings.ts'
@@ -28,6 +29,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
       return 0
     }
     if (command === 'server') return await runServerCommand(rest, version, io)
+    if (command === 'plugins') return await runPluginsCommand(rest, version, io)
     const commands = await contributedCommands(version, io)
     if (command === undefined || command === '--help' || command === '-h' || command === 'help') {
       const target = command === undefined ? io.stderr : io.stdout
@@ -52,12 +54,32 @@ async function runServerCommand(argv: readonly string[], version: string, io: Cl
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length
   const given = (flag: string) => argv.indexOf(flag) !== -1 && argv.indexOf(flag) < end
   const flags = argv.filter((argument, index) => index >= end || !['--help', '-h', '--dry-run'].includes(argument))
-  const loaded = await boot(flags, io.env, process.cwd())
+  const loaded = await boot(flags, io.env, process.cwd(), { requireAll: !given('--dry-run') })
   if (given('--help') || given('-h')) {
     io.stdout.write(describeServer(loaded))
     return 0
   }
   return given('--dry-run') ? dryRun(loaded, version, io) : runServer(loaded, version)
+}
+
+const pluginsCommand = {
+  usage: '[--json] [options of `svc server`]',
+  summary: 'Lists the plugins that a start would load, and those that are disabled.',
+  examples: ['svc plugins', 'svc plugins --json', 'svc plugins --config=/etc/svc/config.json'],
+}
+
+/** Takes what `svc server` takes: a complete command line of a server lists its plugins. */
+async function runPluginsCommand(argv: readonly string[], version: string, io: CliIo): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    io.stdout.write(describeCommand('plugins', pluginsCommand))
+    return 0
+  }
+  const flags = argv.filter(argument => argument !== '--json')
+  const loaded = await boot(flags, io.env, process.cwd(), { requireAll: false })
+  // Another problem of the configuration is no matter of the list; a mistyped flag may be the reason for a wrong one.
+  const mistyped = loaded.resolved.problems.filter(({ source, plugin }) => source === 'flag' && plugin === undefined)
+  if (mistyped.length > 0) throw new ConfigurationError(mistyped)
+  return printPlugins(loaded, version, argv.includes('--json'), io)
 }
 
 interface Commands {
@@ -128,7 +150,7 @@ async function runContributed(name: string, argv: readonly string[], commands: C
     return 0
   }
   if (command === undefined) {
-    const names = ['server', ...commands.describable().map(({ id }) => id)]
+    const names = ['server', 'plugins', ...commands.describable().map(({ id }) => id)]
     io.stderr.write(
       known === undefined
         ? `svc: unknown command "${name}"${suggest(name, names, '')}\n`
@@ -151,7 +173,11 @@ async function runContributed(name: string, argv: readonly string[], commands: C
 
 function describeCommands({ list, describable }: Commands): string {
   const all = describable()
-  const rows = [['server', 'Starts the server.'], ...all.map(({ id, value }) => [id, value.summary])]
+  const own = [
+    ['server', 'Starts the server.'],
+    ['plugins', pluginsCommand.summary],
+  ]
+  const rows = [...own, ...all.map(({ id, value }) => [id, value.summary])]
   const width = Math.max(...rows.map(([name]) => name.length))
   const lines = rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`)
   const waiting = all.map(({ id }) => id).filter(name => !list.some(({ id }) => id === name))
@@ -163,7 +189,7 @@ function describeCommands({ list, describable }: Commands): string {
   return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, ...needs, '', more].join('\n')}\n`
 }
 
-function describeCommand(name: string, command: CliCommand): string {
+function describeCommand(name: string, command: Omit<CliCommand, 'run'>): string {
   const examples = command.examples.map(example => `  ${example}`)
   return `${[`usage: svc ${name} ${command.usage}`.trimEnd(), '', command.summary, '', 'Examples:', ...examples].join('\n')}\n`
 }

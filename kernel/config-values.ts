@@ -36,19 +36,25 @@ function parseAs(schema: KeySchema, text: string, separator: RegExp): unknown {
       if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw new RangeError('must be a decimal number')
       return Number(text)
     case 'list': {
+      const items = (schema.items ?? {}) as KeySchema
+      // Entries that may be more than texts: as JSON, or as texts alone.
+      const isAny = typeOf(items) === 'json'
+      if (isAny && text.trimStart().startsWith('[')) return parseJson(text)
       const entries = text.trim().split(separator)
-      return entries
-        .filter(entry => entry !== '')
-        .map(entry => parseAs((schema.items ?? {}) as KeySchema, entry, separator))
+      return entries.filter(entry => entry !== '').map(entry => (isAny ? entry : parseAs(items, entry, separator)))
     }
     case 'json':
-      try {
-        return JSON.parse(text)
-      } catch {
-        throw new RangeError('must be JSON')
-      }
+      return parseJson(text)
     default:
       return text
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new RangeError('must be JSON')
   }
 }
 

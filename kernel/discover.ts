@@ -1,12 +1,16 @@
 /**
- * From configured names to plugins. Names of our own package always mean this very installation, so that there is one
+ * From the setting `plugins` to plugins. Names of our own package always mean this very installation, so that there is one
  * kernel; all others are resolved from the place of the configuration file, as if it imported them. Anything that does not
- * resolve, load or look like a plugin stops the start.
+ * resolve, load or look like a plugin stops the start, and so does a name that two modules claim without saying that one
+ * replaces the other.
  */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { suggest } from './config.ts'
 import type { AnyPlugin } from './plugin.ts'
+import { completeEntries, type PluginEntry } from './plugin-entries.ts'
 
 /** A module of plugins that cannot be used; the message names it and says why. */
 export class DiscoveryError extends Error {
@@ -20,20 +24,63 @@ export class DiscoveryError extends Error {
 export interface PluginModule {
   readonly name: string
   readonly url: string
+  /** Name of the plugin whose place the module's plugin of the same name takes. */
+  readonly replaces?: string
+  /** One of the default set of `contrib/`: left out where a package that it needs is not installed. */
+  readonly isContrib?: boolean
 }
 
-/** The modules, in the order of the names. `base` is the URL of the file that names them. */
-export function resolvePluginModules(names: readonly string[], base: URL): readonly PluginModule[] {
-  return names.map(name => {
-    try {
-      return { name, url: resolveName(name, base) }
-    } catch (error) {
-      throw new DiscoveryError(name, `is not found from ${base.pathname}: ${(error as Error).message}`, error)
-    }
-  })
+/** What is to be loaded. Survives structured clone: worker threads load the same. */
+export interface PluginSelection {
+  readonly modules: readonly PluginModule[]
+  /** Names of plugins that are not to run. */
+  readonly disabled: readonly string[]
 }
+
+/** A plugin with the module that it is from. */
+export interface FoundPlugin {
+  readonly plugin: AnyPlugin
+  readonly module: PluginModule
+  readonly state: 'loaded' | 'disabled' | 'replaced'
+}
+
+export interface Discovery {
+  /** In the order of the modules; one that replaces another is in the other's place. */
+  readonly found: readonly FoundPlugin[]
+  /** Modules of the default set of `contrib/` that were left out, each with the package that is not installed. */
+  readonly absent: readonly { readonly module: PluginModule; readonly reason: string }[]
+}
+
+/** The modules, in the order of the entries. `base` is the URL of the file that names them. */
+export function selectPlugins(entries: readonly PluginEntry[], base: URL): PluginSelection {
+  const modules: PluginModule[] = []
+  const disabled: string[] = []
+  for (const entry of completeEntries(entries)) {
+    if (typeof entry === 'string') modules.push(...resolveModules(entry, base))
+    else if ('disable' in entry) disabled.push(...entry.disable)
+    else for (const module of resolveModules(entry.with, base)) modules.push({ ...module, replaces: entry.replace })
+  }
+  return { modules, disabled }
+}
+
+function resolveModules(name: string, base: URL): readonly PluginModule[] {
+  if (name === 'svc/contrib') return contribModules()
+  try {
+    return [{ name, url: resolveName(name, base) }]
+  } catch (error) {
+    throw new DiscoveryError(name, `is not found from ${base.pathname}: ${(error as Error).message}`, error)
+  }
+}
+
+const contribPrefix = 'svc/contrib/'
 
 function resolveName(name: string, base: URL): string {
+  if (name.startsWith(contribPrefix)) {
+    const folder = name.slice(contribPrefix.length)
+    const known = contribFolders()
+    if (!known.includes(folder)) throw new Error(`there is no such folder${suggest(folder, known, contribPrefix)}`)
+    return contribUrl(folder)
+  }
   if (name.startsWith('svc/')) return import.meta.resolve(name)
   if (isAbsolute(name)) return pathToFileURL(name).href
   return name.startsWith('.') ? new URL(name, base).href : resolvePackage(name, base)
@@ -52,23 +99,83 @@ function resolvePackage(name: string, base: URL): string {
   }
 }
 
-/** Imports the modules and returns their plugins, in order. */
-export async function loadPlugins(modules: readonly PluginModule[]): Promise<readonly AnyPlugin[]> {
-  const plugins: AnyPlugin[] = []
-  for (const { name, url } of modules) {
-    let exported: unknown
+/**
+ * The packages of `contrib/` lie beside the kernel. Built ones are part of the package `svc`, as a package.json of their own would
+ * deny: it is called manifest.json there.
+ */
+const isBuilt = !import.meta.url.endsWith('.ts')
+const contribRoot = new URL('../contrib/', import.meta.url)
+const manifestUrl = (folder: string) => new URL(`${folder}/${isBuilt ? 'manifest' : 'package'}.json`, contribRoot)
+const contribUrl = (folder: string) => new URL(`${folder}/index${isBuilt ? '.js' : '.ts'}`, contribRoot).href
+
+function contribFolders(): readonly string[] {
+  if (!existsSync(contribRoot)) return []
+  return readdirSync(contribRoot)
+    .filter(folder => existsSync(manifestUrl(folder)))
+    .sort()
+}
+
+interface Manifest {
+  readonly svc?: { readonly default?: boolean }
+}
+
+/** Those that are loaded by default: their manifest says so. */
+function contribModules(): readonly PluginModule[] {
+  return contribFolders()
+    .filter(folder => (JSON.parse(readFileSync(manifestUrl(folder), 'utf8')) as Manifest).svc?.default === true)
+    .map(folder => ({ name: contribPrefix + folder, url: contribUrl(folder), isContrib: true }))
+}
+
+/** Imports the modules. Throws DiscoveryError for what cannot be used and for names that contradict each other. */
+export async function discoverPlugins({ modules, disabled }: PluginSelection): Promise<Discovery> {
+  const all: { plugin: AnyPlugin; module: PluginModule }[] = []
+  const absent: { module: PluginModule; reason: string }[] = []
+  for (const module of modules) {
     try {
-      exported = (await import(url)).default
+      for (const plugin of await loadModule(module)) all.push({ plugin, module })
     } catch (error) {
-      throw new DiscoveryError(name, `does not load: ${(error as Error).message}`, error)
-    }
-    for (const candidate of Array.isArray(exported) ? exported : [exported]) {
-      const problem = problemOf(candidate)
-      if (problem !== undefined) throw new DiscoveryError(name, problem)
-      plugins.push(candidate)
+      const reason = missingPackage((error as Error).cause)
+      if (!module.isContrib || reason === undefined) throw error
+      absent.push({ module, reason })
     }
   }
-  return plugins
+  const replacements = findReplacements(all, modules)
+  checkNames(all, replacements, disabled)
+  const found = all.flatMap(({ plugin, module }): FoundPlugin[] => {
+    const replacement = replacements.get(plugin.name)
+    if (replacement?.plugin === plugin) return []
+    if (replacement !== undefined)
+      return [
+        { plugin, module, state: 'replaced' },
+        { ...replacement, state: 'loaded' },
+      ]
+    return [{ plugin, module, state: disabled.includes(plugin.name) ? 'disabled' : 'loaded' }]
+  })
+  return { found, absent }
+}
+
+/** The plugins that are to run. */
+export async function loadPlugins(selection: PluginSelection): Promise<readonly AnyPlugin[]> {
+  return loadedOf(await discoverPlugins(selection))
+}
+
+export function loadedOf({ found }: Discovery): readonly AnyPlugin[] {
+  return found.filter(({ state }) => state === 'loaded').map(({ plugin }) => plugin)
+}
+
+async function loadModule({ name, url }: PluginModule): Promise<readonly AnyPlugin[]> {
+  let exported: unknown
+  try {
+    exported = (await import(url)).default
+  } catch (error) {
+    throw new DiscoveryError(name, `does not load: ${(error as Error).message}`, error)
+  }
+  const candidates: readonly AnyPlugin[] = Array.isArray(exported) ? exported : [exported]
+  for (const candidate of candidates) {
+    const problem = problemOf(candidate)
+    if (problem !== undefined) throw new DiscoveryError(name, problem)
+  }
+  return candidates
 }
 
 function problemOf(candidate: Partial<AnyPlugin> | undefined): string | undefined {
@@ -80,4 +187,62 @@ function problemOf(candidate: Partial<AnyPlugin> | undefined): string | undefine
     return `exports a plugin whose name is ${JSON.stringify(name)}: names are kebab-case`
   }
   return typeof setup === 'function' ? undefined : `exports the plugin "${name}" without a setup function`
+}
+
+/** Undefined where the error is another one: a module that is broken is no package that is not installed. */
+function missingPackage(error: unknown): string | undefined {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+  const [, name] = /^Cannot find package '([^']+)'/.exec(String(message)) ?? []
+  return code === 'ERR_MODULE_NOT_FOUND' && name !== undefined ? `the package ${name} is not installed` : undefined
+}
+
+type Candidate = Omit<FoundPlugin, 'state'>
+
+/** By the name of the plugin. */
+function findReplacements(all: readonly Candidate[], modules: readonly PluginModule[]): Map<string, Candidate> {
+  const replacements = new Map<string, Candidate>()
+  for (const { name, replaces } of modules) {
+    if (replaces === undefined) continue
+    const own = all.filter(({ module }) => module.name === name && module.replaces === replaces)
+    const replacement = own.find(({ plugin }) => plugin.name === replaces)
+    if (replacement === undefined) {
+      const names = own.map(({ plugin }) => `"${plugin.name}"`).join(', ')
+      throw new DiscoveryError(name, `exports no plugin "${replaces}", which it is to replace: it exports ${names}`)
+    }
+    if (replacements.has(replaces)) throw new DiscoveryError(replaces, 'is replaced twice')
+    replacements.set(replaces, replacement)
+  }
+  return replacements
+}
+
+function checkNames(
+  all: readonly Candidate[],
+  replacements: ReadonlyMap<string, Candidate>,
+  disabled: readonly string[],
+): void {
+  const firsts = new Map<string, Candidate>()
+  for (const candidate of all) {
+    const { plugin, module } = candidate
+    if (replacements.get(plugin.name) === candidate) continue
+    const first = firsts.get(plugin.name)
+    firsts.set(plugin.name, candidate)
+    if (first === undefined) continue
+    const say = JSON.stringify({ replace: plugin.name, with: module.name })
+    throw new DiscoveryError(
+      module.name,
+      first.module.url === module.url
+        ? `is named twice, or exports two plugins named "${plugin.name}"`
+        : `exports a plugin named "${plugin.name}", as "${first.module.name}" does. To use it instead, write ${say} in its place`,
+    )
+  }
+  for (const [name, { module }] of replacements) {
+    if (firsts.has(name)) continue
+    const hint = suggest(name, firsts.keys(), '')
+    throw new DiscoveryError(module.name, `is to replace the plugin "${name}", which no other module has${hint}`)
+  }
+  for (const name of disabled) {
+    if (replacements.has(name)) throw new DiscoveryError(name, 'is both disabled and replaced')
+    if (!firsts.has(name))
+      throw new DiscoveryError(name, `is to be disabled, but is unknown${suggest(name, firsts.keys(), '')}`)
+  }
 }

@@ -1,6 +1,7 @@
 /** `svc server --dry-run`: everything that can be found wrong without starting anything, in one list. */
 import type { Boot } from './boot.ts'
 import { formatProblem } from './config.ts'
+import { withoutDisabled } from './falling-plugins.ts'
 import { createKernel } from './kernel.ts'
 import type { CliIo } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
@@ -8,14 +9,16 @@ import { createSystemPorts } from './system-ports.ts'
 import { createSingleThread } from './thread-calls.ts'
 
 /** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for what preflight found, 2 for the configuration. */
-export async function dryRun({ plugins, resolved, settings }: Boot, version: string, io: CliIo): Promise<number> {
+export async function dryRun(booted: Boot, version: string, io: CliIo): Promise<number> {
+  const { discovery, falling, resolved, settings } = booted
+  const plugins = booted.plugins.filter(({ name }) => !falling.has(name))
   const configurationProblems = [...new Set(resolved.problems.map(formatProblem))]
   const ports = createSystemPorts()
   const log = createLogger('error', createStderrSink(settings?.logFormat ?? 'text'))
   const skip = new Map(resolved.problems.map(({ plugin }) => [plugin ?? '', 'its configuration has problems']))
   const threads = createSingleThread(log)
   const kernel = createKernel({ plugins, config: resolved.sections, threads, ports, log, version, skip })
-  const problems: string[] = []
+  const problems: string[] = [...new Set(falling.values())]
   let isSetUp = false
   try {
     kernel.setup()
@@ -41,6 +44,9 @@ export async function dryRun({ plugins, resolved, settings }: Boot, version: str
       .map(({ name }) => name)
       .join(' ')}\n`,
   )
+  for (const { name, effects } of withoutDisabled(booted))
+    io.stdout.write(`disabled: ${[name, ...effects].join('; ')}\n`)
+  for (const { module, reason } of discovery.absent) io.stdout.write(`not loaded: ${module.name}, ${reason}\n`)
   const settingLines = [...resolved.origins].map(([key, source]) => {
     const section = resolved.sections[key.plugin] as Record<string, unknown> | undefined
     const shown = key.secret ? '(secret)' : JSON.stringify(section?.[key.property] ?? '(refused)')

@@ -16,7 +16,10 @@ const LOG_FLUSH_MS = 2000
  * Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. After a restart it does
  * not resolve: the program begins anew in this process.
  */
-export async function runServer({ plugins, modules, resolved, settings }: Boot, version: string): Promise<number> {
+export async function runServer(
+  { plugins, discovery, selection, resolved, settings }: Boot,
+  version: string,
+): Promise<number> {
   if (resolved.problems.length > 0 || settings === undefined) throw new ConfigurationError(resolved.problems)
   const {
     logLevel,
@@ -33,7 +36,7 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
   const common = { config: resolved.sections, log, version, startTimeoutMs, stopTimeoutMs }
   const pool = createThreadPool({
     ...common,
-    modules,
+    selection,
     workerCount,
     logLevel,
     clock: ports.clock,
@@ -76,6 +79,10 @@ export async function runServer({ plugins, modules, resolved, settings }: Boot, 
   const release = handleProcessEvents(log, sink, stop, () => stopping !== undefined && !isRestart)
   try {
     const started = Date.now()
+    for (const { module, reason } of discovery.absent)
+      log.warn({ plugin: module.name, reason }, 'a plugin is not loaded')
+    const disabled = discovery.found.filter(({ state }) => state === 'disabled').map(({ plugin }) => plugin.name)
+    if (disabled.length > 0) log.info({ disabled }, 'plugins are disabled')
     kernel.setup()
     await kernel.start()
     await pool.start()

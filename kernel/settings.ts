@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { type Static, Type } from 'typebox'
 import type { LogFormat, LogLevel } from './log.ts'
 import { logFormatKey, logLevelKey } from './log-keys.ts'
+import { checkEntries, defaultPlugins, type PluginEntry } from './plugin-entries.ts'
 
 export const KernelSettings = Type.Object({
   configFile: Type.Optional(
@@ -14,10 +15,12 @@ export const KernelSettings = Type.Object({
       description: 'JSON file with further configuration; its place is where plugin names are resolved from.',
     }),
   ),
-  plugins: Type.Array(Type.String({ minLength: 1 }), {
+  plugins: Type.Array(Type.Unsafe<PluginEntry>({}), {
     variable: 'SVC_PLUGINS',
-    default: ['svc/plugins/standard'],
-    description: 'What to load: names of packages, or paths to modules, each exporting a plugin or a list of plugins.',
+    default: defaultPlugins,
+    check: checkEntries,
+    description:
+      'Plugins to load: package names and paths to modules, {"disable": ["name"]}, {"replace": "name", "with": "path"}. A text that begins with `[` is JSON, as in the file.',
   }),
   workers: Type.Integer({
     variable: 'SVC_WORKERS',

@@ -9,7 +9,7 @@ import type { WorkerData } from './thread-pool.ts'
 
 if (parentPort === null) throw new Error('thread-entry runs in worker threads only')
 const port = parentPort
-const { index, workerCount, modules, config, version, logLevel, startTimeoutMs, stopTimeoutMs } =
+const { index, workerCount, selection, config, version, logLevel, startTimeoutMs, stopTimeoutMs } =
   workerData as WorkerData
 
 // Everything goes to the main thread, which passes on what is for another worker.
@@ -40,7 +40,7 @@ function handleStep(name: string, step: () => Promise<void> | undefined): void {
 
 handleStep('kernel.start', async () => {
   const ports = createSystemPorts()
-  const plugins = await loadPlugins(modules)
+  const plugins = await loadPlugins(selection)
   if (stopped) throw new Error('stopped while starting')
   const configureLog = ({ level }: { readonly level: LogLevel }) => setLogLevel(sink, level)
   kernel = createKernel({

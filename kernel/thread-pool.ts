@@ -3,7 +3,7 @@
  * that die. Everything between two workers passes through here, which keeps the order of messages between any two threads.
  */
 import { Worker } from 'node:worker_threads'
-import type { PluginModule } from './discover.ts'
+import type { PluginSelection } from './discover.ts'
 import { withDeadline } from './lifecycle.ts'
 import type { Logger, LogLevel } from './log.ts'
 import type { Clock } from './ports.ts'
@@ -14,7 +14,7 @@ import type { Threads } from './threads.ts'
 export interface WorkerData {
   readonly index: number
   readonly workerCount: number
-  readonly modules: readonly PluginModule[]
+  readonly selection: PluginSelection
   readonly config: Readonly<Record<string, unknown>>
   readonly version: string
   readonly logLevel: LogLevel

@@ -13,8 +13,8 @@ export default definePlugin({
   setup({ services, contribute }) {
     // Brokers of operators are in their own networks.
     const guard = services.outbound.guard('private')
-    contribute('notify.target', 'kafka', createKafkaTarget(guard))
-    contribute('audit.sink', 'kafka', createKafkaSink(guard))
+    contribute('notify.target', 'kafka', createKafkaTarget(guard), { optional: true })
+    contribute('audit.sink', 'kafka', createKafkaSink(guard), { optional: true })
     return {}
   },
 })

@@ -1,5 +1,4 @@
 import { definePlugin } from 'svc/kernel'
-// For its types only: it declares the extension point `kms.backend`.
 import { checkRemote, RemoteConfig } from './config.ts'
 import { createKes, type ProbedBackend } from './kes.ts'
 import { createKeyServers } from './key-servers.ts'
@@ -15,18 +14,23 @@ export default definePlugin({
     const isConfigured = config.endpoints.length > 0
     let backend: ProbedBackend | undefined
     let wasOnline = true
-    contribute('kms.backend', protocol, {
-      isConfigured,
-      kind: 'remote',
-      create() {
-        const servers = createKeyServers(config)
-        backend =
-          protocol === 'kes'
-            ? createKes(servers, defaultKeyId)
-            : createTransit({ servers, defaultKeyId, token, mount, namespace, ...ports })
-        return backend
+    contribute(
+      'kms.backend',
+      protocol,
+      {
+        isConfigured,
+        kind: 'remote',
+        create() {
+          const servers = createKeyServers(config)
+          backend =
+            protocol === 'kes'
+              ? createKes(servers, defaultKeyId)
+              : createTransit({ servers, defaultKeyId, token, mount, namespace, ...ports })
+          return backend
+        },
       },
-    })
+      { optional: true },
+    )
     background({
       name: 'probe',
       pauseMs: config.probeIntervalMs,

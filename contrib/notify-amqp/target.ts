@@ -7,8 +7,16 @@ import {
 } from 'svc/plugins/notify/api'
 import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import { type Connection, openConnection, type Publication } from './connection.ts'
+import type { Connection, Publication } from './connection.ts'
 import { AmqpSettings, type Broker, checkSettings, parseUrl } from './settings.ts'
+
+/** The client library is loaded when a target is first used: few servers have one. */
+const open = async (
+  ...parameters: Parameters<typeof import('./connection.ts').openConnection>
+): Promise<Connection> => {
+  const { openConnection } = await import('./connection.ts')
+  return openConnection(...parameters)
+}
 
 /** Unconfirmed at once. */
 const batchMax = 100
@@ -55,7 +63,7 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
     send: (messages, signal) =>
       attempts.run(signal, async limited => {
         if (current === undefined || current.isLost()) {
-          current = await openConnection(broker, settings, guard, limited)
+          current = await open(broker, settings, guard, limited)
           log.debug({ endpoint: broker.endpoint }, 'connected to the broker')
         }
         await publish(
@@ -67,7 +75,7 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
     // Over a connection of its own: it may come at any time, and tells whether one can be made now.
     test: (body, signal) =>
       attempts.run(signal, async limited => {
-        const own = await openConnection(broker, settings, guard, limited)
+        const own = await open(broker, settings, guard, limited)
         await publish(own, [{ body, about: undefined }], limited)
         await own.close()
       }),

@@ -10,7 +10,7 @@ export default definePlugin({
   requires: ['outbound'],
   setup({ services, contribute }) {
     // Services of operators are in their own networks.
-    contribute('notify.target', 'nats', createNatsKind(services.outbound.guard('private')))
+    contribute('notify.target', 'nats', createNatsKind(services.outbound.guard('private')), { optional: true })
     return {}
   },
 })

@@ -8,8 +8,7 @@ import {
   PermanentDeliveryError,
 } from 'svc/plugins/notify/api'
 import type { OutboundGuard } from 'svc/plugins/outbound/api'
-import { type Connection, openConnection, type Publication } from './connection.ts'
-import { reasonOf } from './failures.ts'
+import type { Connection, Publication } from './connection.ts'
 import { checkNats, NatsSettings, natsEndpoint } from './settings.ts'
 
 const batchMax = 100
@@ -30,12 +29,17 @@ export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext
   const attempts = createAttempts(service, settings.timeout)
   let current: Connection | undefined
 
-  const fail = (error: unknown): never => {
+  const fail = async (error: unknown): Promise<never> => {
+    const { reasonOf } = await import('./failures.ts')
     const { reason, isPermanent } = reasonOf(error)
     throw isPermanent ? new PermanentDeliveryError(`${service}: ${reason}.`) : new Error(`${service}: ${reason}.`)
   }
 
-  const open = (signal: AbortSignal) => openConnection(settings, guard, signal).catch(fail)
+  /** The client library is loaded when a target is first used: few servers have one. */
+  const open = async (signal: AbortSignal): Promise<Connection> => {
+    const { openConnection } = await import('./connection.ts')
+    return openConnection(settings, guard, signal).catch(fail)
+  }
 
   /** What fails ends the connection: what is on its way over it is not known. */
   const use = async (connection: Connection, signal: AbortSignal, publications: readonly Publication[]) => {
@@ -46,7 +50,7 @@ export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext
       await connection.publish(publications)
     } catch (error) {
       connection.end()
-      fail(error)
+      await fail(error)
     } finally {
       signal.removeEventListener('abort', giveUp)
     }

@@ -8,6 +8,11 @@ import pg from 'pg'
 import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { Place } from './connection-string.ts'
 
+/** What PostgreSQL says went wrong; empty for what is no answer of it. */
+export function codeOf(error: unknown): string {
+  return (error instanceof pg.DatabaseError && error.code) || ''
+}
+
 export interface Pool {
   /**
    * Gives a connection to `work`. When `work` rejects, or `signal` is aborted, the connection is closed, which undoes what was not

@@ -3,7 +3,6 @@
  * server a statement is ended after the same time as an attempt here, so that one that was given up does not wait for a lock until
  * after the next has committed.
  */
-import pg from 'pg'
 import {
   createAttempts,
   type NotifyTarget,
@@ -14,7 +13,7 @@ import {
 import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Place, parseConnectionString } from './connection-string.ts'
-import { createPool, type Pool } from './pool.ts'
+import type { Pool } from './pool.ts'
 import { checkSettings, PostgresSettings, quoteTable } from './settings.ts'
 import { createFormat, type Statement } from './tables.ts'
 
@@ -46,8 +45,17 @@ export function connectPostgres(settings: PostgresSettings, guard: OutboundGuard
   const attempts = createAttempts(`PostgreSQL at ${place.host}:${place.port}`, timeout)
   let opened: Promise<Pool> | undefined
 
+  let codeOf: (error: unknown) => string = () => ''
+
+  /** The client library is loaded when a target is first used: few servers have one. */
+  const makePool = async (): Promise<Pool> => {
+    const client = await import('./pool.ts')
+    codeOf = client.codeOf
+    return client.createPool(place, { connectionsMax: concurrency, timeoutMs: timeout, guard })
+  }
+
   const openPool = () => {
-    opened ??= createPool(place, { connectionsMax: concurrency, timeoutMs: timeout, guard }).catch(error => {
+    opened ??= makePool().catch(error => {
       opened = undefined
       throw error
     })
@@ -95,7 +103,7 @@ export function connectPostgres(settings: PostgresSettings, guard: OutboundGuard
   const attempt = (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) =>
     attempts.run(signal, limited =>
       work(limited).catch(error => {
-        throw explain(error, place, settings)
+        throw explain(error, codeOf(error), place, settings)
       }),
     )
 
@@ -124,13 +132,8 @@ function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
   return { send: refuse, test: refuse, close: () => Promise.resolve() }
 }
 
-function codeOf(error: unknown): string {
-  return (error instanceof pg.DatabaseError && error.code) || ''
-}
-
 /** What PostgreSQL says, as what to look at. Its details are left out: they quote what is stored. */
-function explain(error: unknown, { host, port, password }: Place, { table }: PostgresSettings): Error {
-  const code = codeOf(error)
+function explain(error: unknown, code: string, { host, port, password }: Place, { table }: PostgresSettings): Error {
   let reason = reasonOf(error, [password])
   if (code === '42P10')
     reason = `the column "key" of ${JSON.stringify(table)} needs a primary key or a unique constraint`

@@ -14,8 +14,16 @@ import {
 } from 'svc/plugins/notify/api'
 import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import { type Connection, openConnection } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { checkSettings, RedisSettings } from './settings.ts'
+
+/** The client library is loaded when a target is first used: few servers have one. */
+const open = async (
+  ...parameters: Parameters<typeof import('./connection.ts').openConnection>
+): Promise<Connection> => {
+  const { openConnection } = await import('./connection.ts')
+  return openConnection(...parameters)
+}
 
 /** In one transaction: Redis serves nobody else meanwhile. */
 const batchMax = 100
@@ -76,7 +84,7 @@ export function connectRedis(
     send: (messages, signal) =>
       attempts.run(signal, async limited => {
         if (current === undefined || current.isLost()) {
-          current = await openConnection(settings, guard, limited)
+          current = await open(settings, guard, limited)
           log.debug({ address }, 'connected to Redis')
         }
         await use(current, limited, connection => write(connection, messages.map(entryOf(format))))
@@ -84,7 +92,7 @@ export function connectRedis(
     // Over a connection of its own: it may come at any time, and tells whether one can be made now.
     test: (body, signal) =>
       attempts.run(signal, async limited => {
-        const own = await openConnection(settings, guard, limited)
+        const own = await open(settings, guard, limited)
         await use(own, limited, async connection => {
           const type = await connection.client.type(key)
           if (type !== 'none' && type !== keyTypes[format]) throw new Error(wrongType)

@@ -86,13 +86,13 @@ t.test('version, help and unknown commands', async t => {
   t.equal(help.code, 0)
   t.match(
     help.stdout,
-    /Commands:\n {2}server {2}Starts the server.\n {2}count {3}Counts shelves.\n {2}greet {3}Says hello./,
+    /Commands:\n {2}server {3}Starts the server.\n {2}plugins {2}Lists .*\n {2}count {4}Counts shelves.\n {2}greet {4}Says hello./,
   )
   t.notMatch(help.stdout, 'explain themselves')
   const partial = await run(['help'], { SVC_PLUGINS: shop })
   t.match(
     partial.stdout,
-    /Commands:\n {2}server {2}.*\n {2}count {3}.*\n {2}greet {3}.*\n\n.*only explain themselves: count\./,
+    /Commands:\n {2}server {3}.*\n {2}plugins {2}.*\n {2}count {4}.*\n {2}greet {4}.*\n\n.*only explain themselves: count\./,
   )
   t.same([none.code, none.stdout], [2, ''])
   t.equal(none.stderr, help.stdout)
@@ -305,7 +305,7 @@ t.test('plugins are found from the place of the configuration file, or refused b
     ['bad.json', /the configuration file \(.*bad\.json\) cannot be read/, 2],
     ['list.json', /the configuration file \(.*list\.json\) must hold a JSON object/, 2],
     ['none.json', /the configuration file \(.*none\.json\) cannot be read: ENOENT/, 2],
-    ['twice.json', /two plugins are named "local"/, 1],
+    ['twice.json', /plugin ".\/local.mjs" is named twice, or exports two plugins named "local"/, 1],
   ]
   const read = await Promise.all(files.map(([name]) => dry('--config', join(dir, name))))
   for (const [index, [name, message, code]] of files.entries()) t.match(read[index], { code, stderr: message }, name)

@@ -19,7 +19,14 @@ async function startThreads(t: Test, workerCount: number, given: Record<string, 
   const { sections: config } = resolveConfiguration([many], { argv: [], env: {}, given: { many: given } })
   const modules = [{ name: 'many', url: new URL('./fixtures/threads.ts', import.meta.url).href }]
   const common = { config, log, version: '9.9.9', startTimeoutMs: 5000, stopTimeoutMs }
-  const pool = createThreadPool({ ...common, modules, workerCount, logLevel: 'info', clock: ports.clock, writeLog })
+  const pool = createThreadPool({
+    ...common,
+    selection: { modules, disabled: [] },
+    workerCount,
+    logLevel: 'info',
+    clock: ports.clock,
+    writeLog,
+  })
   const onStopRequest = (reason: string) => stops.push(reason)
   const kernel = createKernel({ ...common, plugins: [many], ports, threads: pool.threads, onStopRequest })
   const stop = async () => {

@@ -8,6 +8,6 @@ export default definePlugin({
   name: 'audit-webhook',
   requires: ['webhook'],
   setup({ services, contribute }) {
-    contribute('audit.sink', 'webhook', createWebhookTargets(services.webhook))
+    contribute('audit.sink', 'webhook', createWebhookTargets(services.webhook), { optional: true })
   },
 })

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
@@ -13,11 +14,12 @@ import { createAuditTargets } from './targets.ts'
 
 export default definePlugin({
   name: 'audit',
-  requires: ['metrics', 'queue', 'settings'],
+  requires: ['queue', 'settings'],
+  optional: ['metrics'],
   provides: ['audit'],
   points: auditPoints,
   setup({ log, services, ports, threads, contribute, point }) {
-    const { metrics, queue, settings } = services
+    const { metrics = noMetrics, queue, settings } = services
     const { clock } = ports
     const node = hostname()
     const kinds = point('audit.sink')
@@ -28,7 +30,7 @@ export default definePlugin({
     contribute('s3.observer', 'audit', audit.observeS3)
     contribute('http.observer', 'audit', audit.observeHttp)
     const searchAudit = createSearchAudit(clock.now)
-    contribute('admin.operation', searchAudit.id, bindAdminOperation(searchAudit, { audit }))
+    contribute('admin.operation', searchAudit.id, bindAdminOperation(searchAudit, { audit }), { optional: true })
     return { services: { audit }, start: () => targets.start(kinds.list()), stop: targets.stop }
   },
 })

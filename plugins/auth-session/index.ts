@@ -22,7 +22,7 @@ export default definePlugin({
       publicUrl: config.browserRedirectUrl,
     })
     for (const operation of [createLogin(authSession), logout, getSession]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, {}))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, {}), { optional: true })
     }
     return {
       services: { authSession },

@@ -22,7 +22,7 @@ export default definePlugin({
     const put = createPutBucketNotification(bound, ports)
     contribute('s3.operation', put.name, put)
     for (const operation of [getBucketEvents, createPutBucketEvents(ports)]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, bound))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, bound), { optional: true })
     }
     return { services: { bucketNotifications } }
   },

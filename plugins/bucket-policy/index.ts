@@ -36,7 +36,9 @@ export default definePlugin({
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, bucketPolicy }))
     }
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, bucketPolicy }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, bucketPolicy }), {
+        optional: true,
+      })
     }
     return { services: { bucketPolicy } }
   },

@@ -24,7 +24,9 @@ export default definePlugin({
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, cors }))
     }
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, cors }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, cors }), {
+        optional: true,
+      })
     }
     for (const preflight of createPreflights(cors)) contribute('s3.operation', preflight.name, preflight)
     contribute('s3.origin-answer', 'cors', cors.answerOrigin)

@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noKms } from 'svc/plugins/kms/api'
 import 'svc/plugins/policy/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import deleteEncryptionAsAdmin from './admin/delete-bucket-encryption.ts'
@@ -24,11 +25,14 @@ const resealCall = 'encryption.reseal'
 
 export default definePlugin({
   name: 'encryption',
-  requires: ['kms', 'objects', 'store'],
+  requires: ['objects', 'store'],
+  optional: ['kms'],
   provides: ['encryption'],
   config: EncryptionConfig,
   setup({ config, services, ports, threads, contribute }) {
-    const { kms, objects, store } = services
+    // Keys of customers need no key management; all else is refused without.
+    const { kms = noKms, objects, store } = services
+    const used = { kms, objects, store }
     const { configuration, replace, wishOf } = createBucketEncryptions(store, kms)
     const dataKeys = createDataKeys(kms, ports.random)
     const { run, changeKey } = createReseal({ objects, kms, dataKeys })
@@ -47,10 +51,12 @@ export default definePlugin({
       description: 'put the data key of an object under another key',
     })
     for (const operation of operations) {
-      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, encryption }))
+      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...used, encryption }))
     }
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, encryption }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...used, encryption }), {
+        optional: true,
+      })
     }
     return { services: { encryption } }
   },

@@ -1,6 +1,7 @@
 /** Healing: jobs for operators, the reading of everything in the background, and figures. Over one drive there is nothing to heal from. */
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import cancelHealJob from './admin/cancel-heal-job.ts'
 import getHealJob from './admin/get-heal-job.ts'
 import getRedundancy from './admin/get-redundancy.ts'
@@ -14,10 +15,11 @@ import { createHealService } from './thread-calls.ts'
 
 export default definePlugin({
   name: 'heal',
-  requires: ['objects', 'storage', 'redundancy', 'store', 'scanner', 'metrics'],
+  requires: ['objects', 'storage', 'redundancy', 'store', 'scanner'],
+  optional: ['metrics'],
   provides: ['heal'],
   setup({ services, threads, ports, log, contribute, background }) {
-    const { objects, storage, redundancy, store, scanner, metrics } = services
+    const { objects, storage, redundancy, store, scanner, metrics = noMetrics } = services
     const documents = declareJobs(store)
     const scans = declareDeepScans(store)
     const jobs = threads.isMain ? createJobs({ redundancy, documents, objects, storage, ports, log }) : undefined
@@ -25,9 +27,9 @@ export default definePlugin({
       threads,
       jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans, jobs }) },
     )
-    contribute('admin.operation', startHeal.id, bindAdminOperation(startHeal, { objects, heal }))
+    contribute('admin.operation', startHeal.id, bindAdminOperation(startHeal, { objects, heal }), { optional: true })
     for (const operation of [listHealJobs, getHealJob, cancelHealJob, getRedundancy]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { heal }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { heal }), { optional: true })
     }
     if (jobs === undefined) return { services: { heal } }
     const { onPass } = registerFamilies({ metrics, redundancy, objects, jobs, log })

@@ -1,5 +1,6 @@
 /** HTTP listeners: mounts for raw protocols, Fastify for everything else. */
 import { definePlugin } from 'svc/kernel'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import { parseListenAddress } from './address.ts'
 import { httpConfig, validateHttpConfig } from './config.ts'
@@ -9,7 +10,8 @@ import { createHttpService } from './service.ts'
 
 export default definePlugin({
   name: 'http',
-  requires: ['kernel', 'tls', 'metrics'],
+  requires: ['kernel', 'tls'],
+  optional: ['metrics'],
   provides: ['http'],
   points: httpPoints,
   config: httpConfig,
@@ -40,7 +42,7 @@ export default definePlugin({
       threads,
       kernel: services.kernel,
       tls: services.tls,
-      metrics: services.metrics,
+      metrics: services.metrics ?? noMetrics,
       mounts: point('http.mount'),
       routes: point('http.routes'),
       observers: point('http.observer'),

@@ -9,6 +9,7 @@ import type { MaybePromise } from 'svc/kernel'
 
 export { kmsErrors, notConfiguredTitle } from './errors.ts'
 export { checkKeyId, mayBeKeyId } from './key-id.ts'
+export { noKms } from './without.ts'
 
 export const dataKeyBytes = 32
 

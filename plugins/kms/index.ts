@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/health/api'
 import createKmsKey from './admin/create-kms-key.ts'
 import getKmsStatus from './admin/get-kms-status.ts'
@@ -17,12 +18,13 @@ const adminOperations = [createKmsKey, getKmsStatus, listKmsKeys]
 
 export default definePlugin({
   name: 'kms',
-  requires: ['store', 'metrics'],
+  requires: ['store'],
+  optional: ['metrics'],
   provides: ['kms'],
   points: kmsPoints,
   config: KmsConfig,
   setup({ config, services, ports, threads, log, point, contribute }) {
-    const { store, metrics } = services
+    const { store, metrics = noMetrics } = services
     const { secretKey, previousSecretKeys = [], cachedKeysMax, cachedKeyAgeMs } = config
     const { clock, random } = ports
     const backends = point('kms.backend')
@@ -76,14 +78,21 @@ export default definePlugin({
       },
     })
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { kms: kms.service }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { kms: kms.service }), {
+        optional: true,
+      })
     }
-    contribute('health.check', 'kms', async () => {
-      const { isConfigured, online } = status()
-      // What is not encrypted is served all the same: no reason to send clients elsewhere.
-      if (isConfigured && !online) return { ok: true, detail: 'the key server is not reachable' }
-      return { ok: true, detail: await problem() }
-    })
+    contribute(
+      'health.check',
+      'kms',
+      async () => {
+        const { isConfigured, online } = status()
+        // What is not encrypted is served all the same: no reason to send clients elsewhere.
+        if (isConfigured && !online) return { ok: true, detail: 'the key server is not reachable' }
+        return { ok: true, detail: await problem() }
+      },
+      { optional: true },
+    )
     return {
       services: { kms: kms.service },
       async start() {

@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import getBucketLifecycle from './admin/get-bucket-lifecycle.ts'
 import putBucketLifecycle from './admin/put-bucket-lifecycle.ts'
@@ -16,10 +17,11 @@ const adminOperations = [getBucketLifecycle, putBucketLifecycle, runBucketLifecy
 
 export default definePlugin({
   name: 'lifecycle',
-  requires: ['objects', 'scanner', 'store', 'metrics'],
+  requires: ['objects', 'scanner', 'store'],
+  optional: ['metrics'],
   provides: ['lifecycle'],
   setup({ services, ports, threads, contribute, background }) {
-    const { objects, store, metrics, scanner } = services
+    const { objects, store, metrics = noMetrics, scanner } = services
     const families = registerFamilies(metrics, threads.isMain)
     const { onAction } = families
     const intervalMs = async () => (await scanner.settings.get()).cycle
@@ -29,7 +31,9 @@ export default definePlugin({
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, lifecycle: service }))
     }
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { objects, lifecycle: service }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { objects, lifecycle: service }), {
+        optional: true,
+      })
     }
     contribute('s3.attribute', 'expiration', expirationHeader(service))
     // Everything under one hand: rules of a bucket are never applied twice at a time.

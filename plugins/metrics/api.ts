@@ -39,6 +39,26 @@ export interface MetricsService extends MetricFamilies {
   scrape(): Promise<string>
 }
 
+/** Takes what is counted, and keeps nothing. */
+const nothing = {
+  inc() {},
+  dec() {},
+  set() {},
+  observe() {},
+  reset() {},
+  remove() {},
+  labels: () => nothing,
+} as unknown as Counter & Gauge & Histogram
+
+/** In the place of the service where the plugin is not loaded: families without values, that nobody collects. */
+export const noMetrics: MetricsService = {
+  counter: () => nothing,
+  histogram: () => nothing,
+  gauge: () => nothing,
+  contentType: 'text/plain; charset=utf-8',
+  scrape: async () => '',
+}
+
 declare module 'svc/kernel' {
   interface Services {
     metrics: MetricsService

@@ -8,6 +8,6 @@ export default definePlugin({
   name: 'notify-webhook',
   requires: ['webhook'],
   setup({ services, contribute }) {
-    contribute('notify.target', 'webhook', createWebhookTargets(services.webhook))
+    contribute('notify.target', 'webhook', createWebhookTargets(services.webhook), { optional: true })
   },
 })

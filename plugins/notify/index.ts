@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import { createAccessEvents } from './accessed.ts'
 import discardNotifyDeadLetters from './admin/discard-notify-dead-letters.ts'
 import discardNotifyQueue from './admin/discard-notify-queue.ts'
@@ -37,12 +38,13 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'notify',
-  requires: ['authSigv4', 'bucketNotifications', 'iam', 'metrics', 'objects', 'queue', 'settings', 'storage'],
+  requires: ['authSigv4', 'bucketNotifications', 'iam', 'objects', 'queue', 'settings', 'storage'],
+  optional: ['metrics'],
   provides: ['notify'],
   points: notifyPoints,
   config: NotifyConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
-    const { authSigv4, bucketNotifications, iam, metrics, queue, settings, storage } = services
+    const { authSigv4, bucketNotifications, iam, metrics = noMetrics, queue, settings, storage } = services
     const { clock, random } = ports
     const { isMain } = threads
     const kindPoint = point('notify.target')
@@ -110,10 +112,10 @@ export default definePlugin({
       region: () => authSigv4.region,
       test: created.test,
     })
-    contribute('notification.target', 'notify', notification)
+    contribute('notification.target', 'notify', notification, { optional: true })
     for (const operation of adminOperations) {
       const bound = { notify: created.service, objects: services.objects }
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, bound))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, bound), { optional: true })
     }
     // Also where nothing is kept any more: what was kept has to go.
     if (isMain) background(createTrimmer({ outbox: allOutbox, clock, ...config }))

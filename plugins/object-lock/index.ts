@@ -41,7 +41,7 @@ export default definePlugin({
   setup({ services, contribute }) {
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
     }
     contribute('s3.attribute', 'lock', lockHeaders)
   },

@@ -49,7 +49,7 @@ export default definePlugin({
   setup({ services, ports, contribute }) {
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
     for (const operation of [...adminOperations, createDownloadZip(ports.clock.now)]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
     }
   },
 })

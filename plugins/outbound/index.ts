@@ -1,7 +1,7 @@
 /** Requests to places outside. */
 import { lookup } from 'node:dns'
 import { definePlugin } from 'svc/kernel'
-import 'svc/plugins/metrics/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import { OutboundConfig } from './config.ts'
 import { registerFamilies } from './families.ts'
@@ -9,11 +9,11 @@ import { createOutbound } from './service.ts'
 
 export default definePlugin({
   name: 'outbound',
-  requires: ['metrics'],
+  optional: ['metrics'],
   provides: ['outbound'],
   config: OutboundConfig,
   setup({ config, services, ports }) {
-    const { count } = registerFamilies(services.metrics)
+    const { count } = registerFamilies(services.metrics ?? noMetrics)
     const outbound = createOutbound({ allowedNetworks: config.allowedNetworks, clock: ports.clock, lookup, count })
     return { services: { outbound }, stop: outbound.closeAll }
   },

@@ -11,7 +11,7 @@ export default definePlugin({
   config: Type.Object({}),
   setup({ services, ports, contribute }) {
     for (const operation of [listPolicyActions, createSimulatePolicy(ports.clock), validatePolicy]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
     }
   },
 })

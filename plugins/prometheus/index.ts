@@ -9,11 +9,13 @@ import { createTokenCheck } from './scrape-token.ts'
 
 export default definePlugin({
   name: 'prometheus',
-  requires: ['iam', 'metrics'],
+  requires: ['iam'],
+  optional: ['metrics'],
   config: prometheusConfig,
 
   setup({ config, services, ports, contribute }) {
     const { iam, metrics } = services
+    if (metrics === undefined) return
     const authorize = config.authType === 'public' ? async () => undefined : createTokenCheck(iam, ports.clock.now)
     contribute('http.routes', 'metrics', {
       listeners: ['s3', 'console'],

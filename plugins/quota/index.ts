@@ -15,7 +15,7 @@ export default definePlugin({
   setup({ services, contribute }) {
     const quota = createQuota(services.objects)
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { quota }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { quota }), { optional: true })
     }
     return { services: { quota } }
   },

@@ -13,7 +13,8 @@ import { createS3Service } from './service.ts'
 
 export default definePlugin({
   name: 's3',
-  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings', 'metrics'],
+  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings'],
+  optional: ['metrics'],
   provides: ['s3'],
   points: s3Points,
   config: s3Config,
@@ -26,7 +27,9 @@ export default definePlugin({
     // The points can be read only after set-up, and requests come only after `start`.
     let handler: RawHandler | undefined
     contribute('http.mount', 's3', { listener: 's3', handler: exchange => handler!(exchange) })
-    contribute('s3.observer', 'metrics', createRequestFamilies(services.metrics))
+    if (services.metrics !== undefined) {
+      contribute('s3.observer', 'metrics', createRequestFamilies(services.metrics))
+    }
     const apiSettings = declareApiSettings(services.settings)
     const isRootDenied = createRootAccess(apiSettings, services.iam)
     const requestLimit = createRequestLimit({ api: apiSettings, threads, clock: ports.clock })

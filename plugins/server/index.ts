@@ -1,6 +1,7 @@
 /** The server as its administrators see it. */
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noKms } from 'svc/plugins/kms/api'
 import { createGetServerInfo } from './admin/get-server-info.ts'
 import listPlugins from './admin/list-plugins.ts'
 import { createRestartService } from './admin/restart-service.ts'
@@ -11,15 +12,21 @@ import { declareRegion } from './region-settings.ts'
 
 export default definePlugin({
   name: 'server',
-  requires: ['kernel', 'settings', 'storage', 'objects', 'kms', 'tls', 'authSigv4'],
+  requires: ['kernel', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
+  optional: ['kms'],
   config: ServerConfig,
   setup({ config, services, ports, log, contribute }) {
     const getServerInfo = createGetServerInfo({ now: ports.clock.now })
-    contribute('admin.operation', getServerInfo.id, bindAdminOperation(getServerInfo, services))
-    contribute('admin.operation', listPlugins.id, bindAdminOperation(listPlugins, services))
+    contribute(
+      'admin.operation',
+      getServerInfo.id,
+      bindAdminOperation(getServerInfo, { ...services, kms: services.kms ?? noKms }),
+      { optional: true },
+    )
+    contribute('admin.operation', listPlugins.id, bindAdminOperation(listPlugins, services), { optional: true })
     const restartService = createRestartService(ports.clock)
-    contribute('admin.operation', restartService.id, bindAdminOperation(restartService, services))
-    contribute('admin.operation', stopService.id, bindAdminOperation(stopService, services))
+    contribute('admin.operation', restartService.id, bindAdminOperation(restartService, services), { optional: true })
+    contribute('admin.operation', stopService.id, bindAdminOperation(stopService, services), { optional: true })
     declareRegion(services.settings, services.authSigv4)
     return followLoggerSettings({ ...services, config, log })
   },

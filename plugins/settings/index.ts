@@ -28,7 +28,9 @@ export default definePlugin({
   setup({ services, threads, log, contribute }) {
     const { service, start, stop } = createSettings({ store: services.store, log })
     for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { settings: service }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { settings: service }), {
+        optional: true,
+      })
     }
     return {
       services: { settings: service },

@@ -23,7 +23,7 @@ export default definePlugin({
       createCreatePostPolicy(clock.now),
     ]
     for (const operation of operations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
     }
     if (!threads.isMain) return {}
     const cleaner = createShareCleaner(services.users, clock, log)

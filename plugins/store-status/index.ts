@@ -1,13 +1,15 @@
 /** What the store cannot read, for metrics and health. Apart from all three, so that none of them depends on another. */
 import { definePlugin } from 'svc/kernel'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/health/api'
 import { checkQuarantine } from './quarantine-health.ts'
 
 export default definePlugin({
   name: 'store-status',
-  requires: ['metrics', 'store'],
+  requires: ['store'],
+  optional: ['metrics'],
   setup({ services, threads, contribute }) {
-    const { metrics, store } = services
+    const { metrics = noMetrics, store } = services
     // The family describes the node: one thread speaks for all.
     if (threads.isMain) {
       metrics.gauge({
@@ -21,6 +23,8 @@ export default definePlugin({
         },
       })
     }
-    contribute('health.check', 'store', async () => checkQuarantine((await store.quarantined()).counts))
+    contribute('health.check', 'store', async () => checkQuarantine((await store.quarantined()).counts), {
+      optional: true,
+    })
   },
 })

@@ -1,5 +1,6 @@
 /** TLS of the listeners: certificate and key from a directory, reloaded when they change. */
 import { definePlugin } from 'svc/kernel'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import { tlsConfig } from './config.ts'
 import { readKeyPair } from './key-pair.ts'
@@ -7,7 +8,7 @@ import { createTlsService } from './service.ts'
 
 export default definePlugin({
   name: 'tls',
-  requires: ['metrics'],
+  optional: ['metrics'],
   provides: ['tls'],
   config: tlsConfig,
 
@@ -22,7 +23,7 @@ export default definePlugin({
   },
 
   setup({ config, log, ports, threads, services }) {
-    const tls = createTlsService({ config, log, ports, threads, metrics: services.metrics })
+    const tls = createTlsService({ config, log, ports, threads, metrics: services.metrics ?? noMetrics })
     return { services: { tls }, start: tls.start, stop: tls.stop }
   },
 })

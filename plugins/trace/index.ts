@@ -14,7 +14,7 @@ export default definePlugin({
     const trace = createTraceService(threads, ports.clock, ports.random)
     contribute('s3.observer', 'trace', trace.observe)
     contribute('http.observer', 'trace', trace.observe)
-    contribute('admin.operation', streamTrace.id, bindAdminOperation(streamTrace, { trace }))
+    contribute('admin.operation', streamTrace.id, bindAdminOperation(streamTrace, { trace }), { optional: true })
     return { services: { trace }, start: trace.start, stop: trace.stop }
   },
 })

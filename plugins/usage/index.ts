@@ -8,6 +8,6 @@ export default definePlugin({
   requires: ['objects'],
   setup({ services, ports, contribute }) {
     const getUsage = createGetUsage(ports.clock.now)
-    contribute('admin.operation', getUsage.id, bindAdminOperation(getUsage, services))
+    contribute('admin.operation', getUsage.id, bindAdminOperation(getUsage, services), { optional: true })
   },
 })

@@ -65,7 +65,9 @@ export default definePlugin({
       createSession: sessions.create,
     }
     for (const operation of createAdminOperations(clock)) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { users, authSession, policy }))
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { users, authSession, policy }), {
+        optional: true,
+      })
     }
     return {
       services: { users: Object.freeze(users) },

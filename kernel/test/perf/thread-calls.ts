@@ -15,7 +15,14 @@ const { sections: config } = resolveConfiguration([many], { argv: [], env: {} })
 const modules = [{ name: 'many', url: new URL('../fixtures/threads.ts', import.meta.url).href }]
 const common = { config, log, version: '0', startTimeoutMs: 60_000, stopTimeoutMs: 5000 }
 const writeLog = (line: string) => process.stderr.write(line)
-const pool = createThreadPool({ ...common, modules, workerCount: 2, logLevel: 'error', clock: ports.clock, writeLog })
+const pool = createThreadPool({
+  ...common,
+  selection: { modules, disabled: [] },
+  workerCount: 2,
+  logLevel: 'error',
+  clock: ports.clock,
+  writeLog,
+})
 const { threads } = pool
 const kernel = createKernel({ ...common, plugins: [many], ports, threads })
 kernel.setup()
