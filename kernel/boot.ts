@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Type } from 'typebox'
+import { PluginGraphError } from './composition.ts'
 import {
   ConfigurationError,
   type ConfigurationProblem,
@@ -13,7 +14,6 @@ import {
 import { configurationKeys } from './config-keys.ts'
 import { type Discovery, discoverPlugins, loadedOf, type PluginSelection, selectPlugins } from './discover.ts'
 import { fallingPlugins } from './falling-plugins.ts'
-import { PluginGraphError } from './graph.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { type KernelConfiguration, KernelSettings, kernelSection } from './settings.ts'
 

@@ -52,7 +52,7 @@ export function listPlugins({ discovery, plugins, resolved, falling }: Booted, v
       requires: plugin.requires ?? [],
       optional: plugin.optional ?? [],
       provides: plugin.provides ?? [],
-      points: plugin.points ?? [],
+      points: Object.keys(plugin.points ?? {}),
       extends: extensionsOf(plugin.name, points),
     }
   })

@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url'
 import { startServer } from 'svc/plugins/s3/testing'
 import standard from 'svc/plugins/standard'
 import t, { type Test } from 'tap'
+import { composePlugins } from '../../kernel/composition.ts'
 import { discoverPlugins, loadedOf, selectPlugins } from '../../kernel/discover.ts'
 import { fallingPlugins } from '../../kernel/falling-plugins.ts'
-import { orderPlugins } from '../../kernel/graph.ts'
 
 const base = pathToFileURL(join(import.meta.dirname, 'svc.json'))
 const bucket = 'kept'
@@ -94,7 +94,7 @@ t.test('each plugin that ships can be left out, or is needed by others that are 
     t.match(reason, `the plugin "${name}" cannot be disabled alone: `)
     for (const user of users) t.match(reason, `"${user.name}" requires the service "`, `${user.name} needs ${name}`)
     t.throws(
-      () => orderPlugins(plugins, { services: ['kernel'], points: [] }),
+      () => composePlugins({ plugins, builtIn: { services: { kernel: {} }, points: [] }, setUp: () => ({}) }),
       'without the sentence it would not start either',
     )
     const all = await without(name, ...falling.keys())
