@@ -8,15 +8,15 @@ import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 import { compatibilityPartitioner, ProduceAcks, Producer, type ProducerOptions } from '@platformatic/kafka'
-import type { GuardOptions } from 'svc/plugins/outbound/api'
+import type { GuardOptions } from 'svc/plugins/http-client/api'
 import { describeFailure, type Failure } from './failures.ts'
 import { guardSockets } from './guarded-sockets.ts'
 import { type KafkaSettings, parseBroker } from './settings.ts'
 
 export interface ThreadData {
   readonly settings: KafkaSettings
-  /** URL of `svc/plugins/outbound/api`: only the server knows where that is. */
-  readonly outbound: string
+  /** URL of `svc/plugins/http-client/api`: only the server knows where that is. */
+  readonly httpClient: string
   /** What may be connected to. */
   readonly reach: GuardOptions['reach']
   readonly allowedNetworks: GuardOptions['allowedNetworks']
@@ -42,9 +42,9 @@ export interface ThreadAnswer {
 
 type Client = Producer<Buffer, Buffer, Buffer, Buffer>
 
-const { settings, thread, outbound, reach, allowedNetworks } = workerData as ThreadData
-const { createOutboundGuard }: typeof import('svc/plugins/outbound/api') = await import(outbound)
-guardSockets(createOutboundGuard({ reach, allowedNetworks }))
+const { settings, thread, httpClient, reach, allowedNetworks } = workerData as ThreadData
+const { createAddressGuard }: typeof import('svc/plugins/http-client/api') = await import(httpClient)
+guardSockets(createAddressGuard({ reach, allowedNetworks }))
 const port = parentPort!
 /** Ahead of the deadline of the attempt, which ends the thread. */
 const answerMsMax = Math.ceil(settings.timeout * 0.8)

@@ -69,7 +69,7 @@ function collect(error: unknown): Known {
     if (typeof code === 'string' && /^[A-Z0-9_]+$/.test(code)) codes.push(code)
     messages.push(at.message)
     // Of a thread of its own, where the class is another one.
-    if (at.name === 'OutboundError') refusals.push(at.message)
+    if (at.name === 'HttpClientError') refusals.push(at.message)
     if (Array.isArray(errors)) waiting.push(...errors)
     if (cause !== undefined) waiting.push(cause)
   }

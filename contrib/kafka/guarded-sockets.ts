@@ -1,11 +1,11 @@
 import { Socket } from 'node:net'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 
 /**
  * Whatever connects in this thread connects to addresses that the guard allows: the client of Kafka takes no `lookup`, and connects to
  * brokers that other brokers name. Builtin modules are of their thread, so that no other one notices. TLS verifies the name as before.
  */
-export function guardSockets(guard: OutboundGuard): void {
+export function guardSockets(guard: AddressGuard): void {
   const connect = Socket.prototype.connect
   Socket.prototype.connect = function (this: Socket, ...given: readonly unknown[]) {
     // `net.connect` hands on a list of options and listener, `tls.connect` the two.

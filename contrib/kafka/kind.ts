@@ -1,9 +1,9 @@
 /** What a kind of target has of Kafka, whatever is sent. */
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { KafkaProducer, KafkaRecord } from './producer.ts'
 import { checkKafka, KafkaSettings, kafkaEndpoint } from './settings.ts'
 
-export function kafkaKind(guard: OutboundGuard) {
+export function kafkaKind(guard: AddressGuard) {
   return {
     settings: KafkaSettings,
     validate: (settings: KafkaSettings) => checkKafka(settings, guard),

@@ -1,7 +1,7 @@
 /** Sends records to a topic, each acknowledged by every replica that is in sync. See client-thread.ts for why there is a thread. */
 import { Worker } from 'node:worker_threads'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import { PermanentDeliveryError } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { ThreadAnswer, ThreadData, ThreadRequest } from './client-thread.ts'
 import type { KafkaSettings } from './settings.ts'
 
@@ -38,7 +38,7 @@ interface Attempt {
   reject(error: Error): void
 }
 
-export function createKafkaProducer(settings: KafkaSettings, guard: OutboundGuard): KafkaProducer {
+export function createKafkaProducer(settings: KafkaSettings, guard: AddressGuard): KafkaProducer {
   const attempts = new Map<number, Attempt>()
   let lastId = 0
   let threads = 0
@@ -52,7 +52,7 @@ export function createKafkaProducer(settings: KafkaSettings, guard: OutboundGuar
       name: 'svc-kafka',
       workerData: {
         settings: { ...settings, brokers: [...settings.brokers] },
-        outbound: import.meta.resolve('svc/plugins/outbound/api'),
+        httpClient: import.meta.resolve('svc/plugins/http-client/api'),
         reach: guard.reach,
         allowedNetworks: [...guard.allowedNetworks],
         thread: threads++,

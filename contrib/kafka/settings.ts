@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 
@@ -58,7 +58,7 @@ const topicPattern = /^[A-Za-z0-9._-]{1,249}$/
 const brokersMax = 32
 
 /** What no single key can say. */
-export function checkKafka(settings: KafkaSettings, guard: OutboundGuard): readonly SettingsProblem[] {
+export function checkKafka(settings: KafkaSettings, guard: AddressGuard): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const complain = (key: keyof KafkaSettings, problem: string) => problems.push({ key, problem })
   if (settings.brokers.length === 0) complain('brokers', 'must name at least one broker')

@@ -1,5 +1,5 @@
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { NotifyMessage, NotifyTargetKind } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import { kafkaKind, sending } from './kind.ts'
 import { createKafkaProducer } from './producer.ts'
 import type { KafkaSettings } from './settings.ts'
@@ -7,7 +7,7 @@ import type { KafkaSettings } from './settings.ts'
 const batchMax = 100
 
 /** Events to a topic: the key is `bucket/key`, the value what a webhook gets. */
-export function createKafkaTarget(guard: OutboundGuard): NotifyTargetKind<typeof KafkaSettings> {
+export function createKafkaTarget(guard: AddressGuard): NotifyTargetKind<typeof KafkaSettings> {
   const recordOf = ({ bucket, key, body }: NotifyMessage) => ({ key: `${bucket}/${key}`, value: body })
   return {
     description: 'Kafka: each event is a record of a topic, with bucket and key of the object as its key.',

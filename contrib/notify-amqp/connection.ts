@@ -5,8 +5,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import amqp, { type Channel, type ChannelModel, type ConfirmChannel, type Message } from 'amqplib'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import { type NotifyMessage, reasonOf } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { AmqpSettings, Broker } from './settings.ts'
 
 export interface Connection {
@@ -33,7 +33,7 @@ const accessRefused = 403
 export async function openConnection(
   broker: Broker,
   settings: AmqpSettings,
-  guard: OutboundGuard,
+  guard: AddressGuard,
   signal: AbortSignal,
 ): Promise<Connection> {
   const ended = new AbortController()

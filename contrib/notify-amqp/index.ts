@@ -1,16 +1,16 @@
 import { definePlugin } from 'svc/kernel'
-// For their types only: they declare the extension point `notify.target` and the service `outbound`.
+import type {} from 'svc/plugins/http-client/api'
+// For their types only: they declare the extension point `notify.target` and the service `httpClient`.
 import type {} from 'svc/plugins/notify/api'
-import type {} from 'svc/plugins/outbound/api'
 import { createAmqpKind } from './target.ts'
 
 export default definePlugin({
   name: 'notify-amqp',
   version: '0.1.0',
-  requires: ['outbound'],
+  requires: ['httpClient'],
   setup({ services, contribute }) {
     // Services of operators are in their own networks.
-    contribute('notify.target', 'amqp', createAmqpKind(services.outbound.guard('private')), { optional: true })
+    contribute('notify.target', 'amqp', createAmqpKind(services.httpClient.guard('private')), { optional: true })
     return {}
   },
 })

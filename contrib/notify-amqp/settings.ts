@@ -1,4 +1,4 @@
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 
@@ -124,7 +124,7 @@ export function parseUrl(text: string): Broker | { readonly problem: string } {
   }
 }
 
-export function checkSettings(settings: AmqpSettings, guard: OutboundGuard): readonly SettingsProblem[] {
+export function checkSettings(settings: AmqpSettings, guard: AddressGuard): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const parsed = parseUrl(settings.url)
   const problem = 'problem' in parsed ? parsed.problem : guard.problem(parsed.host)

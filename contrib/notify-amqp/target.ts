@@ -1,11 +1,12 @@
 /** Events to an exchange of AMQP 0-9-1: the bytes of each message, confirmed by the broker. */
+
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import {
   createAttempts,
   type NotifyTarget,
   type NotifyTargetContext,
   type NotifyTargetKind,
 } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import type { Connection, Publication } from './connection.ts'
 import { AmqpSettings, type Broker, checkSettings, parseUrl } from './settings.ts'
@@ -21,7 +22,7 @@ const open = async (
 /** Unconfirmed at once. */
 const batchMax = 100
 
-export function createAmqpKind(guard: OutboundGuard): NotifyTargetKind<typeof AmqpSettings> {
+export function createAmqpKind(guard: AddressGuard): NotifyTargetKind<typeof AmqpSettings> {
   return {
     description: 'Events to AMQP 0-9-1 brokers such as RabbitMQ.',
     settings: AmqpSettings,
@@ -35,7 +36,7 @@ export function createAmqpKind(guard: OutboundGuard): NotifyTargetKind<typeof Am
   }
 }
 
-export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext, guard: OutboundGuard): NotifyTarget {
+export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext, guard: AddressGuard): NotifyTarget {
   const [unusable] = checkSettings(settings, guard)
   if (unusable !== undefined) return createUnusable(unusable)
   const broker = parseUrl(settings.url) as Broker

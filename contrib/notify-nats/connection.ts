@@ -20,7 +20,7 @@ import {
   usernamePasswordAuthenticator,
 } from '@nats-io/transport-node'
 import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import { reasonOf, SetupError } from './failures.ts'
 import { type NatsSettings, parseServer } from './settings.ts'
 
@@ -45,9 +45,9 @@ const underWayBytesMax = 1024 * 1024
 const underWayMax = 64
 
 class GuardedTransport extends NodeTransport {
-  readonly #guard: OutboundGuard
+  readonly #guard: AddressGuard
 
-  constructor(guard: OutboundGuard) {
+  constructor(guard: AddressGuard) {
     super()
     this.#guard = guard
   }
@@ -85,7 +85,7 @@ class GuardedTransport extends NodeTransport {
 
 export async function openConnection(
   settings: NatsSettings,
-  guard: OutboundGuard,
+  guard: AddressGuard,
   signal: AbortSignal,
 ): Promise<Connection> {
   const authenticator = await authenticatorOf(settings)

@@ -1,7 +1,7 @@
 /** What went wrong with NATS, in words of ours: those of a server may repeat what was sent to it. */
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/transport-node'
-import { OutboundError } from 'svc/plugins/outbound/api'
+import { HttpClientError } from 'svc/plugins/http-client/api'
 
 /** Files and keys that are no good: its message is ours. */
 export class SetupError extends Error {}
@@ -35,7 +35,7 @@ function isTooLarge(error: unknown): boolean {
 }
 
 function sentence(error: unknown): string {
-  if (error instanceof SetupError || error instanceof OutboundError) return error.message
+  if (error instanceof SetupError || error instanceof HttpClientError) return error.message
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError) {
     return 'it refuses the user, the token or the key'
   }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 
@@ -58,7 +58,7 @@ const defaultPort = 4222
 const subjectPattern = /^[!-~]+$/
 
 /** What no single key can say. */
-export function checkNats(settings: NatsSettings, guard: OutboundGuard): readonly SettingsProblem[] {
+export function checkNats(settings: NatsSettings, guard: AddressGuard): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const complain = (key: keyof NatsSettings, problem: string) => problems.push({ key, problem })
   if (settings.address.length === 0) complain('address', 'must name at least one server')

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import {
   createAttempts,
   type NotifyMessage,
@@ -7,14 +8,13 @@ import {
   type NotifyTargetKind,
   PermanentDeliveryError,
 } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { Connection, Publication } from './connection.ts'
 import { checkNats, NatsSettings, natsEndpoint } from './settings.ts'
 
 const batchMax = 100
 
 /** Events to a subject: the message is what a webhook gets. */
-export function createNatsKind(guard: OutboundGuard): NotifyTargetKind<typeof NatsSettings> {
+export function createNatsKind(guard: AddressGuard): NotifyTargetKind<typeof NatsSettings> {
   return {
     description: 'NATS: each event is a message of a subject, or of a stream of JetStream.',
     settings: NatsSettings,
@@ -24,7 +24,7 @@ export function createNatsKind(guard: OutboundGuard): NotifyTargetKind<typeof Na
   }
 }
 
-export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext, guard: OutboundGuard): NotifyTarget {
+export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext, guard: AddressGuard): NotifyTarget {
   const service = `NATS at ${settings.address.join(', ')}`
   const attempts = createAttempts(service, settings.timeout)
   let current: Connection | undefined

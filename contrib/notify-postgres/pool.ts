@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import pg from 'pg'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { Place } from './connection-string.ts'
 
 /** What PostgreSQL says went wrong; empty for what is no answer of it. */
@@ -27,7 +27,7 @@ export interface PoolOptions {
   readonly connectionsMax: number
   /** Of making a connection. */
   readonly timeoutMs: number
-  readonly guard: OutboundGuard
+  readonly guard: AddressGuard
 }
 
 const closeMsMax = 500
@@ -114,9 +114,9 @@ export async function createPool(place: Place, { connectionsMax, timeoutMs, guar
 }
 
 class GuardedSocket extends Socket {
-  readonly #guard: OutboundGuard
+  readonly #guard: AddressGuard
 
-  constructor(guard: OutboundGuard) {
+  constructor(guard: AddressGuard) {
     super()
     this.#guard = guard
   }

@@ -1,4 +1,4 @@
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 import { parseConnectionString } from './connection-string.ts'
@@ -46,7 +46,7 @@ export function quoteTable(table: string): string | undefined {
   return parts.length <= 2 && parts.every(isName) ? parts.map(part => `"${part}"`).join('.') : undefined
 }
 
-export function checkSettings(settings: PostgresSettings, guard: OutboundGuard): readonly SettingsProblem[] {
+export function checkSettings(settings: PostgresSettings, guard: AddressGuard): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const parsed = parseConnectionString(settings.connection_string)
   const problem = 'problem' in parsed ? parsed.problem : guard.problem(parsed.host)

@@ -3,6 +3,8 @@
  * server a statement is ended after the same time as an attempt here, so that one that was given up does not wait for a lock until
  * after the next has committed.
  */
+
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import {
   createAttempts,
   type NotifyTarget,
@@ -10,7 +12,6 @@ import {
   PermanentDeliveryError,
   reasonOf,
 } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Place, parseConnectionString } from './connection-string.ts'
 import type { Pool } from './pool.ts'
@@ -23,7 +24,7 @@ const undefinedTable = '42P01'
 /** Somebody else was making the same table, with its type and its index, at the same time. */
 const tableExists = new Set(['42P07', '42710', '23505'])
 
-export function createPostgresKind(guard: OutboundGuard): NotifyTargetKind<typeof PostgresSettings> {
+export function createPostgresKind(guard: AddressGuard): NotifyTargetKind<typeof PostgresSettings> {
   return {
     description: 'Events to PostgreSQL: a table of the objects that there are, or of everything that happened.',
     settings: PostgresSettings,
@@ -36,7 +37,7 @@ export function createPostgresKind(guard: OutboundGuard): NotifyTargetKind<typeo
   }
 }
 
-export function connectPostgres(settings: PostgresSettings, guard: OutboundGuard): NotifyTarget {
+export function connectPostgres(settings: PostgresSettings, guard: AddressGuard): NotifyTarget {
   const { max_open_connections: concurrency, timeout } = settings
   const [unusable] = checkSettings(settings, guard)
   if (unusable !== undefined) return createUnusable(unusable)

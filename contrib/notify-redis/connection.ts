@@ -4,8 +4,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createClient, MultiErrorReply } from 'redis'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import { reasonOf } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import { parseAddress, type RedisSettings } from './settings.ts'
 
 export interface Connection {
@@ -22,7 +22,7 @@ export type RedisClient = ReturnType<typeof createRedisClient>
 /** Rejects with an Error without secrets. What `signal` aborts leaves nothing open. */
 export async function openConnection(
   settings: RedisSettings,
-  guard: OutboundGuard,
+  guard: AddressGuard,
   signal: AbortSignal,
 ): Promise<Connection> {
   const authority = settings.ca_cert === '' ? undefined : await readFile(settings.ca_cert, { signal })
@@ -59,7 +59,7 @@ export async function openConnection(
 
 function createRedisClient(
   settings: RedisSettings,
-  { lookup }: OutboundGuard,
+  { lookup }: AddressGuard,
   authority: Buffer | undefined,
   ended: AbortSignal,
 ) {

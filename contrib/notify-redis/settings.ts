@@ -1,4 +1,4 @@
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 
@@ -50,7 +50,7 @@ export function parseAddress(address: string): { readonly host: string; readonly
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
 }
 
-export function checkSettings(settings: RedisSettings, guard: OutboundGuard): readonly SettingsProblem[] {
+export function checkSettings(settings: RedisSettings, guard: AddressGuard): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const say = (key: keyof RedisSettings, problem: string) => problems.push({ key, problem })
   const place = parseAddress(settings.address)

@@ -5,6 +5,8 @@
  * One connection, made by the send that finds none and given up by the first that fails. Redis works off what a connection had sent
  * before it answers a later one, so that an attempt that was given up cannot write after the next.
  */
+
+import type { AddressGuard } from 'svc/plugins/http-client/api'
 import {
   createAttempts,
   type NotifyMessage,
@@ -12,7 +14,6 @@ import {
   type NotifyTargetContext,
   type NotifyTargetKind,
 } from 'svc/plugins/notify/api'
-import type { OutboundGuard } from 'svc/plugins/outbound/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import type { Connection } from './connection.ts'
 import { checkSettings, RedisSettings } from './settings.ts'
@@ -30,7 +31,7 @@ const batchMax = 100
 
 const keyTypes = { namespace: 'hash', access: 'list' } as const
 
-export function createRedisKind(guard: OutboundGuard): NotifyTargetKind<typeof RedisSettings> {
+export function createRedisKind(guard: AddressGuard): NotifyTargetKind<typeof RedisSettings> {
   return {
     description: 'Events to Redis: a hash of the objects that there are, or a list of everything that happened.',
     settings: RedisSettings,
@@ -40,11 +41,7 @@ export function createRedisKind(guard: OutboundGuard): NotifyTargetKind<typeof R
   }
 }
 
-export function connectRedis(
-  settings: RedisSettings,
-  { log }: NotifyTargetContext,
-  guard: OutboundGuard,
-): NotifyTarget {
+export function connectRedis(settings: RedisSettings, { log }: NotifyTargetContext, guard: AddressGuard): NotifyTarget {
   const [unusable] = checkSettings(settings, guard)
   if (unusable !== undefined) return createUnusable(unusable)
   const { address, key, format, timeout } = settings

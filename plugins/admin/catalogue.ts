@@ -28,7 +28,7 @@ const plugins: Readonly<Record<string, readonly [plugin: string, others?: Readon
   ],
   monitoring: ['metrics', { streamTrace: 'trace', streamLogs: 'logs', searchAudit: 'audit' }],
   diagnostics: ['diagnostics'],
-  buckets: ['bucket-operations'],
+  buckets: ['buckets'],
   objects: ['object-operations'],
   uploads: ['multipart'],
   shares: ['share'],

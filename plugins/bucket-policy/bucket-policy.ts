@@ -9,7 +9,7 @@
  * 3. What is not known without waiting, and was not prepared, denies everything.
  */
 import type { Logger, MaybePromise } from 'svc/kernel'
-import type { BucketOwnershipService } from 'svc/plugins/bucket-ownership/api'
+import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import {
   type BucketPolicies,
   type CompiledPolicy,
@@ -37,7 +37,7 @@ interface Usable {
 export interface BucketPolicyOptions {
   readonly store: StoreService
   readonly policy: PolicyService
-  readonly bucketOwnership: Pick<BucketOwnershipService, 'blocks'>
+  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
   readonly config: BucketPolicyConfig
   readonly log: Logger
 }
@@ -48,7 +48,7 @@ export interface BucketPolicy {
 }
 
 /** Declares a collection: during set-up. */
-export function createBucketPolicy({ store, policy, bucketOwnership, config, log }: BucketPolicyOptions): BucketPolicy {
+export function createBucketPolicy({ store, policy, objectOwnership, config, log }: BucketPolicyOptions): BucketPolicy {
   const documents = store.collection({ name: 'bucket-policy', schema, version: 1, scope: 'bucket' })
   const usable = documents.compiled(compileStored)
   const publicAccess = Object.freeze({ isBlocked: config.blockPublicAccess, mode: config.blockPublicAccessMode })
@@ -79,7 +79,7 @@ export function createBucketPolicy({ store, policy, bucketOwnership, config, log
   }
 
   const ignoresPublic = (bucket: string): MaybePromise<boolean> =>
-    publicAccess.isBlocked || then(bucketOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
+    publicAccess.isBlocked || then(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
 
   function policiesOf(bucket: string): MaybePromise<BucketPolicies | undefined> {
     return then(usable.get(bucket), found => {
@@ -108,7 +108,7 @@ export function createBucketPolicy({ store, policy, bucketOwnership, config, log
     ignoresPublic,
     refusesPublic(bucket) {
       if (publicAccess.isBlocked && publicAccess.mode === 'reject') return true
-      return then(bucketOwnership.blocks(bucket), ({ blockPublicPolicy }) => blockPublicPolicy)
+      return then(objectOwnership.blocks(bucket), ({ blockPublicPolicy }) => blockPublicPolicy)
     },
     keepsAccess(identity, bucket, compiled, facts) {
       const bucketPolicies = { policies: policy.combine([{ policy: compiled, source: 'bucket-policy' }]) }

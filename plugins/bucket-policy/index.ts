@@ -25,7 +25,7 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'bucket-policy',
-  requires: ['bucketOwnership', 'checksums', 'objects', 'policy', 'store'],
+  requires: ['objectOwnership', 'checksums', 'objects', 'policy', 'store'],
   provides: ['bucketPolicy'],
   config: bucketPolicyConfig,
   setup({ config, services, ports, log, contribute }) {

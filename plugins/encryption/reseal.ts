@@ -6,7 +6,13 @@
 import { type CatalogError, isCatalogError } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
 import { type KmsService, notConfiguredTitle } from 'svc/plugins/kms/api'
-import { type EncryptedEntry, type ObjectEncryption, type ObjectPlace, type ObjectsService, onDeleteMarker } from 'svc/plugins/objects/api'
+import {
+  type EncryptedEntry,
+  type ObjectEncryption,
+  type ObjectPlace,
+  type ObjectsService,
+  onDeleteMarker,
+} from 'svc/plugins/objects/api'
 import type { EncryptionService, ResealResult } from './api.ts'
 import type { DataKeys } from './data-keys.ts'
 import { encryptionErrors } from './errors.ts'

@@ -1,7 +1,15 @@
 /** What the plugin does with the bytes of objects: the contribution to `object.transform`. */
 import type { KeyObject } from 'node:crypto'
 import type { MaybePromise, Random } from 'svc/kernel'
-import type { EncryptionRequest, ObjectData, ObjectEncryption, ObjectPlace, ObjectTransform, TransformedVersion, WriteTransform } from 'svc/plugins/objects/api'
+import type {
+  EncryptionRequest,
+  ObjectData,
+  ObjectEncryption,
+  ObjectPlace,
+  ObjectTransform,
+  TransformedVersion,
+  WriteTransform,
+} from 'svc/plugins/objects/api'
 import { ChunkCipher, notAsStored, plainChunkBytes, saltBytes, storedBytes } from './chunks.ts'
 import type { DataKeys, NewDataKey } from './data-keys.ts'
 import { decryptChunk, decryptStream, decryptWhole, type EncryptedStream, storedRange } from './decryptor.ts'

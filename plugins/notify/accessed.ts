@@ -3,10 +3,10 @@
  * Never in the way of a request: what comes faster than it can be queued is counted and let go, and none is kept for a replay.
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
-import type { NotificationMatcher } from 'svc/plugins/bucket-notification/api'
 import { changeOrigin } from 'svc/plugins/objects/api'
 import type { NewEntry, QueueFamily } from 'svc/plugins/queue/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
+import type { NotificationMatcher } from './bucket-notifications.ts'
 import { encodeEvent } from './kept-event.ts'
 import { sequencerOf } from './message.ts'
 import { lanesOf } from './observer.ts'

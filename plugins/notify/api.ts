@@ -10,6 +10,7 @@ import type { Static, TObject } from 'typebox'
 
 export { PermanentDeliveryError } from 'svc/plugins/queue/api'
 export { type Attempts, createAttempts, reasonOf } from './attempt.ts'
+export * from './bucket-notifications.ts'
 export { notifyErrors } from './errors.ts'
 
 /** One event, as it goes out. */

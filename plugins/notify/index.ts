@@ -2,12 +2,15 @@ import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
+import { bindS3Operation } from 'svc/plugins/s3/api'
 import { createAccessEvents } from './accessed.ts'
 import discardNotifyDeadLetters from './admin/discard-notify-dead-letters.ts'
 import discardNotifyQueue from './admin/discard-notify-queue.ts'
+import getBucketEvents from './admin/get-bucket-events.ts'
 import listNotifyDeadLetters from './admin/list-notify-dead-letters.ts'
 import listNotifyQueues from './admin/list-notify-queues.ts'
 import listNotifyTargets from './admin/list-notify-targets.ts'
+import { createPutBucketEvents } from './admin/put-bucket-events.ts'
 import replayNotifyTarget from './admin/replay-notify-target.ts'
 import retryNotifyDeadLetters from './admin/retry-notify-dead-letters.ts'
 import testNotifyTarget from './admin/test-notify-target.ts'
@@ -16,10 +19,13 @@ import { createFullQueues } from './full-queues.ts'
 import type { MessagePlace } from './message.ts'
 import { registerFamilies } from './metrics.ts'
 import { createNotificationTarget } from './notification-target.ts'
+import { createBucketNotifications } from './notifications.ts'
 import { createObserver } from './observer.ts'
 import { createOutbox, deriveCount, tableByte } from './outbox.ts'
 import { notifyPoints } from './points.ts'
 import { createQueues } from './queues.ts'
+import getBucketNotification from './s3/get-bucket-notification-configuration.ts'
+import { createPutBucketNotification } from './s3/put-bucket-notification-configuration.ts'
 import { createService } from './service.ts'
 import { declareSubsystems, type KindSettings } from './subsystems.ts'
 import { createTargets } from './targets.ts'
@@ -38,13 +44,14 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'notify',
-  requires: ['authSigv4', 'bucketNotifications', 'iam', 'objects', 'queue', 'settings', 'storage'],
+  requires: ['authSigv4', 'iam', 'objects', 'queue', 'settings', 'storage', 'store'],
   optional: ['metrics'],
-  provides: ['notify'],
+  provides: ['notify', 'bucketNotifications'],
   points: notifyPoints,
   config: NotifyConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
-    const { authSigv4, bucketNotifications, iam, metrics = noMetrics, queue, settings, storage } = services
+    const { authSigv4, iam, metrics = noMetrics, queue, settings, storage } = services
+    const bucketNotifications = createBucketNotifications(services.store, point('notification.target'))
     const { clock, random } = ports
     const { isMain } = threads
     const kindPoint = point('notify.target')
@@ -112,7 +119,19 @@ export default definePlugin({
       region: () => authSigv4.region,
       test: created.test,
     })
-    contribute('notification.target', 'notify', notification, { optional: true })
+    contribute('notification.target', 'notify', notification)
+    const forBuckets = { objects: services.objects, bucketNotifications }
+    const putBucketNotification = createPutBucketNotification(forBuckets, ports)
+    contribute(
+      's3.operation',
+      getBucketNotification.name,
+      bindS3Operation(getBucketNotification, { ...services, bucketNotifications }),
+    )
+    contribute('s3.operation', putBucketNotification.name, putBucketNotification)
+    for (const operation of [getBucketEvents, createPutBucketEvents(ports)]) {
+      const bound = bindAdminOperation(operation, { ...services, bucketNotifications })
+      contribute('admin.operation', operation.id, bound, { optional: true })
+    }
     for (const operation of adminOperations) {
       const bound = { notify: created.service, objects: services.objects }
       contribute('admin.operation', operation.id, bindAdminOperation(operation, bound), { optional: true })
@@ -120,7 +139,7 @@ export default definePlugin({
     // Also where nothing is kept any more: what was kept has to go.
     if (isMain) background(createTrimmer({ outbox: allOutbox, clock, ...config }))
     return {
-      services: { notify: created.service },
+      services: { notify: created.service, bucketNotifications },
       async start() {
         kinds = declareSubsystems(kindPoint, {
           settings,

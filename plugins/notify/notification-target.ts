@@ -1,6 +1,7 @@
 /** The targets as rules of buckets know them: by ARN. */
-import type { NotificationTarget } from 'svc/plugins/bucket-notification/api'
+
 import { parseArn, targetId } from './arn.ts'
+import type { NotificationTarget } from './bucket-notifications.ts'
 import type { TargetTest } from './service.ts'
 import { configuredTargets, type KindSettings } from './subsystems.ts'
 import type { TestOutcome } from './targets.ts'

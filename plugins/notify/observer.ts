@@ -1,11 +1,11 @@
 /** From a change of an object to entries of queues and of the outbox, inside the commit of the change. */
 
 import type { MaybePromise } from 'svc/kernel'
-import type { MatchedRule, NotificationMatcher } from 'svc/plugins/bucket-notification/api'
 import type { ObjectEvent, ObjectObserver } from 'svc/plugins/objects/api'
 import type { QueueFamily } from 'svc/plugins/queue/api'
 import type { Transaction } from 'svc/plugins/storage/api'
 import { parseArn, targetId } from './arn.ts'
+import type { MatchedRule, NotificationMatcher } from './bucket-notifications.ts'
 import { encodeEvent } from './kept-event.ts'
 import { type KeptEvent, sequencerOf } from './message.ts'
 import type { Outbox } from './outbox.ts'

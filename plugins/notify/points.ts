@@ -4,6 +4,13 @@ import { Type } from 'typebox'
 const method = Type.Function([], Type.Unknown())
 
 export const notifyPoints = {
+  'notification.target': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { prepare: Type.Optional(method), knows: method, test: method },
+      { description: 'A kind of destination that the rules of buckets may name by ARN.' },
+    ),
+  },
   'notify.target': {
     cardinality: 'many',
     schema: Type.Object(

@@ -3,9 +3,9 @@
  * rules, as they are now, tell the target of: a rule that was put later gets what another rule had asked for before.
  */
 import type { Clock, MaybePromise } from 'svc/kernel'
-import type { NotificationMatcher } from 'svc/plugins/bucket-notification/api'
 import type { NewEntry, QueueFamily } from 'svc/plugins/queue/api'
 import type { ReplayRequest } from './api.ts'
+import type { NotificationMatcher } from './bucket-notifications.ts'
 import { notifyErrors } from './errors.ts'
 import { encodeEvent } from './kept-event.ts'
 import type { KeptEvent } from './message.ts'

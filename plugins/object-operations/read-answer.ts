@@ -1,6 +1,15 @@
 /** What GetObject and HeadObject have in common: which bytes, and which headers say what they are. */
 import { type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
-import { type ByteRange, checkReadConditions, checksumHeaders, httpDate, metadataHeaders, quoteEtag, readRange, type S3Request } from 'svc/plugins/s3/api'
+import {
+  type ByteRange,
+  checkReadConditions,
+  checksumHeaders,
+  httpDate,
+  metadataHeaders,
+  quoteEtag,
+  readRange,
+  type S3Request,
+} from 'svc/plugins/s3/api'
 
 export interface ReadPlan {
   readonly status: 200 | 206 | 304

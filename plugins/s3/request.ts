@@ -6,7 +6,17 @@ import type { Authentication, AuthSigv4Service } from 'svc/plugins/auth-sigv4/ap
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
-import { type Body, type ChangeOrigin, changeOrigin, ExistingTags, type ExpectedDigests, type ObjectAttributes, type ObjectsService, type ObjectVersion, type Upload } from 'svc/plugins/objects/api'
+import {
+  type Body,
+  type ChangeOrigin,
+  changeOrigin,
+  ExistingTags,
+  type ExpectedDigests,
+  type ObjectAttributes,
+  type ObjectsService,
+  type ObjectVersion,
+  type Upload,
+} from 'svc/plugins/objects/api'
 import { noBody, RequestBody, readClaims } from 'svc/plugins/payload/api'
 import { type AccessRequest, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
 import { refuseAcl } from './acl.ts'

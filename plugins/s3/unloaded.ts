@@ -18,7 +18,7 @@ export interface UnloadedOperation {
 const rows: readonly (readonly [parameter: string, plugin: string, operations: string])[] = [
   ['abac', 'abac', 'GET=GetBucketAbac PUT=PutBucketAbac'],
   ['accelerate', 'accelerate', 'GET=GetBucketAccelerateConfiguration PUT=PutBucketAccelerateConfiguration'],
-  ['acl', 'bucket-ownership', 'GET=GetBucketAcl PUT=PutBucketAcl | GET=GetObjectAcl PUT=PutObjectAcl'],
+  ['acl', 'object-ownership', 'GET=GetBucketAcl PUT=PutBucketAcl | GET=GetObjectAcl PUT=PutObjectAcl'],
   [
     'analytics',
     'analytics',
@@ -52,7 +52,7 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
     'lifecycle',
     'GET=GetBucketLifecycleConfiguration PUT=PutBucketLifecycleConfiguration DELETE=DeleteBucketLifecycle',
   ],
-  ['location', 'bucket-operations', 'GET=GetBucketLocation'],
+  ['location', 'buckets', 'GET=GetBucketLocation'],
   ['logging', 'access-log', 'GET=GetBucketLogging PUT=PutBucketLogging'],
   ['metadataAnnotationTable', 'metadata-tables', 'PUT=UpdateBucketMetadataAnnotationTableConfiguration'],
   [
@@ -72,22 +72,18 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
     'bucket-metrics',
     'GET=ListBucketMetricsConfigurations PUT=PutBucketMetricsConfiguration DELETE=DeleteBucketMetricsConfiguration',
   ],
-  [
-    'notification',
-    'bucket-notification',
-    'GET=GetBucketNotificationConfiguration PUT=PutBucketNotificationConfiguration',
-  ],
+  ['notification', 'notify', 'GET=GetBucketNotificationConfiguration PUT=PutBucketNotificationConfiguration'],
   ['object-lock', 'object-lock', 'GET=GetObjectLockConfiguration PUT=PutObjectLockConfiguration'],
   [
     'ownershipControls',
-    'bucket-ownership',
+    'object-ownership',
     'GET=GetBucketOwnershipControls PUT=PutBucketOwnershipControls DELETE=DeleteBucketOwnershipControls',
   ],
   ['policy', 'bucket-policy', 'GET=GetBucketPolicy PUT=PutBucketPolicy DELETE=DeleteBucketPolicy'],
   ['policyStatus', 'bucket-policy', 'GET=GetBucketPolicyStatus'],
   [
     'publicAccessBlock',
-    'bucket-ownership',
+    'object-ownership',
     'GET=GetPublicAccessBlock PUT=PutPublicAccessBlock DELETE=DeletePublicAccessBlock',
   ],
   ['renameObject', 'object-operations', '| PUT=RenameObject'],
@@ -105,8 +101,8 @@ const rows: readonly (readonly [parameter: string, plugin: string, operations: s
   ['torrent', 'torrent', '| GET=GetObjectTorrent'],
   ['uploadId', 'multipart', '| GET=ListParts PUT=UploadPart POST=CompleteMultipartUpload DELETE=AbortMultipartUpload'],
   ['uploads', 'multipart', 'GET=ListMultipartUploads | POST=CreateMultipartUpload'],
-  ['versioning', 'bucket-operations', 'GET=GetBucketVersioning PUT=PutBucketVersioning'],
-  ['versions', 'bucket-operations', 'GET=ListObjectVersions'],
+  ['versioning', 'buckets', 'GET=GetBucketVersioning PUT=PutBucketVersioning'],
+  ['versions', 'buckets', 'GET=ListObjectVersions'],
   ['website', 'website', 'GET=GetBucketWebsite PUT=PutBucketWebsite DELETE=DeleteBucketWebsite'],
 ]
 

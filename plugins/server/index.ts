@@ -7,6 +7,7 @@ import listPlugins from './admin/list-plugins.ts'
 import { createRestartService } from './admin/restart-service.ts'
 import stopService from './admin/stop-service.ts'
 import { ServerConfig } from './config.ts'
+import { createInitCommand } from './init-command.ts'
 import { followLoggerSettings } from './logger-settings.ts'
 import { declareRegion } from './region-settings.ts'
 
@@ -16,6 +17,7 @@ export default definePlugin({
   optional: ['kms'],
   config: ServerConfig,
   setup({ config, services, ports, log, contribute }) {
+    contribute('cli.command', 'init', createInitCommand(ports.random))
     const getServerInfo = createGetServerInfo({ now: ports.clock.now })
     contribute(
       'admin.operation',

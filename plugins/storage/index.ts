@@ -1,6 +1,10 @@
 import { definePlugin } from 'svc/kernel'
+import 'svc/plugins/health/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import { type StorageBackend, storageErrors } from './api.ts'
 import { StorageConfig } from './config.ts'
+import { registerDriveFamilies } from './drive-families.ts'
+import { checkDrives, countDrives } from './drive-health.ts'
 import { storagePoints } from './points.ts'
 import { checkFolders } from './preflight.ts'
 import { expandPools } from './ranges.ts'
@@ -9,13 +13,14 @@ import { createStorageFront } from './service.ts'
 export default definePlugin({
   name: 'storage',
   requires: ['kernel'],
+  optional: ['metrics'],
   provides: ['storage'],
   points: storagePoints,
   config: StorageConfig,
   // A backend may have to read its whole journal.
   startTimeoutMs: 3_600_000,
   preflight: config => checkFolders(expandPools(config.endpoints).flat()),
-  setup({ config, log, ports, threads, services, point }) {
+  setup({ config, log, ports, threads, services, point, contribute }) {
     const front = createStorageFront()
     const pools = expandPools(config.endpoints)
     const endpoints = pools.flat()
@@ -28,6 +33,12 @@ export default definePlugin({
       const known = backends.list().map(({ id }) => id)
       throw new Error(`SVC_STORAGE_BACKEND names "${backendName}", which no plugin provides (${known.join(', ')})`)
     }
+    const { metrics = noMetrics } = services
+    // The families describe the node: one thread speaks for all.
+    if (threads.isMain) registerDriveFamilies(metrics, front.service, log)
+    const { drives } = front.service
+    contribute('health.check', 'storage', async () => checkDrives(await drives()), { optional: true })
+    contribute('health.drives', 'storage', async () => countDrives(await drives()), { optional: true })
     return {
       services: { storage: front.service },
       async check() {

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { OutboundAnswer, OutboundService } from 'svc/plugins/outbound/api'
+import type { HttpClientAnswer, HttpClientService } from 'svc/plugins/http-client/api'
 import { PermanentDeliveryError } from 'svc/plugins/queue/api'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import type { WebhookService, WebhookSettings } from './api.ts'
@@ -14,9 +14,9 @@ const reach = 'private'
  */
 const permanentStatuses: ReadonlySet<number> = new Set([400, 410, 413, 415, 422])
 
-export function createWebhookService(outbound: OutboundService): WebhookService {
+export function createWebhookService(httpClient: HttpClientService): WebhookService {
   return {
-    problems: settings => problemsOf(settings, outbound),
+    problems: settings => problemsOf(settings, httpClient),
 
     endpoint({ endpoint }) {
       if (!URL.canParse(endpoint)) return ''
@@ -26,7 +26,7 @@ export function createWebhookService(outbound: OutboundService): WebhookService 
 
     connect(settings, { purpose, concurrency }) {
       const { endpoint: url, timeout: timeoutMs } = settings
-      const client = outbound.client({
+      const client = httpClient.client({
         purpose,
         reach,
         timeoutMs,
@@ -56,7 +56,7 @@ function headersOf({ auth_token: token }: WebhookSettings): Readonly<Record<stri
 }
 
 /** The words of an answer may repeat what was sent: they are not told. */
-function requireDelivered({ status }: OutboundAnswer, url: string): void {
+function requireDelivered({ status }: HttpClientAnswer, url: string): void {
   if (status >= 200 && status < 300) return
   const { host } = new URL(url)
   if (status >= 300 && status < 400) {
@@ -66,13 +66,13 @@ function requireDelivered({ status }: OutboundAnswer, url: string): void {
   throw new Error(`${host} answers ${status}`)
 }
 
-function problemsOf(settings: WebhookSettings, outbound: OutboundService): SettingsProblem[] {
+function problemsOf(settings: WebhookSettings, httpClient: HttpClientService): SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const add = (key: string, problem: string | undefined) => {
     if (problem !== undefined) problems.push({ key, problem })
   }
   const { endpoint, auth_token: token, client_cert: certificate, client_key: key } = settings
-  add('endpoint', endpoint === '' ? 'must be set' : outbound.urlProblem(endpoint, reach))
+  add('endpoint', endpoint === '' ? 'must be set' : httpClient.urlProblem(endpoint, reach))
   if (!/^[\x20-\x7e]*$/.test(token) || token !== token.trim()) {
     add('auth_token', 'must have only visible characters of ASCII, and spaces between them')
   }

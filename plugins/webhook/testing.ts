@@ -1,8 +1,8 @@
 /** For tests of what posts to webhooks. */
-import type { OutboundService } from 'svc/plugins/outbound/api'
+import type { HttpClientService } from 'svc/plugins/http-client/api'
 import type { WebhookService } from './api.ts'
 import { createWebhookService } from './service.ts'
 
-export function createTestWebhooks(outbound: OutboundService): WebhookService {
-  return createWebhookService(outbound)
+export function createTestWebhooks(httpClient: HttpClientService): WebhookService {
+  return createWebhookService(httpClient)
 }

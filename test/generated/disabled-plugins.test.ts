@@ -21,7 +21,7 @@ async function without(...names: readonly string[]) {
 
 /** Whose operations are gone with them; everything else is served. */
 const operationsOf: Readonly<Record<string, readonly string[]>> = {
-  'bucket-operations': ['LIST'],
+  buckets: ['LIST'],
   'object-operations': ['PUT', 'GET'],
 }
 
@@ -29,15 +29,14 @@ const operationsOf: Readonly<Record<string, readonly string[]>> = {
 const needed = [
   'auth-session',
   'auth-sigv4',
-  'bucket-notification',
-  'bucket-ownership',
   'checksums',
   'drive',
   'erasure',
   'http',
+  'http-client',
   'iam',
+  'object-ownership',
   'objects',
-  'outbound',
   'policy',
   'queue',
   's3',
@@ -47,7 +46,6 @@ const needed = [
   'store',
   'tls',
   'users',
-  'webhook',
 ]
 
 async function serves(t: Test, name: string, drive: string): Promise<void> {

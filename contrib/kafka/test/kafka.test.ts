@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { auditTargetContract } from 'svc/plugins/audit/contract'
+import { createAddressGuard } from 'svc/plugins/http-client/api'
 import { notifyTargetContract, receivedFrom } from 'svc/plugins/notify/contract'
-import { createOutboundGuard } from 'svc/plugins/outbound/api'
 import { seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
@@ -20,7 +20,7 @@ import { startFront } from './front.ts'
 
 const topic = 'events'
 const password = 's3cret of the test'
-const guard = createOutboundGuard({ reach: 'private', allowedNetworks: [] })
+const guard = createAddressGuard({ reach: 'private', allowedNetworks: [] })
 const noSignal = () => AbortSignal.timeout(20_000)
 
 function settingsOf(change: Partial<KafkaSettings>): KafkaSettings {
@@ -342,7 +342,7 @@ t.test('nothing connects to what may not be connected to, whoever names it', { s
   const cluster = await startBrokers(t, 1, 1)
   const [broker = ''] = cluster.brokers
   const send = async (change: Partial<KafkaSettings>, allowedNetworks: readonly string[] = []) => {
-    const to = producer(t, change, createOutboundGuard({ reach: 'public', allowedNetworks }))
+    const to = producer(t, change, createAddressGuard({ reach: 'public', allowedNetworks }))
     await to.send([record('k', 'value')], noSignal())
   }
   for (const tls of [false, true]) {

@@ -1,10 +1,10 @@
 /** Against a real RabbitMQ: the contract, exchanges, routing, rights, TLS, a blocked broker, and services that misbehave. */
 import { createServer, type Socket } from 'node:net'
 import type { GetMessage } from 'amqplib'
+import { createAddressGuard } from 'svc/plugins/http-client/api'
+import { guardedClientContract } from 'svc/plugins/http-client/contract'
 import type { NotifyTarget } from 'svc/plugins/notify/api'
 import { notifyTargetContract, type Received, receivedFrom, testBody, testMessage } from 'svc/plugins/notify/contract'
-import { createOutboundGuard } from 'svc/plugins/outbound/api'
-import { guardedClientContract } from 'svc/plugins/outbound/contract'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { type AmqpSettings, checkSettings, parseUrl, AmqpSettings as Schema } from '../settings.ts'
@@ -13,7 +13,7 @@ import { type RabbitMq, skip, startRabbitMq } from './rabbitmq.ts'
 
 const noSignal = new AbortController().signal
 const log = { debug() {} } as never
-const guard = createOutboundGuard({ reach: 'private', allowedNetworks: [] })
+const guard = createAddressGuard({ reach: 'private', allowedNetworks: [] })
 let server: RabbitMq
 if (!skip) server = await startRabbitMq(t)
 let names = 0

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nkeys } from '@nats-io/transport-node'
+import { createAddressGuard } from 'svc/plugins/http-client/api'
+import { guardedClientContract } from 'svc/plugins/http-client/contract'
 import type { NotifyTarget } from 'svc/plugins/notify/api'
 import { notifyTargetContract, receivedFrom, testBody, testMessage } from 'svc/plugins/notify/contract'
-import { createOutboundGuard } from 'svc/plugins/outbound/api'
-import { guardedClientContract } from 'svc/plugins/outbound/contract'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { checkNats, NatsSettings, parseServer } from '../settings.ts'
@@ -22,7 +22,7 @@ const login = { user: 'svc', pass: password }
 const users = `authorization { users: [ { user: svc, password: "${password}" } ] }`
 const noSignal = new AbortController().signal
 const log = { debug() {} } as never
-const guard = createOutboundGuard({ reach: 'private', allowedNetworks: [] })
+const guard = createAddressGuard({ reach: 'private', allowedNetworks: [] })
 
 const complete = (settings: Partial<NatsSettings>) =>
   Value.Default(NatsSettings, { subject, timeout: 10_000, ...settings }) as NatsSettings

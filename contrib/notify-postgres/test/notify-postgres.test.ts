@@ -1,9 +1,9 @@
 /** Against a real PostgreSQL: the contract in both formats, tables, rights, TLS, locks, and services that misbehave. */
 import { createServer, type Socket } from 'node:net'
+import { createAddressGuard } from 'svc/plugins/http-client/api'
+import { guardedClientContract } from 'svc/plugins/http-client/contract'
 import { type NotifyTarget, PermanentDeliveryError } from 'svc/plugins/notify/api'
 import { notifyTargetContract, testBody, testMessage } from 'svc/plugins/notify/contract'
-import { createOutboundGuard } from 'svc/plugins/outbound/api'
-import { guardedClientContract } from 'svc/plugins/outbound/contract'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { parseConnectionString } from '../connection-string.ts'
@@ -12,7 +12,7 @@ import { connectPostgres, createPostgresKind } from '../target.ts'
 import { type PostgresServer, skip, startPostgres } from './postgres-server.ts'
 
 const noSignal = new AbortController().signal
-const guard = createOutboundGuard({ reach: 'private', allowedNetworks: [] })
+const guard = createAddressGuard({ reach: 'private', allowedNetworks: [] })
 let server: PostgresServer
 if (!skip) server = await startPostgres(t)
 let names = 0

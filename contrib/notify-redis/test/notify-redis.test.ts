@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type LookupFunction, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createAddressGuard } from 'svc/plugins/http-client/api'
+import { guardedClientContract } from 'svc/plugins/http-client/contract'
 import type { NotifyTarget } from 'svc/plugins/notify/api'
 import { notifyTargetContract, receivedFrom, testBody, testMessage } from 'svc/plugins/notify/contract'
-import { createOutboundGuard } from 'svc/plugins/outbound/api'
-import { guardedClientContract } from 'svc/plugins/outbound/contract'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { checkSettings, parseAddress, RedisSettings } from '../settings.ts'
@@ -16,7 +16,7 @@ import { skip, startRedis } from './redis-server.ts'
 
 const noSignal = new AbortController().signal
 const log = { debug() {} } as never
-const guard = createOutboundGuard({ reach: 'private', allowedNetworks: [] })
+const guard = createAddressGuard({ reach: 'private', allowedNetworks: [] })
 let names = 0
 
 const complete = (settings: Partial<RedisSettings>) => Value.Default(RedisSettings, { ...settings }) as RedisSettings
@@ -156,7 +156,7 @@ t.test('TLS: the certificate is verified, by authorities of a file', { skip }, a
     address: server.address.replace('127.0.0.1', 'redis.test'),
     ca_cert: certificate,
   })
-  const other = connectRedis(named, { id: '_', log }, createOutboundGuard({ ...guard, lookup }))
+  const other = connectRedis(named, { id: '_', log }, createAddressGuard({ ...guard, lookup }))
   await t.rejects(
     other.send([testMessage()], noSignal),
     { message: /altnames/ },

@@ -3,7 +3,7 @@ import t from 'tap'
 
 const server = await startAdmin()
 t.teardown(server.stop)
-const { bucketPolicy, bucketOwnership, objects, iam, policy } = server.kernel.services
+const { bucketPolicy, objectOwnership, objects, iam, policy } = server.kernel.services
 await objects.createBucket('photos', { region: 'us-east-1', owner: iam.owner })
 const path = '/api/v1/buckets/photos'
 
@@ -148,11 +148,11 @@ t.test('while public access is blocked, nothing public is stored', async t => {
     blockPublicPolicy: true,
     restrictPublicBuckets: false,
   }
-  await bucketOwnership.setPublicAccessBlock('photos', block)
+  await objectOwnership.setPublicAccessBlock('photos', block)
   t.equal((await call('putBucketPolicy', { body: document })).outcome, '403 public_access_blocked')
   t.equal((await call('setBucketAccess', { body: { preset: 'download' } })).outcome, '403 public_access_blocked')
   t.equal(await bucketPolicy.get('photos'), undefined)
-  await bucketOwnership.setPublicAccessBlock('photos', {
+  await objectOwnership.setPublicAccessBlock('photos', {
     ...block,
     blockPublicPolicy: false,
     restrictPublicBuckets: true,

@@ -1,7 +1,18 @@
 import { isCatalogError } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import { type CompleteRequest, type ObjectsService, objectErrors, type Upload } from 'svc/plugins/objects/api'
-import { allowedWriteConditions, checksumFields, childrenNamed, childText, defineS3Operation, quoteEtag, type S3Request, s3Errors, unquoteEtag, type XmlNode } from 'svc/plugins/s3/api'
+import {
+  allowedWriteConditions,
+  checksumFields,
+  childrenNamed,
+  childText,
+  defineS3Operation,
+  quoteEtag,
+  type S3Request,
+  s3Errors,
+  unquoteEtag,
+  type XmlNode,
+} from 'svc/plugins/s3/api'
 import { mayTellChecksums, partChecksums, readChecksumType } from '../part-checksums.ts'
 
 const partsMax = 10_000

@@ -1,5 +1,12 @@
 import { objectErrors } from 'svc/plugins/objects/api'
-import { defineS3Operation, isoTime, quoteEtag, readCopyRange, readCopySource, readSourceVersion } from 'svc/plugins/s3/api'
+import {
+  defineS3Operation,
+  isoTime,
+  quoteEtag,
+  readCopyRange,
+  readCopySource,
+  readSourceVersion,
+} from 'svc/plugins/s3/api'
 import { readPartNumber } from '../parameters.ts'
 
 const partBytesMax = 5 * 1024 ** 3

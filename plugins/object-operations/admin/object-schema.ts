@@ -1,4 +1,10 @@
-import type { ObjectSummary as ListedObject, ObjectAttributes, ObjectVersion, PutResult, VersionSummary } from 'svc/plugins/objects/api'
+import type {
+  ObjectSummary as ListedObject,
+  ObjectAttributes,
+  ObjectVersion,
+  PutResult,
+  VersionSummary,
+} from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 
 /** Fields that a listing does not know are optional. */

@@ -1,7 +1,23 @@
 import type { Clock } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
-import { type Body, type ExpectedDigests, type ObjectsService, objectErrors, type PutResult, requireKeyLength } from 'svc/plugins/objects/api'
-import { checksumHeaders, listingText, quoteEtag, requireChecksumAlgorithm, type S3Operation, type S3Request, type S3Result, s3Errors } from 'svc/plugins/s3/api'
+import {
+  type Body,
+  type ExpectedDigests,
+  type ObjectsService,
+  objectErrors,
+  type PutResult,
+  requireKeyLength,
+} from 'svc/plugins/objects/api'
+import {
+  checksumHeaders,
+  listingText,
+  quoteEtag,
+  requireChecksumAlgorithm,
+  type S3Operation,
+  type S3Request,
+  type S3Result,
+  s3Errors,
+} from 'svc/plugins/s3/api'
 import { expandFileName, headersOf, missingField, redirectOf, requireKey, successStatus } from '../fields.ts'
 import { type PostedForm, readForm } from '../form.ts'
 import { readPolicy, requirePolicy, type SizeRange } from '../policy-document.ts'

@@ -19,15 +19,18 @@ import getUser from './get-user.ts'
 import listAccessKeys from './list-access-keys.ts'
 import listGroups from './list-groups.ts'
 import listPolicies from './list-policies.ts'
+import listPolicyActions from './list-policy-actions.ts'
 import listUsers from './list-users.ts'
 import putPolicy from './put-policy.ts'
 import removeGroupMember from './remove-group-member.ts'
 import rotateAccessKey from './rotate-access-key.ts'
 import setUserGroups from './set-user-groups.ts'
 import setUserSecretKey from './set-user-secret-key.ts'
+import { createSimulatePolicy } from './simulate-policy.ts'
 import updateAccessKey from './update-access-key.ts'
 import updateGroup from './update-group.ts'
 import updateUser from './update-user.ts'
+import validatePolicy from './validate-policy.ts'
 
 export const createAdminOperations = (clock: Clock) => [
   createGetPermissions(clock),
@@ -54,6 +57,9 @@ export const createAdminOperations = (clock: Clock) => [
   rotateAccessKey,
   listPolicies,
   getPolicy,
+  listPolicyActions,
+  createSimulatePolicy(clock),
+  validatePolicy,
   putPolicy,
   deletePolicy,
   attachPolicies,

@@ -1,0 +1,55 @@
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
+import createBucketAsAdmin from './admin/create-bucket.ts'
+import deleteBucketAsAdmin from './admin/delete-bucket.ts'
+import getBucket from './admin/get-bucket.ts'
+import getVersioningAsAdmin from './admin/get-bucket-versioning.ts'
+import { createGetUsage } from './admin/get-usage.ts'
+import listBucketsAsAdmin from './admin/list-buckets.ts'
+import setBucketVersioning from './admin/set-bucket-versioning.ts'
+import createBucket from './s3/create-bucket.ts'
+import deleteBucket from './s3/delete-bucket.ts'
+import getBucketLocation from './s3/get-bucket-location.ts'
+import getBucketVersioning from './s3/get-bucket-versioning.ts'
+import headBucket from './s3/head-bucket.ts'
+import listBuckets from './s3/list-buckets.ts'
+import listObjectVersions from './s3/list-object-versions.ts'
+import listObjects from './s3/list-objects.ts'
+import listObjectsV2 from './s3/list-objects-v2.ts'
+import putBucketVersioning from './s3/put-bucket-versioning.ts'
+
+const operations = [
+  createBucket,
+  deleteBucket,
+  getBucketLocation,
+  getBucketVersioning,
+  headBucket,
+  listBuckets,
+  listObjects,
+  listObjectsV2,
+  listObjectVersions,
+  putBucketVersioning,
+]
+
+const adminOperations = [
+  createBucketAsAdmin,
+  deleteBucketAsAdmin,
+  getBucket,
+  getVersioningAsAdmin,
+  listBucketsAsAdmin,
+  setBucketVersioning,
+]
+
+export default definePlugin({
+  name: 'buckets',
+  requires: ['objects', 'iam', 'authSigv4', 'policy'],
+  config: Type.Object({}),
+  setup({ services, ports, contribute }) {
+    for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
+    for (const operation of [...adminOperations, createGetUsage(ports.clock.now)]) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
+    }
+  },
+})

@@ -1,0 +1,66 @@
+/** The check of connections that somebody else makes: a client library, with a `lookup` of ours. */
+import { lookup as systemLookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { type AddressRules, createAddressRules } from './addresses.ts'
+import type { AddressGuard, Reach } from './api.ts'
+import { HttpClientError } from './error.ts'
+
+export interface GuardOptions {
+  readonly reach: Reach
+  /** Addresses and CIDR blocks that are allowed. */
+  readonly allowedNetworks: readonly string[]
+  /** As `lookup` of `node:dns`; asked for all addresses of a name. Default: that one. */
+  readonly lookup?: LookupFunction
+}
+
+/** For threads, which have no service, of the `reach` and `allowedNetworks` of a guard that the service made; and for tests. */
+export function createAddressGuard(options: GuardOptions): AddressGuard {
+  return guardOf(createAddressRules(options.allowedNetworks), options)
+}
+
+export function guardOf(rules: AddressRules, options: GuardOptions): AddressGuard {
+  const { reach, allowedNetworks, lookup = systemLookup } = options
+  const refusal = (address: string) => rules.refusal(address, reach)
+  return {
+    reach,
+    allowedNetworks,
+    lookup: checkedLookup(lookup, refusal),
+    check(host) {
+      const what = refusalOfLiteral(host, refusal)
+      if (what !== undefined) throw refusedError(what)
+    },
+    problem(host) {
+      const what = refusalOfLiteral(host, refusal)
+      return what === undefined ? undefined : `must not be ${what}`
+    },
+  }
+}
+
+/** Nothing looks up what is an address already. */
+function refusalOfLiteral(host: string, refusal: (address: string) => string | undefined): string | undefined {
+  const bare = host.startsWith('[') ? host.slice(1, -1) : host
+  return isIP(bare) === 0 ? undefined : refusal(bare)
+}
+
+/** Addresses of a name that may be connected to; what is connected to is among them, whatever the name means a moment later. */
+function checkedLookup(lookup: LookupFunction, refusal: (address: string) => string | undefined): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, '', 4)
+      const addresses = Array.isArray(found) ? found : []
+      const allowed = addresses.filter(({ address }) => refusal(address) === undefined)
+      const [first] = allowed
+      if (first === undefined) {
+        const [refused] = addresses
+        return callback(refused === undefined ? noAddress() : refusedError(refusal(refused.address)!), '', 4)
+      }
+      if (options.all) callback(null, allowed)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+const refusedError = (what: string): HttpClientError =>
+  new HttpClientError('address', `its address is ${what}, which is not connected to (SVC_OUTBOUND_ALLOWED_NETWORKS)`)
+
+const noAddress = (): HttpClientError => new HttpClientError('unreachable', 'its name has no address')

@@ -1,0 +1,41 @@
+import { definePlugin } from 'svc/kernel'
+import { bindS3Operation } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
+import { createObjectOwnership } from './ownership.ts'
+import deleteBucketOwnershipControls from './s3/delete-bucket-ownership-controls.ts'
+import deletePublicAccessBlock from './s3/delete-public-access-block.ts'
+import getBucketAcl from './s3/get-bucket-acl.ts'
+import getBucketOwnershipControls from './s3/get-bucket-ownership-controls.ts'
+import getObjectAcl from './s3/get-object-acl.ts'
+import getPublicAccessBlock from './s3/get-public-access-block.ts'
+import putBucketAcl from './s3/put-bucket-acl.ts'
+import putBucketOwnershipControls from './s3/put-bucket-ownership-controls.ts'
+import putObjectAcl from './s3/put-object-acl.ts'
+import putPublicAccessBlock from './s3/put-public-access-block.ts'
+
+const operations = [
+  deleteBucketOwnershipControls,
+  deletePublicAccessBlock,
+  getBucketAcl,
+  getBucketOwnershipControls,
+  getObjectAcl,
+  getPublicAccessBlock,
+  putBucketAcl,
+  putBucketOwnershipControls,
+  putObjectAcl,
+  putPublicAccessBlock,
+]
+
+export default definePlugin({
+  name: 'object-ownership',
+  requires: ['iam', 'objects', 'store'],
+  provides: ['objectOwnership'],
+  config: Type.Object({}),
+  setup({ services, contribute }) {
+    const objectOwnership = createObjectOwnership(services.store)
+    for (const operation of operations) {
+      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, objectOwnership }))
+    }
+    return { services: { objectOwnership } }
+  },
+})

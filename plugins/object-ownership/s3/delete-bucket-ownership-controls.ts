@@ -1,0 +1,16 @@
+import { defineS3Operation } from 'svc/plugins/s3/api'
+
+export default defineS3Operation<'objectOwnership' | 'objects'>({
+  name: 'DeleteBucketOwnershipControls',
+  summary: 'Removes the ownership controls; access control lists stay off.',
+  match: { method: 'DELETE', level: 'bucket', query: ['ownershipControls'] },
+  action: 's3:PutBucketOwnershipControls',
+  body: { kind: 'none' },
+  reply: { kind: 'empty', status: 204 },
+  errors: ['NoSuchBucket'],
+  async handle({ bucket }, { objectOwnership, objects }) {
+    await objects.getBucket(bucket)
+    await objectOwnership.setOwnershipControls(bucket, false)
+    return {}
+  },
+})

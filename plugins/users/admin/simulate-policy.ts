@@ -1,0 +1,144 @@
+import type { Clock } from 'svc/kernel'
+import { adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import { type EvaluatedStatement, requestConditions } from 'svc/plugins/policy/api'
+import { type Static, Type } from 'typebox'
+import { noUser } from '../api.ts'
+
+const SimulationRequest = Type.Object(
+  {
+    user: Type.Optional(
+      Type.String({ maxLength: 128, description: 'A user; default: the caller with its own rights.' }),
+    ),
+    action: Type.String({ minLength: 1, maxLength: 128 }),
+    bucket: Type.Optional(Type.String({ maxLength: 255 })),
+    object: Type.Optional(Type.String({ maxLength: 1024, description: 'A key; needs `bucket`.' })),
+    sourceIp: Type.Optional(Type.String({ maxLength: 45, description: 'Default: that of this request.' })),
+    secureTransport: Type.Optional(Type.Boolean({ description: 'Default: as this request.' })),
+    time: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
+    conditions: Type.Optional(
+      Type.Record(Type.String({ maxLength: 256 }), Type.Array(Type.String({ maxLength: 2048 }), { maxItems: 100 }), {
+        description: 'Values of other condition keys, such as `s3:prefix`.',
+      }),
+    ),
+  },
+  { $id: 'SimulationRequest' },
+)
+
+const PolicySource = Type.Union([
+  Type.Literal('policy'),
+  Type.Literal('group-policy'),
+  Type.Literal('bucket-policy'),
+  Type.Literal('embedded-policy'),
+])
+const Statement = Type.Record(Type.String(), Type.Unknown(), { description: 'As it stands in its policy.' })
+
+const Evaluated = Type.Object(
+  {
+    source: PolicySource,
+    policyName: Type.String(),
+    group: Type.String(),
+    index: Type.Integer({ minimum: 0 }),
+    sid: Type.String(),
+    effect: Type.Union([Type.Literal('Allow'), Type.Literal('Deny')]),
+    matched: Type.Boolean(),
+    mismatch: Type.Optional(
+      Type.Union(
+        [Type.Literal('principal'), Type.Literal('action'), Type.Literal('resource'), Type.Literal('condition')],
+        { description: 'What did not fit first; absent where all did.' },
+      ),
+    ),
+    statement: Statement,
+  },
+  { $id: 'EvaluatedStatement' },
+)
+
+const SimulationResult = Type.Object(
+  {
+    user: Type.String(),
+    action: Type.String(),
+    bucket: Type.String(),
+    object: Type.String(),
+    allowed: Type.Boolean(),
+    decision: Type.Union([Type.Literal('allow'), Type.Literal('explicit-deny'), Type.Literal('implicit-deny')]),
+    reason: Type.String(),
+    source: Type.Union([
+      PolicySource,
+      Type.Literal('root'),
+      Type.Literal('access-rule'),
+      Type.Literal('block-public'),
+      Type.Literal('none'),
+    ]),
+    policyName: Type.String(),
+    group: Type.String(),
+    statement: Type.Optional(Statement),
+    evaluated: Type.Array(Evaluated, { description: 'Every statement that was looked at.' }),
+  },
+  { $id: 'SimulationResult' },
+)
+
+export function createSimulatePolicy(clock: Clock) {
+  return defineAdminOperation({
+    id: 'simulatePolicy',
+    method: 'POST',
+    path: '/policies/simulate',
+    tag: 'policies',
+    summary: 'Says whether a user may do something, by which statement, and why the others do not count.',
+    authorize: 'self',
+    body: SimulationRequest,
+    response: SimulationResult,
+    errors: ['user_not_found'],
+    uses: ['policy', 'users'],
+    async handle({ body, identity, exchange, requireAllowed }, { policy, users }) {
+      const { action, bucket = '', object = '' } = body
+      if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
+      const isOther = body.user !== undefined && body.user !== (identity!.userName ?? identity!.accessKey)
+      // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
+      if (isOther || (body.user !== undefined && identity!.isRestricted === true))
+        requireAllowed('admin:SimulatePolicy')
+      const simulated = body.user === undefined ? identity! : await users.describeIdentity(body.user)
+      if (simulated === undefined) throw noUser(body.user!)
+      if (bucket !== '') await policy.prepare(bucket)
+      const conditions = conditionsOf(body, exchange, clock)
+      const result = policy.simulate({ identity: simulated, action, bucket, key: object, conditions })
+      const { allowed, decision, reason, source, policyName, group, statement, evaluated } = result
+      return {
+        user: simulated.userName ?? simulated.accessKey,
+        action,
+        bucket,
+        object,
+        allowed,
+        decision,
+        reason,
+        source,
+        policyName,
+        group,
+        ...(statement === undefined ? {} : { statement: { ...statement.statement } }),
+        evaluated: evaluated.map(describeStatement),
+      }
+    },
+  })
+}
+
+function describeStatement(evaluated: EvaluatedStatement) {
+  const { source, policyName, group, index, sid, effect, matched, mismatch, statement } = evaluated
+  const told = { source, policyName, group, index, sid, effect, matched, statement: { ...statement } }
+  return mismatch === undefined ? told : { ...told, mismatch }
+}
+
+function conditionsOf(
+  { sourceIp, secureTransport, time, conditions = {} }: Static<typeof SimulationRequest>,
+  { clientAddress, secure }: { readonly clientAddress: string; readonly secure: boolean },
+  clock: Clock,
+) {
+  const timeMs = time === undefined ? clock.now() : Date.parse(time)
+  if (Number.isNaN(timeMs)) throw adminErrors.invalid_argument('/time is no date.')
+  const given = new Map(Object.entries(conditions).map(([key, values]) => [key.toLowerCase(), values]))
+  const facts = requestConditions({
+    sourceAddress: sourceIp ?? clientAddress,
+    secure: secureTransport ?? secure,
+    timeMs,
+    headers: {},
+    signature: 'header',
+  })
+  return () => ({ get: (key: string) => given.get(key) ?? facts.get(key) })
+}

@@ -1,0 +1,280 @@
+/** Audit records to real receivers: the contract; through restarts of the receiver and of the server, orderly and not; bounds. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rootPassword, rootUser, startAdmin, type TestAdmin } from 'svc/plugins/admin/testing'
+import type { AuditRecord } from 'svc/plugins/audit/api'
+import { auditTargetContract } from 'svc/plugins/audit/contract'
+import { createTestHttpClient, makeCertificates, type Receiver, startReceiver } from 'svc/plugins/http-client/testing'
+import t, { type Test } from 'tap'
+import { createAuditTargets } from '../audit-target.ts'
+import { createTestWebhooks } from '../testing.ts'
+
+const token = 'token-of-the-test-s3cret'
+const target = 'audit_webhook:_'
+
+function subjectOf(t: Test, receiver: Receiver, more: Readonly<Record<string, unknown>> = {}) {
+  receiver.answer = ({ headers }, response) => {
+    if (headers.authorization !== `Bearer ${token}`) receiver.requests.pop()
+    response.writeHead(headers.authorization === `Bearer ${token}` ? 200 : 401).end('{"ok":true}')
+  }
+  const settings = { endpoint: `${receiver.url}?key=query-s3cret`, auth_token: token, timeout: 1000, ...more }
+  return {
+    kind: createAuditTargets(createTestWebhooks(createTestHttpClient(t))),
+    settings,
+    refusedSettings: { ...settings, auth_token: 'another-s3cret' },
+    secrets: [token, 'another-s3cret', 'query-s3cret'],
+    timeoutMs: 1000,
+    received: async () => receiver.requests.map(({ body }) => body),
+    stop: () => receiver.stop(),
+    start: () => receiver.start(),
+    hang: async () => receiver.hang(),
+    resume: async () => receiver.resume(),
+  }
+}
+
+t.test('over HTTP the target keeps the contract', t =>
+  auditTargetContract(t, async t => subjectOf(t, await startReceiver(t))),
+)
+
+t.test('over mutual TLS the target keeps the contract', t =>
+  auditTargetContract(t, async t => {
+    const { authority, server, client } = makeCertificates(t)
+    const [key, cert, ca] = [server.key, server.certificate, authority].map(path => readFileSync(path))
+    const receiver = await startReceiver(t, { key, cert, ca, requestCert: true, rejectUnauthorized: true })
+    return subjectOf(t, receiver, { ca_cert: authority, client_cert: client.certificate, client_key: client.key })
+  }),
+)
+
+async function startServer(t: Test, config: Parameters<typeof startAdmin>[0] = {}): Promise<TestAdmin> {
+  const admin = await startAdmin({ ...config, config: { prometheus: { authType: 'public' }, ...config.config } })
+  let isStopped = false
+  const stop = async () => {
+    if (isStopped) return
+    isStopped = true
+    await admin.stop()
+  }
+  t.teardown(stop)
+  return { ...admin, stop }
+}
+
+async function configure(t: Test, admin: TestAdmin, settings: Readonly<Record<string, string | null>>): Promise<void> {
+  const answer = await admin.signed({ method: 'PATCH', path: '/api/v1/config/audit_webhook', body: { settings } })
+  t.equal(answer.status, 200, answer.text)
+  t.notOk(answer.text.includes(token), 'the token is masked')
+}
+
+const idsAt = (receiver: Receiver): string[] => receiver.requests.map(({ body }) => JSON.parse(body).requestId)
+
+async function waitFor(t: Test, what: string, isSo: () => boolean | Promise<boolean>, waitMs = 90_000): Promise<void> {
+  const deadlineMs = performance.now() + waitMs
+  while (performance.now() < deadlineMs) {
+    if (await isSo()) return
+    await sleep(25)
+  }
+  t.fail(`${what}: not within ${waitMs} ms`)
+}
+
+/** Makes records: anonymous requests for one object. Their ids, in the order in which they were answered. */
+async function ask(port: number, count: number, path = '/photos/k'): Promise<string[]> {
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+    await answer.arrayBuffer()
+    ids.push(answer.headers.get('x-amz-request-id')!)
+  }
+  return ids
+}
+
+/** The value of a family for our target; undefined where it has none. */
+async function metric({ s3Port }: TestAdmin, name: string): Promise<number | undefined> {
+  const text = await (await fetch(`http://127.0.0.1:${s3Port}/svc/metrics/v1/node`)).text()
+  const line = text.split('\n').find(line => line.startsWith(`svc_${name}{target="${target}"`))
+  return line === undefined ? undefined : Number(line.split(' ').at(-1))
+}
+
+t.test('each record is one POST of what log and ring have; a receiver may go away and come back', async t => {
+  const receiver = await startReceiver(t)
+  const admin = await startServer(t)
+  t.equal(await metric(admin, 'events_target_online'), undefined, 'a target that nobody has set up is not shown')
+  await ask(admin.s3Port, 3)
+  await configure(t, admin, { enable: 'on', endpoint: `${receiver.url}?key=query-s3cret`, auth_token: token })
+  const shown = await admin.signed({ path: '/api/v1/config/audit_webhook' })
+  t.match(shown.json.settings, { enable: 'on', auth_token: '*REDACTED*', timeout: '5s', queue_limit: '100000' })
+
+  const ids = await ask(admin.s3Port, 200)
+  await waitFor(t, 'the records', () => ids.every(id => idsAt(receiver).includes(id)))
+  const kept = await admin.kernel.services.audit.recent(1000)
+  for (const { body, headers } of receiver.requests.slice(-20)) {
+    const record: AuditRecord = JSON.parse(body)
+    t.same(
+      record,
+      kept.find(({ requestId }) => requestId === record.requestId),
+    )
+    t.equal(headers.authorization, `Bearer ${token}`)
+    t.equal(headers['content-type'], 'application/json')
+  }
+  t.equal(await metric(admin, 'events_target_online'), 1)
+  await waitFor(t, 'sent', async () => (await metric(admin, 'events_sent_total'))! >= 200)
+
+  await receiver.stop()
+  const missed = await ask(admin.s3Port, 150)
+  await waitFor(t, 'offline', async () => (await metric(admin, 'events_target_online')) === 0)
+  await waitFor(t, 'pending', async () => (await metric(admin, 'events_pending'))! >= 150)
+  t.ok((await metric(admin, 'events_failed_total'))! >= 1)
+  await receiver.start()
+  await waitFor(t, 'what waited', () => missed.every(id => idsAt(receiver).includes(id)))
+  await waitFor(t, 'online', async () => (await metric(admin, 'events_target_online')) === 1)
+  await waitFor(t, 'nothing pending', async () => (await metric(admin, 'events_pending')) === 0)
+  const messages = admin.kernel.logs.map(({ msg }) => msg)
+  t.ok(messages.includes('an audit target takes no records: they are queued'))
+  t.ok(messages.includes('an audit target takes records again'))
+
+  await configure(t, admin, { enable: 'off' })
+  await waitFor(t, 'off', async () => (await metric(admin, 'events_target_online')) === undefined)
+  const unsent = await ask(admin.s3Port, 5)
+  await sleep(300)
+  t.notOk(
+    unsent.some(id => idsAt(receiver).includes(id)),
+    'nothing is sent to a target that is off',
+  )
+  await admin.stop()
+  t.notMatch(JSON.stringify(admin.kernel.logs), /s3cret/, 'no log line has a secret')
+})
+
+t.test('settings that cannot be are refused; what is not finished may be stored', async t => {
+  const admin = await startServer(t)
+  const change = (settings: Readonly<Record<string, string>>) =>
+    admin.signed({ method: 'PATCH', path: '/api/v1/config/audit_webhook:other', body: { settings } })
+  for (const settings of [
+    { enable: 'on' },
+    { enable: 'on', endpoint: 'http://169.254.169.254/s3cret' },
+    { enable: 'on', endpoint: 'http://user:s3cret@127.0.0.1/' },
+    { queue_dir: '/var' },
+    { queue_dir: '../up' },
+    { queue_limit: '0' },
+    { timeout: '0' },
+    { unknown: 'x' },
+  ]) {
+    const { status, text } = await change(settings as unknown as Record<string, string>)
+    t.equal(status, 400, text)
+    t.notMatch(text, /s3cret/)
+  }
+  t.equal((await change({ endpoint: 'later', queue_dir: 'audit/other' })).status, 200)
+})
+
+t.test('a full queue drops, counts, and says so once a minute', async t => {
+  const receiver = await startReceiver(t)
+  const admin = await startServer(t)
+  await receiver.stop()
+  await configure(t, admin, { enable: 'on', endpoint: receiver.url, queue_limit: '20' })
+  const ids = await ask(admin.s3Port, 200)
+  await waitFor(t, 'dropped', async () => ((await metric(admin, 'audit_dropped_total')) ?? 0) >= 180)
+  t.equal(await metric(admin, 'events_pending'), 20)
+  const said = admin.kernel.logs.filter(({ msg }) => /were dropped/.test(String(msg)))
+  t.equal(said.length, 1)
+  await receiver.start()
+  await waitFor(t, 'the oldest', () => ids.slice(0, 15).every(id => idsAt(receiver).includes(id)))
+})
+
+t.test('a receiver that is slow, hangs, or refuses single records holds up nothing and nobody', async t => {
+  const receiver = await startReceiver(t)
+  const admin = await startServer(t)
+  await configure(t, admin, { enable: 'on', endpoint: receiver.url, timeout: '2s' })
+  receiver.hang()
+  const startedMs = performance.now()
+  const ids = await ask(admin.s3Port, 100)
+  const tookMs = performance.now() - startedMs
+  // Each would wait for two seconds.
+  t.ok(tookMs < 60_000, `100 requests took ${Math.round(tookMs)} ms`)
+  await waitFor(t, 'in the queue', async () => (await metric(admin, 'events_pending'))! >= 100)
+  receiver.resume()
+  receiver.answer = (_request, response) => void setTimeout(() => response.writeHead(200).end(), 700)
+  await waitFor(t, 'what a slow one takes', () => ids.every(id => idsAt(receiver).includes(id)), 60_000)
+  receiver.answer = ({ path, body }, response) => {
+    const isRefused = JSON.parse(body).path === '/photos/poison'
+    response.writeHead(isRefused && path !== '' ? 422 : 204).end()
+  }
+  const poison = await ask(admin.s3Port, 1, '/photos/poison')
+  const behind = await ask(admin.s3Port, 20)
+  await waitFor(t, 'what comes behind', () => behind.every(id => idsAt(receiver).includes(id)), 60_000)
+  await waitFor(t, 'the dead letter', async () => (await metric(admin, 'events_pending')) === 0, 60_000)
+  t.ok(idsAt(receiver).includes(poison[0]!))
+})
+
+/** A server process with two workers over a folder that has its settings already. */
+async function startProcess(
+  t: Test,
+  drive: string,
+): Promise<{ child: ChildProcess; port: number; ended: Promise<void> }> {
+  const main = resolve(import.meta.dirname, '../../../kernel/main.ts')
+  const child = spawn(process.execPath, ['--conditions=svc-src', main, 'server', drive], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      SVC_ROOT_USER: rootUser,
+      SVC_ROOT_PASSWORD: rootPassword,
+      SVC_ADDRESS: '127.0.0.1:0',
+      SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
+      SVC_WORKERS: '2',
+      SVC_PROMETHEUS_AUTH_TYPE: 'public',
+    },
+  })
+  const ended = new Promise<void>(done => child.once('exit', () => done()))
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const port = await new Promise<number>((done, fail) => {
+    createInterface({ input: child.stderr! }).on('line', line => {
+      const { msg, s3, level } = JSON.parse(line)
+      if (msg === 'ready') done(Number(/:(\d+)\/?$/.exec(s3)![1]))
+      if (level === 'fatal') fail(new Error(line))
+    })
+    child.once('exit', code => fail(new Error(`ended with ${code}`)))
+  })
+  return { child, port, ended }
+}
+
+/** Records that are on the drive. */
+async function queued(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/svc/metrics/v1/node`)).text()
+  const line = text.split('\n').find(line => line.startsWith('svc_queue_pending{family="audit"'))
+  return Number(line?.split(' ').at(-1) ?? 0)
+}
+
+t.test('two workers: an orderly stop loses nothing, a crash what was in memory for a second', async t => {
+  const receiver = await startReceiver(t)
+  const drive = mkdtempSync(join(tmpdir(), 'svc-audit-webhook-'))
+  t.teardown(() => rmSync(drive, { recursive: true, force: true }))
+  const admin = await startServer(t, { config: { storage: { endpoints: [drive] } } })
+  await configure(t, admin, { enable: 'on', endpoint: receiver.url })
+  await admin.stop()
+
+  const first = await startProcess(t, drive)
+  const live = await ask(first.port, 100)
+  await waitFor(t, 'records of both workers', () => live.every(id => idsAt(receiver).includes(id)))
+  await receiver.stop()
+  const orderly = await ask(first.port, 200)
+  // At once: much of it is in memory.
+  first.child.kill('SIGTERM')
+  await first.ended
+  await receiver.start()
+  const second = await startProcess(t, drive)
+  await waitFor(t, 'what an orderly stop has kept', () => orderly.every(id => idsAt(receiver).includes(id)), 90_000)
+
+  await receiver.stop()
+  const safe = await ask(second.port, 200)
+  await waitFor(t, 'what is in the queue', async () => (await queued(second.port)) >= 200)
+  const late = await ask(second.port, 50)
+  second.child.kill('SIGKILL')
+  await second.ended
+  await receiver.start()
+  await startProcess(t, drive)
+  await waitFor(t, 'what a crash must not lose', () => safe.every(id => idsAt(receiver).includes(id)), 90_000)
+  const lost = late.filter(id => !idsAt(receiver).includes(id)).length
+  t.comment(`of the last 50 records before the crash ${lost} were lost`)
+})
