@@ -1,17 +1,20 @@
 /**
- * What a thread waits for from the drives of a set. A drive that hangs gives no error: it is given up instead (`suspend`), which rejects
- * everything that it owes, so that whoever waits goes on as after an error. What it answers afterwards nobody hears.
+ * Tracks the requests of one thread to the drives of a set that are not answered yet. A drive that hangs reports no error. Instead the
+ * set suspends it: all of its unanswered requests are rejected, so that their callers go on as after an error, and answers that come
+ * later are ignored.
  *
- * Time is counted in ticks, and only while something is waited for. A tick is a turn of the event loop that comes `tickMs` or more after
- * the one before: a process that was held up has one tick then and not many, and hears the answers that have come meanwhile before the next.
+ * Time is counted in ticks, and only while a request waits. A tick is a turn of the event loop at least `tickMs` after the last one: a
+ * process that was stalled counts one tick, not many, and sees the answers that came meanwhile before the next tick.
+ *
+ * `WatchedDrive` reports requests; `SlowDriveDetector` (storage thread) and `WorkerSet` (worker threads) judge them at each tick.
  */
 import type { Clock } from 'svc/kernel'
 
 export const defaultTickMs = 250
 
-/** Something that was asked of a drive and has not been answered. */
+/** A request to a drive that has not been answered. */
 export interface PendingAnswer {
-  /** Of all that this thread has asked of the set's drives. */
+  /** Number of the request among all of this thread to the set's drives. */
   readonly serial: number
   readonly sinceTick: number
   reject(error: unknown): void
@@ -22,7 +25,7 @@ export class AnswerWatch {
   readonly tickMs: number
   readonly #drives: DriveAnswers[] = []
   #isArmed = false
-  /** Grows while something is waited for. */
+  /** Increases only while a request waits. */
   tick = 0
   serial = 0
   /** Called at each tick. */
@@ -40,12 +43,12 @@ export class AnswerWatch {
     return answers
   }
 
-  /** Calls once after so many ticks. Returns the cancel function. */
+  /** Calls `callback` once after so many ticks. Returns a function that cancels it. */
   countDown(ticks: number, callback: () => void): () => void {
     let left = ticks
     let cancel: (() => void) | undefined
     const turn = (): void => {
-      // Also the last tick leaves a turn to answers that have come.
+      // After the last tick, too, one more turn lets answers that have arrived come first.
       if (left-- > 0) cancel = this.#clock.after(this.tickMs, turn)
       else callback()
     }
@@ -67,7 +70,7 @@ export class AnswerWatch {
   }
 }
 
-/** Whether the work ends within so many ticks. Rejects as it does within these. */
+/** Whether the work ends within so many ticks. Rejects if it rejects within them. */
 export async function isDoneIn(work: Promise<unknown>, watch: AnswerWatch, ticks: number): Promise<boolean> {
   let cancel: (() => void) | undefined
   const tooLate = new Promise<false>(resolve => {
@@ -81,8 +84,8 @@ export async function isDoneIn(work: Promise<unknown>, watch: AnswerWatch, ticks
 }
 
 /**
- * Waits for all, but when what is done is enough for that not longer than so many ticks; undefined stands for what is not done then.
- * Rejects as the first that rejects.
+ * Waits for all of `work`, or for as many ticks as `ticksFor` allows once the results so far are enough (undefined: they are not).
+ * Resolves with undefined in place of what is not done by then. Rejects when any of it rejects.
  */
 export function waitForQuorum<T>(
   work: readonly Promise<T>[],
@@ -124,16 +127,16 @@ export function waitForQuorum<T>(
 
 export class DriveAnswers {
   readonly #watch: AnswerWatch
-  /** In the order in which it was asked. */
+  /** In the order of the requests. */
   readonly #waiting = new Set<PendingAnswer>()
-  /** How much it still owes of what it was given up for. */
+  /** Requests that were rejected by `suspend` or `rejectOlder`, and that the drive has not answered yet. */
   unansweredCount = 0
   isSuspended = false
   #error: unknown
-  /** The last thing that had been asked of any drive when this one answered last, and when that was. */
+  /** At the last answer of this drive: the newest request to any drive, and the tick. */
   answeredSerial = 0
   answeredTick = 0
-  /** What it was found to be late with, compared with others, and since when. For who judges. */
+  /** The request that is overdue compared with other drives, and since when; kept here for the detector. */
   overdue: PendingAnswer | undefined
   overdueSinceTick = 0
 
@@ -141,18 +144,18 @@ export class DriveAnswers {
     this.#watch = watch
   }
 
-  /** What it has owed the longest. */
+  /** The oldest unanswered request. */
   get oldest(): PendingAnswer | undefined {
     for (const waiting of this.#waiting) return waiting
     return undefined
   }
 
-  /** Why nothing is to be asked of it now. */
+  /** Why the drive is suspended. */
   get error(): unknown {
     return this.#error
   }
 
-  /** Settles as the answer does, or rejects when the drive is given up; `onLateAnswer` is told of an answer that nobody waits for then. */
+  /** Settles as the answer does, or rejects when the drive is suspended. `onLateAnswer` gets an answer that comes after that. */
   watch<T>(answer: Promise<T>, onLateAnswer?: (value: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const watch = this.#watch
@@ -184,14 +187,14 @@ export class DriveAnswers {
     return false
   }
 
-  /** Nothing that it owes is waited for any more, and nothing new until `resume`. */
+  /** Rejects all unanswered requests, and all new ones until `resume`. */
   suspend(error: unknown): void {
     this.isSuspended = true
     this.#error = error
     this.#rejectSome(error, () => true)
   }
 
-  /** The same for what it has owed for so many ticks; it may be asked for more. */
+  /** Rejects requests that are unanswered for so many ticks; new requests are allowed. */
   rejectOlder(ticks: number, error: unknown): void {
     this.#rejectSome(error, ({ sinceTick }) => this.#watch.tick - sinceTick >= ticks)
   }

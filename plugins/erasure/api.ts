@@ -1,6 +1,6 @@
 /**
- * Sets, for whoever makes one storage of several of them; and redundancy: what sets of drives can say of their shards, and how these
- * are made anew. For `heal`, which offers it to operators. Where the storage is no set there is none.
+ * What other plugins may use of `erasure`: the service `sets`, with which `pools` makes one storage of several sets, and the service
+ * `redundancy`, with which `heal` reports which records lack shards, and rebuilds them. `redundancy` has no storage on a single drive.
  */
 import type {
   DriveStatus,
@@ -14,31 +14,31 @@ import type {
 export { sumOf } from './ledger.ts'
 export { deploymentsProblem } from './mounts.ts'
 
-/** Drives of a set. */
+/** Most drives of a set. */
 export const setDrivesMax = 16
 
 /**
- * Where a set that is one of several says so, in a table that users of the storage leave to backends. What the record says is the affair
- * of who wrote it; a set that has one is refused where it is to be the whole storage.
+ * Key of the record by which a set says that it is one of several, in a table that is reserved for backends. Its value belongs to the
+ * plugin that wrote it (`pools`). A set that has this record is refused as a storage of its own.
  */
 export const sharedSetKey: RecordKey = Buffer.from([0xff, 0x70])
 
-/** Of one shard. `corrupt`: it is there, and its bytes are wrong. `offline`: its drive cannot be asked. */
+/** State of one shard. `corrupt`: it is there, and its bytes are wrong. `offline`: its drive cannot be asked. */
 export type ShardState = 'ok' | 'missing' | 'corrupt' | 'offline'
 
 export interface RecordHealth {
   /** By slot. */
   readonly before: readonly ShardState[]
   readonly after: readonly ShardState[]
-  /** Why shards that were to be made are still missing: a sentence. */
+  /** Why shards are still missing after the attempt: a sentence. */
   readonly error: string | undefined
-  /** Of what is kept in shards, without parity. */
+  /** Bytes that are stored as shards, without parity. */
   readonly dataBytes: number
-  /** So many shards are needed to read all of it. */
+  /** How many shards are needed to read all of it. */
   readonly dataCount: number
 }
 
-/** Records that have shards, and bytes of their data. */
+/** Number of records with shards, and bytes of their data. */
 export interface RedundancyAmount {
   readonly records: number
   readonly bytes: number
@@ -46,34 +46,34 @@ export interface RedundancyAmount {
 
 export interface RedundancyReading {
   readonly total: RedundancyAmount
-  /** What lacks a shard, or has one on a drive that is away. */
+  /** Records that lack a shard, or have one on an offline drive. */
   readonly below: RedundancyAmount
 }
 
 export interface HealCounts {
-  /** Records that were given shards that they lacked. */
+  /** Records that got shards that they lacked. */
   readonly healed: number
   readonly failed: number
   /** Records whose shards were all read. */
   readonly scrubbed: number
-  /** Of them, those that lacked one, or had a damaged one. */
+  /** Records among them that had a missing or corrupt shard. */
   readonly damaged: number
 }
 
-/** What became of a record that was to be healed. Positions are those of drives in the order of pool, set and slot. */
+/** Result of healing a record. Positions are those of drives, in the order of pool, set and slot. */
 export interface HealOutcome {
-  /** Undefined for drives that are not to have a shard of it. */
+  /** Undefined for drives that have no shard of it. */
   readonly before: readonly (ShardState | undefined)[]
   readonly after: readonly (ShardState | undefined)[]
-  /** Afterwards there are as many shards as are needed to read all of it. */
+  /** Enough shards are there afterwards to read all of it. */
   readonly isReadable: boolean
-  /** Why shards that were to be made are still missing: a sentence. */
+  /** Why shards are still missing after the attempt: a sentence. */
   readonly error: string | undefined
-  /** Of what is kept in shards, without parity. */
+  /** Bytes that are stored as shards, without parity. */
   readonly dataBytes: number
 }
 
-/** A set where it stands in the storage. Numbers from 0. */
+/** A set and its position in the storage. Numbers from 0. */
 export interface PlacedSet {
   readonly pool: number
   readonly set: number
@@ -87,77 +87,77 @@ export interface RedundantStorage {
   /** Every drive has all records of its set. */
   readonly isWhole: boolean
   readonly canWrite: boolean
-  /** Shards that were found damaged and are not below their redundancy yet: they are written down within moments. */
+  /** Shards that were found missing or corrupt within the last moments; their records do not say so yet. */
   readonly unmarkedShardCount: number
-  /** Records that could not be healed at the last try; some may be lost. They are tried again. */
+  /** Records whose last attempt to heal failed; some may be lost. They are tried again. */
   readonly failingCount: number
-  /** Since the start, by what goes on in the background. */
+  /** Of the background repair, since the start. */
   readonly counts: HealCounts
-  /** Asks each folder first whether it still holds its drive. */
+  /** Checks first that each folder still holds its drive. */
   drives(): Promise<readonly DriveStatus[]>
   /**
-   * Exact at any instant. Of the groups that these records belong to, by their tables and buckets; of all without them. What lies in
-   * another set than its record counts there: each blob for itself, and with its bucket whatever the table.
+   * Exact at any instant. With `records`: of the groups (tables and buckets) that these belong to; otherwise of all records. A blob in
+   * another set than its record counts there, as a record of its own, in the group of its bucket.
    */
   amounts(records?: readonly RecordKey[]): Promise<RedundancyReading>
-  /** Records with start <= key < end, at most 256, and where to go on. */
+  /** Records with start <= key < end, at most 256, and where to continue. */
   page(
     start: RecordKey,
     end: RecordKey,
   ): Promise<{ readonly keys: readonly RecordKey[]; readonly next: RecordKey | undefined }>
-  /** `deep` also reads every shard that is said to be there. Undefined where there is no such record, or it has no shards. */
+  /** `deep` also reads every shard that the record says is there. Undefined if there is no such record, or it has no shards. */
   heal(key: RecordKey, options: { readonly deep: boolean; readonly dryRun: boolean }): Promise<HealOutcome | undefined>
-  /** Whether the bytes of the record are lost for good: made sure of by reading, and never said while a drive is away. */
+  /** Whether the data of the record is lost for good: determined by reading every shard, and false while a drive is offline. */
   isLost(key: RecordKey): Promise<boolean>
   /**
-   * Reads every shard of some records, for a quarter of a second or so, and makes anew what is damaged. Resolves with where to go on,
-   * undefined at the end.
+   * Reads every shard of some records, for about a quarter of a second, and rebuilds missing and corrupt ones. Resolves with where to
+   * continue, undefined at the end.
    */
   scrubSome(from: RecordKey | undefined, signal: AbortSignal): Promise<RecordKey | undefined>
 }
 
-/** One set. It is a storage, too. */
+/** One set, which is a storage of one set, too. */
 export interface RedundantSet extends RedundantStorage {
-  /** For ever: 32 hexadecimal digits. */
+  /** Never changes: 32 hexadecimal digits. */
   readonly id: string
   readonly driveCount: number
-  /** So many shards are enough of what is kept with the parity of the set. */
+  /** How many shards are enough to read data with the parity of the set. */
   readonly dataCount: number
 }
 
 export interface SetOptions extends StorageBackendOptions {
-  /** Names its messages between threads and its drives: unique among the sets of a process, the same in each thread. */
+  /** Prefix of its messages between threads and of its drives' names: unique in the process, the same in each thread. */
   readonly name: string
-  /** Among how many drives, those of other sets included, the memory of the configuration is divided. */
+  /** Number of drives, those of other sets included, that share the configured memory. */
   readonly shareOf: number
-  /** Among how many sets the memory for stripes is divided. */
+  /** Number of sets that share the memory for stripes. */
   readonly setCount: number
 }
 
-/** A set as a backend. What it says of places is as if it were the only one. */
+/** A set as a storage backend. Places in its statuses are as if it were the only set. */
 export interface DriveSet extends StorageBackend {
-  /** `deploymentId`: what drives without a format will belong to. Default: a new deployment, or that of the other drives. */
+  /** `deploymentId`: deployment of drives without a format. Default: that of the other drives, or a new one. */
   start(deploymentId?: string): Promise<void>
   /** In the main thread, while it is open. */
   readonly redundant: RedundantSet | undefined
 }
 
 export interface SetsService {
-  /** Problems as sentences. `endpoints`: of one set. */
+  /** Problems with the endpoints of one set, as sentences. */
   validate(endpoints: readonly string[]): readonly string[]
-  /** For `server --dry-run`: see `StorageBackendFactory`. Of one set. */
+  /** For `server --dry-run`: see `StorageBackendFactory`. For one set. */
   check(options: StorageLookOptions): Promise<readonly string[]>
   plan(options: StorageLookOptions): Promise<readonly string[]>
   notLookedAt(options: StorageLookOptions): Promise<readonly string[]>
   peek(options: StorageLookOptions, key: RecordKey): Promise<StoredRecord | undefined>
-  /** In every thread with the same options but its own `threads`. Does no I/O before `start`. */
+  /** To be called in every thread, with the same options but its own `threads`. Does no I/O before `start`. */
   create(options: SetOptions): DriveSet
-  /** What `redundancy` has from now on; undefined at the stop. */
+  /** Sets the storage that `redundancy` returns; undefined at the stop. */
   show(storage: RedundantStorage | undefined): void
 }
 
 export interface RedundancyService {
-  /** The open storage, in the main thread. Undefined elsewhere, before the start, and where the storage is no set. */
+  /** The open storage, in the main thread. Undefined in other threads, before the start, and on a single drive. */
   storage(): RedundantStorage | undefined
 }
 

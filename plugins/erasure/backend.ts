@@ -1,4 +1,7 @@
-/** The storage backend `erasure`: a set of several drives. */
+/**
+ * The storage backend `erasure`: a set of several drives. In the storage thread it opens the set, wires it to its background repair, and
+ * serves the worker threads, which have a backend of their own (`worker-set.ts`). Created by `sets.ts`.
+ */
 import type { Threads } from 'svc/kernel'
 import type { Garbage } from 'svc/plugins/drive/api'
 import type { BlobRef, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
@@ -48,14 +51,14 @@ export interface BackendOptions extends SetContext {
   /** Default: asks the file system. */
   readonly isMount?: mounts.IsMount
   readonly sharedFileSystems?: typeof mounts.sharedFileSystems
-  /** How often is looked for drives that do not answer, in milliseconds. Default: see `AnswerWatch`. */
+  /** Length of a tick of the watch, in milliseconds. Default: see `AnswerWatch`. */
   readonly tickMs?: number
-  /** In the thread that commits: hears of the open set, and of its end. */
+  /** Storage thread only: called with the open set after the start, and with undefined at the stop. */
   onOpen(open: OpenSet | undefined): void
 }
 
 export interface SetBackend extends StorageBackend {
-  /** `deploymentId`: what drives without a format will belong to. Default: a new deployment, or that of the other drives. */
+  /** `deploymentId`: deployment of drives without a format. Default: that of the other drives, or a new one. */
   start(deploymentId?: string): Promise<void>
 }
 
@@ -64,7 +67,7 @@ export function createBackend(options: BackendOptions): SetBackend {
   return own.threads.isMain ? createMainSet(own) : createWorkerSet(own)
 }
 
-/** How long drives that catch up are waited for at a start, in ticks of the watch: two seconds. */
+/** How long a start waits for drives that catch up, in ticks of the watch: two seconds. */
 const bringBackTicks = 8
 
 interface Running extends OpenSet {
@@ -94,12 +97,12 @@ function createMainSet(options: BackendOptions): SetBackend {
   const setProcedures = createSetProcedures({
     procedures,
     slotCount,
-    // What the set was made with, whatever the configuration says now.
+    // Of the set document, not of the configuration.
     parityCount: () => open().set.parityCount,
     freshBlob: id => freshBlobs.get(id),
   })
   const driveOptions = { ...options, procedures: setProcedures, derive: deriveInSet(derive) }
-  // Once for each path: messages between threads are registered with it.
+  // One drive for each path: it registers handlers of messages between threads.
   const made: WatchedDrive[] = []
   const create = (index: number, deploymentId: string) => {
     const garbage = (blobId?: string) => (running === undefined ? 'later' : garbageIn(running, index, blobId))
@@ -107,8 +110,8 @@ function createMainSet(options: BackendOptions): SetBackend {
     return made[index]
   }
   /**
-   * A drive that is away may have a record, of a change that was never acknowledged, and may come to lead: then the others need their
-   * shards of its blobs. So nothing is garbage before a leader has claimed that it will not, nor on a drive that lacks records.
+   * An offline drive may hold a change that was never acknowledged, and may become the leader: then the other drives need their shards of
+   * its blobs. So nothing is garbage before a leader has claimed an epoch, nor on a drive that lacks records.
    */
   const garbageIn = ({ set }: Running, index: number, blobId?: string): Garbage => {
     const member = set.members.find(each => each.index === index)
@@ -157,9 +160,9 @@ function createMainSet(options: BackendOptions): SetBackend {
         const repairLoop = new RepairLoop({ set, healing, ledger, clock: ports.clock, watch, log, isMount, ...folders })
         repairLoop.expect(opened.pending)
         const back = repairLoop.bringBack(stopping.signal)
-        // What takes longer goes on while requests are answered, where enough drives have all records.
+        // If enough drives are current, the others catch up while requests are served.
         if (!(await isDoneIn(back, watch, bringBackTicks)) && set.currentCount < set.writeQuorum) await back
-        back.catch(error => log.warn({ err: error }, 'drives could not be brought back; it is tried again'))
+        back.catch(error => log.warn({ err: error }, 'offline drives could not be opened; they are tried again'))
         if (set.epoch !== 0) await dropStaged(set)
         publish(set, shared)
         running = {
@@ -213,7 +216,7 @@ function createMainSet(options: BackendOptions): SetBackend {
   }
 }
 
-/** Shards of bodies whose commit was cut short; once no other leader can come that has made it. */
+/** Drops shards that an interrupted commit left staged; only once no other leader can still have made that commit. */
 async function dropStaged(set: ErasureSet): Promise<void> {
   const prefix = stagedKey('').length
   for (const { state, drive, slot } of set.members) {

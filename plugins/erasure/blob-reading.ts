@@ -1,6 +1,6 @@
 /**
- * Reads a range of a blob: from the drives with its data shards where those answer, and from any that are enough where not. Reads
- * as far ahead as the drives do. What cannot be read from one drive is computed from others, without starting over.
+ * Reads a range of a blob: from the drives with its data shards, or from any other drives with enough shards if some fail. A drive that
+ * fails while reading is replaced by another one at the same position. Used for requests (`set-reading.ts`) and by `healing.ts`.
  */
 
 import { anyBlobCheck } from 'svc/plugins/drive/api'
@@ -11,7 +11,7 @@ import { type BodyLayout, shardBytesOf } from './layout.ts'
 import { idInSlot, isAboutShard, parityOfBlob, rotationOfBlob, type SetView, slotOfShard } from './set-view.ts'
 import { StripeWindow } from './stripe-window.ts'
 
-/** What is put together at a time, where stripes are shorter, and the longest chunk that is given out. */
+/** How much is reconstructed at a time (at least a stripe), and the longest chunk that `next` returns. */
 const chunkBytesMax = 512 * 1024
 
 interface Stream {
@@ -19,7 +19,7 @@ interface Stream {
   readonly slot: number
   readonly reader: BlobReader
   chunk: BlobChunk | undefined
-  /** Used up of the chunk. */
+  /** Bytes of the chunk that are used up. */
   used: number
 }
 
@@ -30,20 +30,20 @@ export class SetBlobReader implements BlobReader {
   readonly #code: ErasureCode
   readonly #rotation: number
   readonly #end: number
-  /** Next byte of the blob. */
+  /** Next byte of the blob to read. */
   #at: number
   /** Mask of shards that have failed. */
   #failed = 0
   #streams: Stream[] = []
-  /** Of a shard: up to where the streams have been read. */
+  /** Offset in the shards up to which the streams were read. */
   #shardAt = -1
-  /** Read and not yet given out, from `#given` to `#at`. */
+  /** Read and not returned yet, from `#given` to `#at`. */
   #window: StripeWindow | undefined
   #given = 0
   #isClosed = false
   #isDamaged = false
 
-  /** `without`: mask of shards that are known not to be there. */
+  /** `without`: mask of shards that are known to be missing. */
   constructor(view: SetView, ref: BlobRef, start: number, length: number, without = 0) {
     if (start < 0 || length < 0 || start + length > ref.size) throw new RangeError('the range lies outside of the blob')
     this.#view = view
@@ -75,8 +75,8 @@ export class SetBlobReader implements BlobReader {
   }
 
   /**
-   * The next stripes with all of their data, also what lies before or behind the range; to be let go. Undefined at the end, and once it
-   * is closed. For who wants shards and not the blob; not to be mixed with `next`.
+   * The next stripes with all of their data, including bytes of them outside of the range; the caller releases the window. Undefined at
+   * the end, and after `close`. For callers that need shards rather than bytes of the blob; not to be mixed with `next`.
    */
   async readStripes(): Promise<StripeWindow | undefined> {
     if (this.#at >= this.#end || this.#isClosed) return undefined
@@ -99,7 +99,7 @@ export class SetBlobReader implements BlobReader {
     return window
   }
 
-  /** False once it is closed. Nobody writes into the window afterwards. */
+  /** False after `close`; nothing is written into the window after that. */
   async #fill(window: StripeWindow, start: number, length: number): Promise<boolean> {
     for (;;) {
       if (this.#isClosed) return false
@@ -108,7 +108,7 @@ export class SetBlobReader implements BlobReader {
       const outcomes = await Promise.all(this.#streams.map(stream => this.#take(stream, window, length)))
       if (this.#isClosed) return false
       if (!outcomes.includes(false)) break
-      // Others take the place of those that failed; what the rest gave is read again, which happens once a failure.
+      // Other drives replace those that failed. All shards of this window are read again: once per failure.
       this.#closeStreams()
     }
     this.#shardAt = start + length
@@ -118,7 +118,7 @@ export class SetBlobReader implements BlobReader {
     return true
   }
 
-  /** A drive that has just come back may not have come to this thread yet. */
+  /** Tries twice: this thread may not be attached yet to a drive that has just come back. */
   async #openEnough(start: number): Promise<void> {
     try {
       this.#openStreams(start)
@@ -150,7 +150,7 @@ export class SetBlobReader implements BlobReader {
     throw this.#isDamaged ? storageErrors.corrupt(detail) : storageErrors.unavailable(detail)
   }
 
-  /** Copies the next bytes of a shard into the window. False where they cannot be read, and once it is closed. */
+  /** Copies the next bytes of a shard into the window. False if they cannot be read, and after `close`. */
   async #take(stream: Stream, window: StripeWindow, length: number): Promise<boolean> {
     try {
       for (let at = 0; at < length; ) {
@@ -216,7 +216,7 @@ export class SetBlobReader implements BlobReader {
   }
 }
 
-/** Holds the window until it is released; what is never released is left to the garbage collector. */
+/** Keeps the window until it is released; chunks that are never released are left to the garbage collector. */
 function chunkOf(window: StripeWindow, bytes: Buffer): BlobChunk {
   let isReleased = false
   return {

@@ -1,5 +1,7 @@
-/** Writes a blob as shards, a stripe at a time, to all drives at once. Drives that fail on the way are left out while enough are left. */
-
+/**
+ * Writes a blob as shards, a stripe at a time, to all drives at once. Goes on without drives that fail, as long as a write quorum is left.
+ * Created by `set-drives.ts` for the storage thread and the workers.
+ */
 import type { MaybePromise } from 'svc/kernel'
 import type { Drive } from 'svc/plugins/drive/api'
 import type { BlobRef, BlobWriter } from 'svc/plugins/storage/api'
@@ -15,19 +17,19 @@ export interface SetBlobWriterOptions {
   readonly id: string
   readonly parityCount: number
   readonly sizeHint: number | undefined
-  /** Memory for a stripe; waits where there is none just now. */
+  /** Memory for a stripe; waits while there is none. */
   acquireStripe(code: ErasureCode): MaybePromise<StripeBuffer>
   releaseStripe(stripe: StripeBuffer): void
-  /** Waits for drives that this thread is about to have. */
+  /** Waits until this thread is attached to all usable drives. */
   ready(): MaybePromise<void>
-  /** Told before `finish` resolves, so that a record that references the blob says which drives have it. */
+  /** Called before `finish` resolves, so that a record that references the blob says which drives have it. */
   onFinished(id: string, blob: KnownBlob): MaybePromise<void>
 }
 
 interface ShardWriter {
   readonly slot: number
   readonly shard: number
-  /** Of the drive that it writes to: by its end another one may have the slot. */
+  /** Of the drive that is written to: by the end another drive may have the slot. */
   readonly generation: number
   readonly writer: BlobWriter
 }
@@ -42,7 +44,7 @@ export class SetBlobWriter implements BlobWriter {
   #hasWriters = false
   #error: unknown
   #stripe: StripeBuffer | undefined
-  /** A stripe that is being written: its memory is not given back before. */
+  /** The stripe that is being written: its memory must not be released before. */
   #flushing: Promise<void> | undefined
   #size = 0
   #state: 'open' | 'finished' | 'aborted' = 'open'
@@ -118,7 +120,7 @@ export class SetBlobWriter implements BlobWriter {
   #drop(target: ShardWriter, error: unknown): void {
     this.#error ??= error
     this.#writers = this.#writers.filter(other => other !== target)
-    // Not waited for: it may hang. From now on it takes nothing more from the memory of the stripe.
+    // Not awaited: it may hang. From here on it does not use the stripe's memory any more.
     target.writer.abort().catch(() => undefined)
     this.#options.view.onDriveError(target.slot, error)
   }

@@ -1,6 +1,6 @@
 /**
- * Reads bodies that are kept beside records: from the drives with the data shards where those answer, from any others that are
- * enough where not. What was put together is verified once more as a whole.
+ * Reads bodies that are stored beside records: from the drives with the data shards, or from any others with enough shards if some fail.
+ * The reconstructed body is verified as a whole. Used for requests (`set-reading.ts`) and by `healing.ts`.
  */
 import { crc32 } from 'node:zlib'
 import type { MaybePromise } from 'svc/kernel'
@@ -10,18 +10,18 @@ import { shardUnitOf } from './layout.ts'
 import { headOf, identityOf, type RecordHead, wholeOf } from './set-record.ts'
 import { isAboutShard, type SetView, slotOfShard } from './set-view.ts'
 
-/** What `BodyRef` is here: enough to read the body for a while, also when the record is replaced meanwhile. */
+/** The set's `BodyRef`: enough to read the body for a while, even if the record is replaced in the meantime. */
 export interface SetBodyRef extends BodyRef {
   readonly whole: Buffer | undefined
   readonly key: Buffer
   readonly head: RecordHead
-  /** Of the drives with data shards, as they were when the record was got; by slot. */
+  /** Records of the drives with data shards, as they were when the leader's record was read; by slot. */
   readonly found: readonly (MaybePromise<StoredRecord | undefined> | undefined)[]
 }
 
 const nobody: SetBodyRef['found'] = []
 
-/** `record` is what the drive of `slot` has, which leads. Undefined for a record without a body. */
+/** `record` is the leader's, which has `leaderSlot`. Undefined for a record without a body. */
 export function bodyRefOf(
   view: SetView,
   leaderSlot: number,
@@ -47,7 +47,7 @@ function isComplete(view: SetView, head: RecordHead, slot: number): boolean {
   return head.generations[slot] !== 0 && head.generations[slot] === view.generationAt(slot)
 }
 
-/** The drive's own record, where it is of the same data; only its body counts afterwards. */
+/** The drive's own record, if it is of the same data; only its body is used. */
 function look(view: SetView, slot: number, key: Buffer, identity: number): MaybePromise<StoredRecord | undefined> {
   const drive = view.driveAt(slot)
   if (drive === undefined) return undefined
@@ -69,7 +69,7 @@ export function readBody(view: SetView, ref: SetBodyRef): MaybePromise<Buffer> {
   for (let shard = 0; shard < head.dataCount; shard++) {
     const slot = slotOfShard(view, shard, head.rotation)
     const bytes = tryToRead(view, slot, ref.found[slot])
-    // A drive that has to be asked, or cannot be: then in the way that waits and looks for others.
+    // A drive that must be awaited or has failed: the slower path waits, and tries other drives.
     if (bytes === undefined || bytes instanceof Promise) return readFromAny(view, ref)
     shards.push(bytes)
   }
@@ -88,7 +88,7 @@ function tryToRead(
   try {
     const bytes = drive.readBody(record.body)
     if (!(bytes instanceof Promise)) return bytes
-    // It is asked for again, and comes from the cache then or fails in the same way.
+    // The slower path asks again, and gets it from the cache, or fails in the same way.
     bytes.catch(() => undefined)
     return bytes
   } catch {
@@ -121,15 +121,15 @@ function dataMask({ dataCount }: RecordHead): number {
 }
 
 export interface ShardsRead {
-  /** By shard; as many as are needed, or more. */
+  /** By shard; at least as many as are needed. */
   readonly shards: (Buffer | undefined)[]
-  /** Mask of those that are there. */
+  /** Mask of the shards that were read. */
   readonly present: number
 }
 
 /**
- * As many shards of a body as are needed, whichever they are. Rejects with `gone` where the record is another one by now, and with
- * `unavailable` or `corrupt` where there are too few.
+ * As many shards of a body as are needed, of any drives. Rejects with `gone` if the record was replaced in the meantime, and with
+ * `unavailable` or `corrupt` if there are too few.
  */
 export async function readShards(
   view: SetView,
@@ -160,12 +160,12 @@ export async function readShards(
     }
   }
   for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) await read(shard, true)
-  // A drive that has just come back may not have come to this thread yet.
+  // This thread may not be attached yet to a drive that has just come back.
   if (count < head.dataCount) await view.ready()
   for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) {
     if (shards[shard] === undefined) await read(shard, true)
   }
-  // At last those of which the record says that they are not there: a mark may be older than a shard.
+  // At last the shards that are missing according to the record: the shard may be newer than the mark.
   for (let shard = 0; shard < view.slotCount && count < head.dataCount; shard++) await read(shard, false)
   if (count >= head.dataCount) return { shards, present }
   const now = await (await view.leader()).drive.get(key)

@@ -1,14 +1,13 @@
 /**
- * A disk that is asked only so many things at a time; what comes beyond that waits for its turn. Each thing that is asked of a disk keeps
- * one thread of the process's pool until it is answered: without a bound a drive that hangs would soon have all of them, and with them
- * every other drive.
+ * A disk with a bounded number of concurrent operations; further ones wait. Each operation occupies a thread of libuv's pool until it
+ * ends: without the bound, a drive that hangs would soon occupy all threads and block every other drive. Used for each drive of a set.
  */
 import type { Disk, DiskFile, Threads } from 'svc/kernel'
 
-/** Threads of libuv's pool where the environment says nothing else. */
+/** Size of libuv's pool if the environment does not set it. */
 const poolThreadsDefault = 4
 
-/** Of one drive at a time, in each thread of ours: all of them together leave a thread of the pool to the others, where that is possible. */
+/** Per drive and thread of ours: all of them together leave a pool thread to the other drives, where possible. */
 function operationsMax({ workerCount }: Pick<Threads, 'workerCount'>): number {
   const poolThreads = Number(process.env.UV_THREADPOOL_SIZE) || poolThreadsDefault
   return Math.max(1, Math.floor((poolThreads - 1) / (1 + workerCount)))

@@ -1,9 +1,9 @@
 /**
- * Gives a drive that lacks changes what it lacks. Where the leader still knows which keys the missed changes wrote, those; else all
- * records, compared one with the other. From the beginning it is given each new change, too, and every record that it is given is
- * shown by the leader between two changes: so nothing old overwrites anything new.
+ * Brings a drive that lacks changes up to the leader. If the leader's ring of recent changes covers the gap, only the keys in it are
+ * copied; otherwise all records are compared. During all of it the drive also gets each new change, and the leader shows each record
+ * between two changes: so no old record overwrites a newer one.
  *
- * Shards are not its business: what the drive lacks of those the records say, and healing makes.
+ * Copies records only. Records say which shards the drive lacks; healing rebuilds those. Called by `RepairLoop.bringBack`.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'svc/kernel'
@@ -40,17 +40,17 @@ export interface CatchUpOptions {
   readonly member: Member
   readonly log: Logger
   readonly signal: AbortSignal
-  /** Told how many records have been looked at. */
+  /** Called with the number of records that were compared. */
   onProgress?(records: number): void
 }
 
-/** How far a drive has come. */
+/** The drive's position in the order of changes. */
 export async function progressOf({ drive }: Member): Promise<Progress> {
   const record = await drive.get(progressKey)
   return record === undefined ? noProgress : decodeProgress(record.value)
 }
 
-/** Resolves when the member is current. Rejects when it fails, or another drive leads meanwhile: then it can be tried again. */
+/** Resolves when the member is current. Rejects when it fails, or the leader changes in the meantime; the caller tries again. */
 export async function catchUp(options: CatchUpOptions): Promise<void> {
   const { set, member, log } = options
   const { leadership } = set
@@ -64,24 +64,23 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
     const keys = new Map<string, Buffer>()
     for (const entry of missed) for (const key of entry.keys) keys.set(key.latin1Slice(), key)
     count = keys.size
-    // What fits goes with the progress, so that a drive has all of that or nothing.
+    // The last step carries the progress, so the drive gets both or neither.
     const all = [...keys.values()]
     const rest = count % keysPerStep || Math.min(count, keysPerStep)
     await adoptAll(run, all.slice(0, count - rest))
     last = [...all.slice(count - rest), setKey]
   } else count = await compareAll(run)
-  // By now their shards may have been found where other records were.
+  // Shards of these may have turned up beside other records in the meantime.
   await adoptAll(
     run,
     [...run.notes.values()].map(({ key }) => key),
   )
   await adopt(run, last, true)
-  // What it lacks it has noted.
+  // It has noted which shards it lacks.
   member.mayHaveNotes = true
   const left = await stagedIds(member)
   const isLeft = new Set(leftStaged)
-  // Those of commits that are under way are not ours.
-  // Before this leader has an epoch another one may come, with changes that need them.
+  // Leaves shards of commits that are under way. Without an epoch another leader may come, with changes that need the staged shards.
   const ours = set.epoch === 0 ? [] : left.filter(id => id.startsWith('=') || isLeft.has(id))
   if (ours.length > 0) await member.drive.execute(procedure.unstage, ours)
   log.info(
@@ -92,13 +91,13 @@ export async function catchUp(options: CatchUpOptions): Promise<void> {
 
 interface CatchUpRun extends CatchUpOptions {
   readonly leadership: number
-  /** Under which ids shards of bodies may lie staged on the drive, by the identity of the data. */
+  /** Ids under which shards of bodies may be staged on the drive, by the identity of the data. */
   staged: ReadonlyMap<number, string>
-  /** By key, as latin1. */
+  /** Shards that the drive lacks so far, by key as latin1. */
   readonly notes: Map<string, ShardNote>
 }
 
-/** Which data it was that was staged under these ids, as far as the leader remembers. */
+/** Identities of the data that was staged under these ids, as far as the leader's ring tells. */
 async function identitiesOf(set: ErasureSet, ids: ReadonlySet<string>): Promise<ReadonlyMap<number, string>> {
   const found = new Map<number, string>()
   const { drive } = set.leader()
@@ -126,10 +125,10 @@ async function stagedIds({ drive }: Member): Promise<string[]> {
   })
 }
 
-/** The changes that a drive lacks; undefined where the leader no longer knows, or the drive has some that the leader never had. */
+/** The changes that a drive lacks; undefined if the ring does not cover them, or the drive has a change that the leader never had. */
 async function missedChanges(set: ErasureSet, member: Member): Promise<readonly RingEntry[] | undefined> {
   const { drive } = set.leader()
-  // What a drive got beyond its progress stands in no ring, unless it came from this very leader.
+  // Records beyond a drive's progress are in no ring, unless this same leader sent them.
   if ((await unfinishedEpoch({ drive })) !== undefined) return undefined
   const unfinished = await unfinishedEpoch(member)
   if (unfinished !== undefined && (unfinished === 0 || unfinished !== set.epoch)) return undefined
@@ -160,13 +159,13 @@ async function adoptAll(run: CatchUpRun, keys: readonly Buffer[]): Promise<void>
   }
 }
 
-/** Between two changes: what comes after the last step finds the drive current. */
+/** Copies records between two changes. After the last step the drive is current before any later change is passed on. */
 function adopt(run: CatchUpRun, keys: readonly Buffer[], isLast: boolean): Promise<void> {
   const { set, member, staged, notes, leadership } = run
   return new Promise((resolve, reject) => {
     const give = ({ shown, progress }: ShowResult) => {
       if (member.state !== 'behind' || set.leadership !== leadership) {
-        reject(storageErrors.unavailable('A drive has failed while another one caught up.'))
+        reject(storageErrors.unavailable('A drive has failed, or the leader has changed, while a drive caught up.'))
         return
       }
       const args: AdoptArgs = {
@@ -186,7 +185,7 @@ function adopt(run: CatchUpRun, keys: readonly Buffer[], isLast: boolean): Promi
           resolve()
         },
         error => {
-          // Whatever the reason: it counts on having these.
+          // Whatever the reason: later changes assume that it has these.
           if (isLast) set.onLost(member, error)
           else set.onDriveError(member.slot, error)
           reject(error)
@@ -202,7 +201,7 @@ interface Entry {
   readonly record: Buffer
 }
 
-/** Both sides are in key order: a page of the leader is compared with the same range of the drive. */
+/** Compares page by page, in key order: a page of the leader with the same range of the drive. */
 async function compareAll(run: CatchUpRun): Promise<number> {
   const { set, member, signal, onProgress } = run
   const end = Buffer.from([0xff, 0xff])
@@ -213,7 +212,7 @@ async function compareAll(run: CatchUpRun): Promise<number> {
     if (from[0] === tableByte) from = Buffer.from([tableByte + 1])
     const limit = from[0]! < tableByte ? Buffer.from([tableByte]) : end
     const page = await set.leader().drive.scan(from, limit, takePage)
-    // The whole rest of the table, where the leader has no more: what else the drive has there is gone.
+    // At the end of the leader's table: everything else that the drive has there is deleted.
     const isLast = page.length < pageRecords
     const to = isLast ? limit : after(page.at(-1)!.key)
     const own = new Map<string, Buffer>()

@@ -1,3 +1,4 @@
+/** Configuration: the parity of new sets, and of new objects with reduced redundancy. */
 import { type Static, Type } from 'typebox'
 import { parseParity } from './parity.ts'
 
@@ -9,7 +10,7 @@ export const ErasureConfig = Type.Object({
     variable: 'SVC_STORAGE_CLASS_STANDARD',
     default: '',
     description:
-      'Parity of a new set, such as EC:2: so many drives may be lost. Empty: by the number of drives. A set keeps the parity that it was made with.',
+      'Parity of a new set, such as EC:2: how many drives may be lost. Empty: chosen by the number of drives. A set keeps the parity that it was created with.',
     check,
   }),
   reduced: Type.String({

@@ -1,9 +1,9 @@
-/** What a set may be made of. */
+/** Checks the endpoints and parities of a set, as they are configured. Used by `index.ts`. */
 import { isAbsolute } from 'node:path'
 import { setDrivesMax } from './api.ts'
 import { defaultParity, defaultReducedParity, parseParity } from './parity.ts'
 
-/** Problems as sentences; none where the endpoints are fine. */
+/** Problems as sentences; none if the endpoints are valid. */
 export function validateEndpoints(endpoints: readonly string[], parity: string, reduced: string): string[] {
   const problems: string[] = []
   if (endpoints.length < 2) problems.push('A set has at least two drives. Name several folders, such as /mnt/d{1...4}.')
@@ -22,7 +22,7 @@ export function validateEndpoints(endpoints: readonly string[], parity: string, 
     )
   }
   const reducedCount = reducedParityOf(reduced)
-  // The default is for every set.
+  // The default applies to every set, whatever its parity.
   if (reducedCount > Math.max(parityCount, defaultReducedParity)) {
     problems.push(
       `SVC_STORAGE_CLASS_RRS=${reduced} is more than the parity of a set of ${endpoints.length} drives, EC:${parityCount}.`,
@@ -31,7 +31,7 @@ export function validateEndpoints(endpoints: readonly string[], parity: string, 
   return problems
 }
 
-/** Of a set; less where the set has less. */
+/** As configured; a set with less parity uses its own. */
 export function reducedParityOf(reduced: string): number {
   return parseParity(reduced) ?? defaultReducedParity
 }

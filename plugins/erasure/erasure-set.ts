@@ -1,29 +1,35 @@
 /**
- * A set in the thread that commits. One drive *leads*: procedures run on it, once, under its commit lock, and what they changed is
- * repeated by the others in the same order. So each drive's records are those of the leader up to some point, and a drive that has
- * come as far as the leader can lead in its place.
+ * An erasure set in the storage thread (the main thread). Every drive keeps every record; bodies are kept as shards, one per drive.
+ * One drive is the *leader*: procedures run only there, under its commit lock. The set replays their changes on the other drives,
+ * the followers, in the same order. So each drive holds the leader's changes up to some point, and a drive that holds all of them can
+ * become the leader.
  *
- * A commit goes through these steps; the client has its answer after the last.
+ * `backend.ts` creates the set and passes commits to `execute`. `RepairLoop`, `catchUp` and `Healing` bring drives and shards back;
+ * `SlowDriveDetector` and `MountCheck` report drives that must be taken offline.
+ *
+ * A commit has three steps. The client is answered after the last.
  *
  * | Step | On disk afterwards |
  * |---|---|
- * | stage: a shard of the body on every drive (blobs were written before) | shards nobody sees |
- * | run: on the leader | its record, with its shard |
- * | apply: on the others | their records, with theirs |
+ * | stage: each drive stores its shard of the body (blobs were written before) | shards without a record, which no reader sees |
+ * | run: the leader commits | the leader's record and shard |
+ * | apply: the followers commit | their records and shards |
  *
  * Invariants, cited by the tests:
  *
- * 1. An acknowledged change is on at least the write quorum of drives. Two write quorums have a drive in common, and so has a write
- *    quorum with any read quorum: whichever drives a start finds, if they are enough to read, one of them has every such change.
- * 2. A record is never on a drive before shards enough to read it are on drives: what a crash left on one drive only can go to all.
- * 3. A drive counts as having a shard only if it has said so: staged and applied, or healed. What it turns out to lack it notes in the
- *    same change, and the note stays until the record is marked: a drive that comes back as it was once is believed nothing.
- * 4. A drive that was away is never asked for records before it has come as far as the leader. One that was given only a part of what it
- *    lacks says so, and leads only where no better one is there; whoever lacks what it has compares all records.
- * 5. Data that is put together from shards is of one identity. A body beside a record is verified as a whole; of a blob each shard by its
- *    own checksums, under an id that it has on that drive only (`idInSlot`).
- * 6. No two leaders have one epoch: a write quorum has promised it before the leader's first change in it (`claim`), and a change that a
- *    former leader has made alone comes behind it for ever.
+ * 1. An acknowledged change is on at least a write quorum of drives. Any two write quorums share a drive, and so do a write quorum and
+ *    a read quorum: if a start finds enough drives to read, one of them has every acknowledged change.
+ * 2. No drive has a record before enough drives have the shards to read it. So a record that a crash left on a single drive can be
+ *    copied to all drives.
+ * 3. A drive counts as having a shard only after it has confirmed it (staged and applied, or healed). A drive that finds one of its
+ *    shards missing writes a note in the same change, and keeps the note until the record says so. So a drive that was restored from an
+ *    old copy is never assumed to have a shard.
+ * 4. A drive that was offline serves no records before it has all of the leader's changes. A drive that is only partly caught up
+ *    says so on disk. It becomes the leader only if no better drive is there, and drives that then lack its changes compare all records.
+ * 5. Shards are combined only if they belong to the same identity of the data. A body beside a record is verified as a whole. Each
+ *    shard of a blob is verified by its own checksums, and has an id that is valid on its drive only (`idInSlot`).
+ * 6. No two leaders have the same epoch: a write quorum has stored it (`promise`) before the leader's first change (`claimEpoch`). A
+ *    change that only a former leader has made is older than any change of the new epoch, and is never replayed over it.
  */
 import { crc32 } from 'node:zlib'
 import type { Logger, Ports } from 'svc/kernel'
@@ -65,26 +71,26 @@ import type { StagedBody } from './set-transaction.ts'
 import { type MissingShard, type SetView, slotOfShard } from './set-view.ts'
 import type { WatchedDrive } from './watched-drive.ts'
 
-/** Bodies up to this size are kept whole in every record: shards of them would cost more than they save. In bytes. */
+/** Bodies up to this size are stored whole in every record: their shards would take more space than they save. In bytes. */
 export const wholeBytesMax = 512
-/** Largest body that is kept beside a record, before it is cut into shards. In bytes. */
+/** Largest body that is stored beside a record, as shards. Larger bodies are blobs. In bytes. */
 export const inlineBytesMax = 128 * 1024
-/** Drives that may lead one after the other between two claims. */
+/** Epochs between two claims: how many leaders may follow each other without claiming again. */
 const epochsPerStart = 2 ** 20
-/** How long the closing of a drive may take, in ticks of the watch: half a minute. */
+/** How long closing a drive may take, in ticks of the watch: half a minute. */
 const stopTicks = 120
 
 export interface ErasureSetOptions {
   readonly opened: OpenedSet
   readonly codes: Codes
-  /** As configured. */
+  /** From the configuration: parity of data with reduced redundancy. */
   readonly reducedParityCount: number
   readonly ports: Ports
   readonly log: Logger
   readonly freshBlobs: FreshBlobs
   readonly watch: AnswerWatch
   newId(): string
-  /** Told when which drives can be used has changed. */
+  /** Called when the set of usable drives, or the leader, has changed. */
   onMembersChanged(): void
 }
 
@@ -100,18 +106,18 @@ export class ErasureSet implements SetView {
   #isDescribed = true
   readonly #options: ErasureSetOptions
   #leader: Member
-  /** 0 as long as it has none. */
+  /** Epoch of this leader; 0 before it has claimed one. */
   #epoch = 0
-  /** The last one that a write quorum has a change of. */
+  /** The last epoch in which a write quorum has a change. */
   #describedEpoch = 0
-  /** Errors of changes that may have been made all the same, and what was staged for these. */
+  /** Errors of changes that may have been committed all the same, and the ids under which their shards are staged. */
   readonly #doubts = new WeakSet<object>()
   #stagedInDoubt: { readonly id: string; readonly leadership: number }[] = []
   #claimingEpoch: Promise<void> | undefined
   #leadership = 0
   #rotation = 0
   #isStopping = false
-  /** Records that say of a slot that it has a shard, which it lacks. */
+  /** Shards that are missing although their record says that the drive has them. */
   readonly missingShards = new MissingShards()
 
   constructor(options: ErasureSetOptions) {
@@ -129,19 +135,19 @@ export class ErasureSet implements SetView {
     for (const member of this.members) if (member.isOpen) this.#noteDevice(member)
   }
 
-  /** Of this leader: no other one has had it. 0 before one was claimed. */
+  /** Epoch of this leader, which no other leader has had; 0 before it has claimed one. */
   get epoch(): number {
     return this.#epoch
   }
 
-  /** Goes up with each new leader. */
+  /** Increases with each new leader in this process. */
   get leadership(): number {
     return this.#leadership
   }
 
   /**
-   * Takes an epoch that no leader has had, and makes a first change in it. Both on the write quorum: a drive that is away and has
-   * changes which were never acknowledged comes after this one from now on, whatever it has. Nothing is changed before.
+   * Claims an epoch that no leader has had, and commits a first change in it. Both are on the write quorum before any other change:
+   * from then on a drive that comes back with changes that were never acknowledged is behind this leader, whatever it holds.
    */
   claimEpoch(): Promise<void> {
     if (this.#epoch !== 0) return Promise.resolve()
@@ -151,7 +157,7 @@ export class ErasureSet implements SetView {
     return this.#claimingEpoch
   }
 
-  /** What a write quorum does not have by now will never come, whichever drives come back. */
+  /** True when changes that no write quorum has can never be committed any more, whichever drives come back. */
   get isEpochClaimed(): boolean {
     return this.#epoch !== 0 && this.#describedEpoch === this.#epoch
   }
@@ -166,7 +172,9 @@ export class ErasureSet implements SetView {
     )
     const count = promised.filter(Boolean).length
     if (count < this.writeQuorum || leadership !== this.#leadership) {
-      throw storageErrors.unavailable(`${count} drives know who leads; ${this.writeQuorum} are needed to write.`)
+      throw storageErrors.unavailable(
+        `${count} drives have stored the epoch of the leader; ${this.writeQuorum} are needed to write.`,
+      )
     }
     this.#epoch = epoch
     try {
@@ -191,9 +199,9 @@ export class ErasureSet implements SetView {
   }
 
   /**
-   * An empty drive that has just been formatted takes the slot of one that is away. Where enough drives are there to write, nothing is
-   * changed unless that is written down; where it takes this drive to have enough, it is written down when it has caught up. A start in
-   * between finds a drive that nobody knows, as after any other replacement, and gives it the same slot and generation.
+   * Gives the slot of an offline drive to a drive that has just been formatted. With a write quorum this is written to the set document
+   * first, or nothing changes. Without a quorum it is written when this drive has caught up. A start in between finds a drive that
+   * the document does not name, as after any other replacement, and gives it the same slot and generation.
    */
   async replace(member: Member, driveId: string): Promise<void> {
     const { slot, generation } = member
@@ -216,12 +224,12 @@ export class ErasureSet implements SetView {
     }
   }
 
-  /** The drives have the description as it is, as far as they are there. */
+  /** All drives that are online have the current set document. */
   get isDescribed(): boolean {
     return this.#isDescribed
   }
 
-  /** Writes the description of the set to its drives. */
+  /** Writes the set document to the drives. */
   async describe(): Promise<void> {
     this.#isDescribed = true
     const args: DescribeArgs = { document: encodeSetDocument(this.document), epoch: this.#epoch }
@@ -239,7 +247,7 @@ export class ErasureSet implements SetView {
     return member.takesWrites ? member.drive : undefined
   }
 
-  /** It has them. */
+  /** The storage thread always has its drives. */
   ready(): void {}
 
   leader(): Member {
@@ -285,7 +293,7 @@ export class ErasureSet implements SetView {
       const run: RunArgs = { name, args, body, staged, epoch: this.#epoch, slot: this.leader().slot }
       return await this.#lead(procedure.run, run, staged && quorumOf(staged.head))
     } catch (error) {
-      // What may have been made may be found again, on the drive that led: its shards have to be there then.
+      // The leader may have the change and come back with it: its shards must be there then.
       if (staged !== undefined && this.#doubts.has(error as object))
         this.#stagedInDoubt.push({ id: staged.id, leadership })
       else if (staged !== undefined) this.#unstage([staged.id])
@@ -302,7 +310,7 @@ export class ErasureSet implements SetView {
     )
   }
 
-  /** Gives each drive its shard of a body. */
+  /** Stores on each drive its shard of a body. */
   async #stage(body: Uint8Array, parityCount: number): Promise<StagedBody> {
     const { slotCount } = this
     const dataCount = slotCount - parityCount
@@ -349,7 +357,7 @@ export class ErasureSet implements SetView {
     return { id, head }
   }
 
-  /** What is left of it where this fails goes when the drive is opened again. */
+  /** A drive where this fails drops the shards when it is opened again. */
   #unstage(ids: readonly string[]): void {
     if (ids.length === 0) return
     for (const { takesWrites, drive } of this.members) {
@@ -358,8 +366,8 @@ export class ErasureSet implements SetView {
   }
 
   /**
-   * Runs a procedure on the leader and gives what it changed to the others. Continuations of the leader's answers run in the order of
-   * its commits; the others are handed the change there and then, so that they have the same order.
+   * Runs a procedure on the leader and passes its change to the followers. The leader's answers arrive in the order of its commits, and
+   * each change goes to the followers in the same turn of the event loop: so they get the changes in the same order.
    */
   #lead(name: string, args: unknown, quorum = this.writeQuorum): Promise<unknown> {
     const leader = this.leader()
@@ -369,25 +377,30 @@ export class ErasureSet implements SetView {
         if (error instanceof Refusal) throw error.cause
         if (!isDriveFailure(error)) throw error
         this.#failMember(leader, error)
-        throw this.#doubtful('The drive that leads has failed; whether the change was made is not known.', error)
+        throw this.#doubtful(
+          'The leading drive has failed during the commit. The change may or may not have been made.',
+          error,
+        )
       },
     )
   }
 
-  /** Called in the order of changes, and calls each drive at once. */
+  /** Must be called in the order of changes; passes the change to each follower before it returns. */
   async #spread(change: Change, leader: Member, result: unknown, quorum: number): Promise<unknown> {
-    // The others already follow another one, and have what they were given before that.
+    // The followers have another leader by now, and got all earlier changes of the old one before.
     if (leader !== this.#leader)
-      throw this.#doubtful('The drive that led has failed; the change may be found later all the same.')
+      throw this.#doubtful('The leading drive has failed during the commit. The change may become visible later.')
     const answers: Promise<boolean>[] = []
     for (const member of this.members) {
       if (member !== leader && member.takesWrites) answers.push(this.#apply(change, member))
     }
-    // It leads: it has the change.
+    // The leader has the change.
     let count = 1
     for (const isCounted of await Promise.all(answers)) if (isCounted) count++
     if (count >= quorum) return result
-    throw this.#doubtful(`The change is on ${count} drives; ${quorum} are needed. It may be found later all the same.`)
+    throw this.#doubtful(
+      `The change is on ${count} drives; ${quorum} are needed. It is not acknowledged, but may become visible later.`,
+    )
   }
 
   #doubtful(message: string, cause?: unknown): Error {
@@ -396,7 +409,7 @@ export class ErasureSet implements SetView {
     return error
   }
 
-  /** Whether the drive counts as having the change, and all before it. */
+  /** Resolves with whether the drive counts towards the quorum: it has this change and all before it. */
   #apply(change: Change, member: Member): Promise<boolean> {
     const isCatchingUp = member.state === 'behind'
     const { slot, generation } = member
@@ -422,7 +435,7 @@ export class ErasureSet implements SetView {
     this.missingShards.add(missingShard)
   }
 
-  /** What records are at this point of the order of changes; `then` is called before any later change is given to the drives. */
+  /** Reads records at this point of the order of changes; calls `then` before any later change is passed to the drives. */
   show(keys: readonly Buffer[], then: (shown: ShowResult) => void): Promise<void> {
     const leader = this.leader()
     return leader.drive.execute<ShowResult>(procedure.show, keys).then(then, error => {
@@ -431,7 +444,7 @@ export class ErasureSet implements SetView {
     })
   }
 
-  /** Resolves with how many of the records were still what they had been. */
+  /** Writes into records which drives have their shards. Resolves with how many records still had the same data. */
   async mark(marks: readonly Mark[]): Promise<number> {
     if (this.#epoch === 0) await this.claimEpoch()
     const args = { marks, epoch: this.#epoch, slot: this.leader().slot }
@@ -442,12 +455,12 @@ export class ErasureSet implements SetView {
     if (isDriveFailure(error)) this.#failMember(this.members[slot]!, error)
   }
 
-  /** It lacks a change, whatever the reason. */
+  /** The drive lacks a change, or is gone: takes it offline whatever the error. */
   onLost(member: Member, error: unknown): void {
     this.#failMember(member, error)
   }
 
-  /** It does not answer: what it owes is not waited for any more. */
+  /** The drive does not answer: takes it offline and rejects what it has not answered. */
   onTimeout(member: Member, error: unknown): void {
     member.timeoutCount++
     this.#failMember(member, error, true)
@@ -459,45 +472,54 @@ export class ErasureSet implements SetView {
     member.state = 'offline'
     member.isTimedOut = isTimedOut
     member.error = error
-    // Also what it would still answer comes too late: it counts as lacking everything from now on.
+    // Answers that still arrive are ignored: the drive counts as lacking every change from now on.
     member.drive.answers.suspend(error)
-    log.error({ err: error, path: member.path, slot: member.slot }, 'a drive of the set has failed')
+    log.error(
+      { err: error, path: member.path, slot: member.slot },
+      'a drive of the set has failed: it is offline, and is tried again every few seconds',
+    )
     if (member === this.#leader) this.#chooseLeader()
     this.#options.onMembersChanged()
   }
 
-  /** Every current drive has been given the same changes: any of them will do, and best the one that keeps nobody waiting. */
+  /** Every current drive has been passed the same changes, so any may lead. Prefers one that owes no answer, or the most recent one. */
   #chooseLeader(): void {
     const owing = ({ drive }: Member) => drive.answers.oldest?.serial ?? Number.POSITIVE_INFINITY
     const next = this.members
       .filter(({ state }) => state === 'current')
       .reduce<Member | undefined>((best, each) => (best && owing(best) >= owing(each) ? best : each), undefined)
     if (next === undefined) {
-      this.#options.log.error('no drive of the set has all of its records: nothing can be read or written')
+      this.#options.log.error(
+        'no drive of the set has all of its records: nothing can be read or written until such a drive is back',
+      )
       return
     }
     this.#leader = next
     this.#leadership++
     if (this.#epoch !== 0) {
       this.#epoch++
-      // What the one that failed has made alone is over, also if it is found again.
+      // A change in the new epoch outdates changes that only the failed leader has.
       const { leadership } = this
       this.describe().then(
         () => this.#resolveDoubts(leadership),
-        error => this.#options.log.warn({ err: error }, 'a new leader could not say so'),
+        error =>
+          this.#options.log.warn(
+            { err: error },
+            'the new leader could not record its epoch on a write quorum; the repair loop tries again',
+          ),
       )
     }
-    this.#options.log.warn({ path: next.path }, 'another drive leads')
+    this.#options.log.warn({ path: next.path }, 'the leading drive has failed: another drive of the set leads now')
   }
 
-  /** What former leaders have made alone will not come back. */
+  /** Drops staged shards of unconfirmed changes: the former leaders that may have made them are outdated now. */
   #resolveDoubts(leadership: number): void {
     const isResolved = (doubt: { readonly leadership: number }) => doubt.leadership < leadership
     this.#unstage(this.#stagedInDoubt.filter(isResolved).map(({ id }) => id))
     this.#stagedInDoubt = this.#stagedInDoubt.filter(doubt => !isResolved(doubt))
   }
 
-  /** A drive has got everything; to be called in the continuation of the `show` that said so. */
+  /** The drive has every change. To be called in the continuation of the `show` that gave it the last ones. */
   onCaughtUp(member: Member): void {
     member.state = 'current'
     member.error = undefined
@@ -505,15 +527,15 @@ export class ErasureSet implements SetView {
     if (this.isWhole) {
       this.#options.log.info(
         { drives: this.slotCount },
-        'all drives of the set have all records; shards that are lacking are made anew',
+        'all drives of the set have all records; missing shards are rebuilt',
       )
     }
     this.#options.onMembersChanged()
   }
 
   /**
-   * No drive has all records, so none can be caught up with: as at a start, the one that has come furthest leads, if enough have
-   * come back. `progress` is what each of them says.
+   * Chooses a leader when no drive has all records: as at a start, the most advanced of the candidates leads, if enough drives to read
+   * have come back. Returns whether there is a leader now.
    */
   reelect(candidates: readonly (Candidate & { readonly member: Member })[]): boolean {
     if (this.currentCount > 0 || candidates.length < this.dataCount) return false
@@ -527,7 +549,7 @@ export class ErasureSet implements SetView {
     return true
   }
 
-  /** A drive that was away answers again: it has been opened, or it never was closed. */
+  /** A drive that was offline answers again. `isOpened`: it was closed and opened; otherwise it stayed open all the time. */
   onReturned(member: Member, isOpened: boolean): void {
     if (isOpened) {
       member.openings++
@@ -547,7 +569,7 @@ export class ErasureSet implements SetView {
       device => {
         member.device = device
       },
-      // It is found out by whoever asks the drive next.
+      // The next request to the drive reports its error.
       () => undefined,
     )
   }
@@ -561,7 +583,7 @@ export class ErasureSet implements SetView {
       this.members.map(async member => {
         const own = member.isOpen ? (await member.drive.drives())[0] : undefined
         const status = member.status(own)
-        // Who looks for the disk that is away wants to know which it is.
+        // Tells an operator which disk to look for.
         const id = status.id === '' ? this.#document.slots[member.slot]!.driveId : status.id
         return { index: member.index, status: { ...status, id, place: this.#placeOf(member) } }
       }),
@@ -576,7 +598,7 @@ export class ErasureSet implements SetView {
     return { pool: 0, set: 0, slot, parityCount, ...quorums, isCurrent: state === 'current', isHealing }
   }
 
-  /** A drive that does not answer is not waited for: whatever it does ends with the process. */
+  /** Does not wait for a drive that does not answer: its requests end with the process. */
   async stop(): Promise<void> {
     this.#isStopping = true
     const { log, watch } = this.#options
@@ -586,14 +608,14 @@ export class ErasureSet implements SetView {
         const stopped = drive.stop()
         if (await isDoneIn(stopped, watch, drive.answers.unansweredCount > 0 ? 0 : stopTicks)) return
         drive.answers.suspend(storageErrors.unavailable('The set is being closed.'))
-        log.error({ path }, 'a drive does not answer; it is left as it is, and its journal read at the next start')
+        log.error({ path }, 'a drive did not answer while closing; the next start replays its journal')
         stopped.catch(() => undefined)
       })
     await Promise.all(stopping)
   }
 }
 
-/** The greatest epoch of any leader that a drive has heard of. */
+/** The greatest epoch of any leader that the drive has stored. */
 async function epochKnownTo(drive: WatchedDrive): Promise<number> {
   const promised = await drive.get(promiseKey)
   const progress = await drive.get(progressKey)
@@ -603,12 +625,12 @@ async function epochKnownTo(drive: WatchedDrive): Promise<number> {
   )
 }
 
-/** Never less than the write quorum of the set: less parity is more data shards. */
+/** Never less than the write quorum of the set: less parity means more data shards. */
 function quorumOf({ dataCount, parityCount }: Pick<RecordHead, 'dataCount' | 'parityCount'>): number {
   return writeQuorumOf(dataCount, parityCount)
 }
 
-/** Views of the body; the last data shards are copies, filled up with zeros. Parity shards have memory of their own. */
+/** Views of the body; the last data shards are copies, padded with zeros. Parity shards are new buffers. */
 function split(body: Uint8Array, unit: number, dataCount: number, slotCount: number): Uint8Array[] {
   return Array.from({ length: slotCount }, (_, shard) => {
     const start = shard * unit
@@ -619,7 +641,7 @@ function split(body: Uint8Array, unit: number, dataCount: number, slotCount: num
   })
 }
 
-/** Whether an error says that the drive cannot be used any more. */
+/** Whether an error means that the drive cannot be used any more. */
 function isDriveFailure(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return code === 'faulty' || code === 'unavailable' || (typeof code === 'string' && /^E[A-Z]/.test(code))

@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** Why a set cannot be put together. Each message names the drives. */
+/** Why a set cannot be opened. Each message names the drives. */
 export const erasureErrors = defineErrors({
   drive_missing: { status: 503, title: 'A drive is missing.' },
   drive_foreign: { status: 409, title: 'A drive belongs to something else.' },

@@ -1,10 +1,10 @@
-/** Blobs between their writing and their first record, in the thread that commits. */
+/** Blobs that are written and have no record yet, in the storage thread. The set looks up in it which drives have a new blob. */
 import type { KnownBlob } from './set-transaction.ts'
 
-/** Of more the oldest are forgotten. */
+/** Of more the oldest are dropped; a record that references one of these then counts it as missing. */
 const blobsMax = 100_000
 
-/** The blobs that were finished last: who puts the first record of one has not read it from another. */
+/** The blobs that were finished last. A blob that no record references is only known from here. */
 export class FreshBlobs {
   readonly #known = new Map<string, KnownBlob>()
 

@@ -1,6 +1,8 @@
 /**
- * Makes shards anew that drives lack: from others, record by record. A record counts as healed when the drives have said that they
- * have their shards, and its record says so on the write quorum; nothing is believed before.
+ * Rebuilds missing and corrupt shards, record by record, from the shards of other drives. A record counts as healed only when the drives
+ * have confirmed their shards and the record says so on the write quorum.
+ *
+ * `RepairLoop` calls it in the background; `redundancy.ts` calls it for heal jobs.
  */
 import type { Clock } from 'svc/kernel'
 import { anyBlobCheck } from 'svc/plugins/drive/api'
@@ -18,27 +20,27 @@ import { checkOfBlob, idInSlot, isAboutShard, type MissingShard, rotationOfBlob,
 import type { StripeWindow } from './stripe-window.ts'
 
 export interface HealOptions {
-  /** Also reads every shard that is said to be there. */
+  /** Also reads every shard that the record says is there. */
   readonly deep: boolean
   readonly dryRun: boolean
 }
 
-/** Whether the shard has to be made anew. */
+/** Whether the shard has to be rebuilt. */
 export function needsRebuild(state: ShardState | undefined): boolean {
   return state === 'missing' || state === 'corrupt'
 }
 
-/** A drive as it was when its shards were found lacking: by the time that it has them another one may have its slot. */
+/** The drive that needs a shard, fixed when the healing begins: by its end another drive may have the slot. */
 type Target = Pick<Member, 'slot' | 'drive' | 'generation'>
 
 function targetOf({ slot, drive, generation }: Member): Target {
   return { slot, drive, generation }
 }
 
-/** A large blob is healed in windows. While somebody else wants the drives it rests so many times as long as one took, in between. */
+/** A large blob is healed in windows. While clients use the set, healing pauses after each window, for so many times its duration. */
 const restTimes = 2
 const restMsMax = 500
-/** So long ago somebody else counts as being there. */
+/** Clients use the set if the last request was less than this long ago. */
 const foregroundMsMax = 100
 
 export interface Foreground {
@@ -50,9 +52,9 @@ export class Healing {
   readonly #set: ErasureSet
   readonly #newId: () => string
   readonly #foreground: Foreground
-  /** Records that are being healed, as latin1: two who make the same shard anew would stand in each other's way. */
+  /** Records that are being healed, by key as latin1: one record is healed by one caller at a time. */
   readonly #busy = new Map<string, Promise<unknown>>()
-  /** Damages that are about to be written down, by record. */
+  /** Missing shards that are about to be marked, by record. */
   #marking = new Map<string, PendingMark>()
 
   constructor(set: ErasureSet, newId: () => string, foreground: Foreground) {
@@ -61,7 +63,7 @@ export class Healing {
     this.#foreground = foreground
   }
 
-  /** Undefined where there is no such record, or nothing of it is in shards. One after the other for the same record. */
+  /** Undefined if there is no such record, or it has no shards. Calls for the same record run one after the other. */
   async heal(key: Buffer, options: HealOptions): Promise<RecordHealth | undefined> {
     const name = key.latin1Slice()
     for (let other = this.#busy.get(name); other !== undefined; other = this.#busy.get(name)) await other
@@ -91,7 +93,7 @@ export class Healing {
     } catch (cause) {
       error = String((cause as Error).message ?? cause)
     }
-    // What counts is what the record says now.
+    // The outcome is what the record says now.
     const now = await this.#set.leader().drive.get(key)
     if (now === undefined) return undefined
     const changed = headOf(now.value)
@@ -104,7 +106,7 @@ export class Healing {
     )
   }
 
-  /** Reads every shard that should be there. What is not what it should be is marked, so that the ledger has it; not by a dry run. */
+  /** Reads every shard that should be there, and marks those that are missing or corrupt (unless `dryRun`), so that the ledger counts them. */
   async #verify(key: Buffer, head: RecordHead, states: ShardState[], dryRun: boolean): Promise<void> {
     const lost = new Map<number, number>()
     for (const member of this.#set.members) {
@@ -121,12 +123,12 @@ export class Healing {
     } else for (const slot of lost.keys()) this.#set.onMissingShard({ slot, key, identity: head.identity })
   }
 
-  /** Reads the drive's own shards of a record, whatever the record says of them. Nothing of a drive that fails is said to be missing. */
+  /** Reads the drive's shards of a record, whatever the record says of them. Reports 'ok' if the drive itself fails. */
   async lookAtShards(member: Member, key: Buffer, head: RecordHead): Promise<'ok' | 'missing' | 'corrupt'> {
     try {
       if (head.body === 'sharded') {
         const record = await member.drive.get(key)
-        // A drive that is current is about to have it, or something newer: not to be judged by now.
+        // The drive is about to get this record or has a newer one: nothing can be said.
         if (record === undefined || headOf(record.value).identity !== head.identity) return 'ok'
         if (record.body === undefined) return 'missing'
         await member.drive.readBody(record.body)
@@ -177,11 +179,11 @@ export class Healing {
     this.#dropMissingShards(key, head, targets)
     const count = await this.#set.mark([{ key, identity: head.identity, changes, staged }])
     if (count > 0 || staged === undefined) return
-    // The record was replaced meanwhile: nobody will come for them.
+    // The record was replaced in the meantime: nothing will use the staged shards.
     await Promise.all(targets.map(({ drive }) => drive.execute(procedure.unstage, [staged.id]).catch(() => undefined)))
   }
 
-  /** What somebody found missing before it was there must not be written down afterwards. */
+  /** A shard that was reported missing before it was rebuilt must not be marked as missing afterwards. */
   #dropMissingShards(key: Buffer, head: RecordHead, targets: readonly Target[]): void {
     const blobIds = head.blobs.map(({ id }) => id)
     const mark = this.#marking.get(nameOf(key, head.identity))
@@ -191,7 +193,7 @@ export class Healing {
     }
   }
 
-  /** A drive has a record's blobs when it has all of them. */
+  /** A drive has a record's blobs only when it has each of them. */
   async #healBlobs(key: Buffer, head: RecordHead, targets: readonly Target[]): Promise<void> {
     const done = new Set(targets)
     let error: unknown
@@ -200,7 +202,7 @@ export class Healing {
       for (const member of done) {
         try {
           await readWhole(member, blob, shardBytesOfBlob(this.#set, blob))
-          // Nobody was told that it is on stable storage, or it would not be said to be missing.
+          // The shard is there, but may not be on stable storage yet: its record does not count it.
           await member.drive.syncBlob(idInSlot(blob.id, member.slot))
         } catch {
           missing.push(member)
@@ -222,7 +224,7 @@ export class Healing {
     if (error !== undefined) throw error
   }
 
-  /** Resolves with those that failed. */
+  /** Resolves with the drives that failed, and their errors. */
   async #writeShards(blob: BlobEntry, targets: readonly Target[]): Promise<Map<Target, unknown>> {
     const set = this.#set
     const rotation = rotationOfBlob(blob.id, set.slotCount)
@@ -246,7 +248,7 @@ export class Healing {
         await each.writer.write(window.unitAt(each.shard, stripe))
       } catch (error) {
         each.error = error
-        // Not waited for: it may hang. From now on it takes nothing more from the memory of the window.
+        // Not awaited: it may hang. From here on it does not use the window's memory any more.
         each.writer.abort().catch(() => undefined)
       }
     }
@@ -286,7 +288,7 @@ export class Healing {
     return failed
   }
 
-  /** `beganMs`: when the window did that has just been healed. */
+  /** `beganMs`: when the healing of the last window began. */
   async #yieldToForeground(beganMs: number): Promise<void> {
     const { clock, msSinceRequest } = this.#foreground
     if (msSinceRequest() > foregroundMsMax) return
@@ -296,7 +298,7 @@ export class Healing {
     })
   }
 
-  /** Writes down what readers and drives found missing. Resolves with how many records were marked. */
+  /** Marks shards that readers and drives found missing. Resolves with how many records were marked. */
   async markMissingShards(missingShards: readonly MissingShard[]): Promise<number> {
     const marks = new Map<string, PendingMark>()
     this.#marking = marks
@@ -326,7 +328,7 @@ export class Healing {
   }
 }
 
-/** Of each of its shards. */
+/** Length of each of the blob's shards. */
 export function shardBytesOfBlob(
   { slotCount, parityCount, unitBytes }: Pick<SetView, 'slotCount' | 'parityCount' | 'unitBytes'>,
   blob: BlobEntry,

@@ -1,3 +1,7 @@
+/**
+ * Plugin `erasure`: contributes the storage backend of that name, provides the services `sets` and `redundancy`, and runs the background
+ * repair of all open sets.
+ */
 import type { MaybePromise } from 'svc/kernel'
 import { definePlugin } from 'svc/kernel'
 import type { StorageLookOptions } from 'svc/plugins/storage/api'
@@ -57,6 +61,7 @@ export default definePlugin({
         return isAnything ? 'more' : 'idle'
       },
     })
+    // Operators know the workers by these names.
     background({
       name: 'presence',
       pauseMs: 5000,
@@ -87,7 +92,7 @@ export default definePlugin({
   },
 })
 
-/** Whether any of them says that it did something. One that fails keeps no other one back; its error comes afterwards. */
+/** Runs `work` for each open set. Returns whether any did something. An error of one set is thrown after the others had their turn. */
 async function inEach(open: ReadonlySet<OpenSet>, work: (open: OpenSet) => MaybePromise<boolean | void>) {
   let isAnything = false
   let failure: unknown

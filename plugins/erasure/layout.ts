@@ -1,26 +1,28 @@
 /**
  * Where the bytes of a body are in its shards. A body of S bytes is cut into stripes of k units; unit i of a stripe belongs to
- * data shard i. Only the last stripe may be shorter: its R bytes are spread over all k shards in units of ⌈R / k⌉, the last ones
- * filled up with zeros. A shard is its units one behind the other, and parity shards are as long as data shards.
+ * data shard i. Only the last stripe may be shorter: its R bytes are spread over all k shards in units of ⌈R / k⌉, and the last
+ * units are padded with zeros. A shard is the concatenation of its units, and parity shards are as long as data shards.
  *
  * 1. The length of a shard is a function of S, k and the unit; it is the same for all shards of a body.
  * 2. Zeros are added in the last stripe only, fewer than k bytes in all.
- * 3. What lies at one place of a shard is computed from the same place of any k others: to reconstruct a part of a shard, the
- *    same part of k others is read, whatever stripe it is in.
+ * 3. A byte of a shard is computed from the bytes at the same offset of any k others: to reconstruct a part of a shard, the
+ *    same part of k others is read, across stripes.
  *
- * A body that is not longer than a stripe is one stripe: small ones, whose shards lie in records, need no rule of their own.
- * Lengths and offsets are in bytes and exact up to 2^53. Parity plays no part in any of it.
+ * A body that is not longer than a stripe is one stripe, so small bodies, whose shards lie beside records, need no rule of their own.
+ * Lengths and offsets are in bytes and exact up to 2^53. The layout does not depend on parity.
+ *
+ * Never changes: data on drives was written with it. Described for other programs in docs/design/erasure-code.md.
  */
 
 export interface BodyLayout {
   readonly bodyBytes: number
   /** k: 1…16. */
   readonly dataCount: number
-  /** Of a full stripe, in each shard. Kept with the body: a later default must not change where its bytes are. */
+  /** Of a full stripe, in each shard. Stored with the set, so that a later default does not move bytes. */
   readonly unitBytes: number
 }
 
-/** A part of a body that lies in one piece in one data shard. */
+/** A part of a body that is contiguous in one data shard. */
 export interface BodyPiece {
   readonly shard: number
   readonly shardOffset: number
@@ -28,15 +30,15 @@ export interface BodyPiece {
   readonly length: number
 }
 
-/** Bytes start…end of something, end excluded. */
+/** Bytes start…end, end excluded. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
 /**
- * What new bodies are stored with. A stripe of 12 + 4 shards takes 1 MiB of memory while it is filled, and four units are a block
- * of a blob that has one checksum.
+ * Unit of new sets. A stripe of 12 + 4 shards takes 1 MiB of memory while it is filled, and four units are a block of a blob that has
+ * one checksum.
  */
 export const defaultUnitBytes = 64 * 1024
 
@@ -55,7 +57,7 @@ export function shardBytesOf({ bodyBytes, dataCount, unitBytes }: BodyLayout): n
   return Math.floor(bodyBytes / stripeBytes) * unitBytes + shardUnitOf(bodyBytes % stripeBytes, dataCount)
 }
 
-/** The piece that begins at this byte of the body and goes on until its unit or the body ends. 0 <= bodyOffset < bodyBytes. */
+/** The piece that begins at this byte of the body and ends with its unit or the body. 0 <= bodyOffset < bodyBytes. */
 export function pieceAt({ bodyBytes, dataCount, unitBytes }: BodyLayout, bodyOffset: number): BodyPiece {
   const stripeBytes = dataCount * unitBytes
   const stripe = Math.floor(bodyOffset / stripeBytes)
@@ -79,8 +81,8 @@ export function* piecesOf(layout: BodyLayout, start: number, end: number): Gener
 }
 
 /**
- * What to read of one data shard for start…end of the body: from its first byte that is needed to its last; undefined when
- * none is. In between lies nothing that is not needed.
+ * The range of one data shard that holds its bytes of start…end of the body; undefined if it holds none. All of the range belongs to
+ * start…end.
  */
 export function shardRangeOf(layout: BodyLayout, shard: number, start: number, end: number): ByteRange | undefined {
   if (start >= end) return undefined
@@ -89,7 +91,7 @@ export function shardRangeOf(layout: BodyLayout, shard: number, start: number, e
   return from < to ? { start: from, end: to } : undefined
 }
 
-/** The least range of shards that holds start…end of the body: what is read of k shards when some are lost. */
+/** The smallest range that, read from k shards, is enough to reconstruct start…end of the body when shards are lost. */
 export function commonRangeOf(layout: BodyLayout, start: number, end: number): ByteRange | undefined {
   let range: ByteRange | undefined
   for (let shard = 0; shard < layout.dataCount; shard++) {
@@ -100,7 +102,7 @@ export function commonRangeOf(layout: BodyLayout, start: number, end: number): B
   return range
 }
 
-/** How many bytes of the shard come, in the body, before this byte: the shard's offset of the first one that does not. */
+/** Shard offset of the first byte of the shard at or after this byte of the body. */
 function firstAtOrAfter({ bodyBytes, dataCount, unitBytes }: BodyLayout, shard: number, bodyOffset: number): number {
   const stripeBytes = dataCount * unitBytes
   const stripe = Math.floor(bodyOffset / stripeBytes)

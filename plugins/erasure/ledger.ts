@@ -1,4 +1,7 @@
-/** How many records, and how many bytes of data, have fewer shards than they should: exact at any instant, because it is derived. */
+/**
+ * Reads the ledger: how many records, and bytes of data, have fewer shards than they should. Exact at any instant, because the counters
+ * are derived in the commits (`set-derive.ts`). Used by `repair-loop.ts` and `redundancy.ts`.
+ */
 import type { RedundancyAmount, RedundancyReading } from './api.ts'
 import type { ErasureSet } from './erasure-set.ts'
 import { ledgerKey, totalKey } from './set-keys.ts'
@@ -12,7 +15,7 @@ export class Ledger {
     this.#set = set
   }
 
-  /** `group`: see set-keys.ts; all of them by default. */
+  /** `group`: see set-keys.ts. Default: all groups. */
   async read(group: Uint8Array = allGroups): Promise<RedundancyReading> {
     const set = this.#set
     const { drive } = set.leader()
@@ -21,7 +24,7 @@ export class Ledger {
       Uint8Array.from(set.members, ({ generation }) => generation),
     )
     const total = amount(await drive.counter(totalKey(group)))
-    // Every record has a shard in each slot: with one of them away, none has all.
+    // Every record has a shard in each slot: with a drive offline, none is complete.
     if (!set.isWhole) return { total, below: total }
     const complete = amount(await drive.counter(whole))
     return { total, below: { records: total.records - complete.records, bytes: total.bytes - complete.bytes } }

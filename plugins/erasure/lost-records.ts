@@ -1,7 +1,7 @@
 /**
- * Whether the bytes of a record are lost for good. It is said only with every drive of the set there and asked: each blob, and the body
- * beside the record, must have fewer intact shards than are needed, whatever the record says of them. A drive that fails meanwhile, or
- * a record that changes, makes the answer no.
+ * Whether the data of a record is lost for good. True only if every drive of the set is online and was read, and the body or one of the
+ * blobs has fewer intact shards than are needed, whatever the record says of them. If a drive fails or the record changes in the
+ * meantime, the answer is false. Called by `redundancy.ts` for heal jobs, which may delete lost objects.
  */
 import { anyBlobCheck } from 'svc/plugins/drive/api'
 import type { ErasureSet } from './erasure-set.ts'
@@ -39,7 +39,7 @@ async function isABlobLost(set: ErasureSet, { blobs }: RecordHead): Promise<bool
   return false
 }
 
-/** True where it cannot be known. */
+/** True also if it cannot be determined. */
 async function hasShard(set: ErasureSet, { drive, slot }: Member, blob: BlobEntry): Promise<boolean> {
   const size = shardBytesOfBlob(set, blob)
   const reader = drive.readBlob({ id: idInSlot(blob.id, slot), size, check: anyBlobCheck }, 0, size)

@@ -1,43 +1,43 @@
-/** A slot of the set and the drive that has it, in the thread that commits. */
+/** A slot of the set and the drive in it, in the storage thread. `ErasureSet` owns the members and changes their state. */
 import type { DriveStatus } from 'svc/plugins/storage/api'
 import type { WatchedDrive } from './watched-drive.ts'
 
 /**
- * | State | What it means | Reads | Writes | Next |
+ * | State | Meaning | Reads | Writes | Next |
  * |---|---|---|---|---|
- * | offline | not there, or it has failed | no | no | it opens again: behind |
- * | behind | it lacks changes, and is being given them | no | each change, too | has them all: current |
- * | current | it has every change | yes | yes | an error, or no answer (`SlowDriveDetector`): offline |
+ * | offline | not there, failed or timed out | no | no | opened again: behind |
+ * | behind | lacks changes, and catches up | no | every new change | has every change: current |
+ * | current | has every change | yes | yes | an error or a timeout (`SlowDriveDetector`): offline |
  */
 export type MemberState = 'offline' | 'behind' | 'current'
 
 export class Member {
   readonly slot: number
-  /** Its place in what the operator named: the same in each thread. */
+  /** Position among the paths that the operator named; the same in each thread. */
   readonly index: number
   readonly path: string
   readonly drive: WatchedDrive
   state: MemberState = 'offline'
-  /** Of the drive that has the slot. */
+  /** Of the drive in the slot. */
   generation = 1
   error: unknown
-  /** Of an empty drive that was formatted for this slot while the set runs, and has not taken it yet. */
+  /** Id of an empty drive that was formatted for this slot, as long as the set document does not have it. */
   newDriveId: string | undefined
-  /** Started: `stop` has to be called. */
+  /** Started: has to be stopped. */
   isOpen = false
-  /** Goes up each time that the drive was opened: whoever has attached to an earlier opening attaches again. */
+  /** Increases each time the drive is opened; a thread that is attached to an earlier opening attaches again. */
   openings = 0
-  /** Number of the file system that its folder was on when it was opened; undefined where that is not known. */
+  /** File system of its folder when it was opened; undefined if unknown. */
   device: number | undefined
-  /** It went away because it did not answer. Nothing else is known to be wrong with it. */
+  /** Offline only because of a timeout. */
   isTimedOut = false
-  /** How often that has happened. */
+  /** How many timeouts it had. */
   timeoutCount = 0
-  /** Being opened, or closed and opened again. */
+  /** Set while it is being opened, or closed and opened again. */
   returning: Promise<void> | undefined
-  /** It may have notes of shards that it lacks, of which records do not say so yet. */
+  /** It may have notes of missing shards that records do not mention yet. */
   mayHaveNotes = false
-  /** Shards of it were found missing, and not all are made anew yet. */
+  /** Shards of it were found missing, and not all are rebuilt yet. */
   isRebuilding = false
 
   constructor(slot: number, index: number, path: string, drive: WatchedDrive) {
@@ -51,7 +51,7 @@ export class Member {
     return this.state !== 'offline'
   }
 
-  /** Apart from where it stands in its set. */
+  /** Status without its place in the set. */
   status(own: DriveStatus | undefined): DriveStatus {
     const error = this.error === undefined ? undefined : String((this.error as Error).message ?? this.error)
     if (own !== undefined && this.isOpen) {

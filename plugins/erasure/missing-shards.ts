@@ -1,7 +1,10 @@
-/** Shards that readers and drives found missing or damaged, until the records of them say so. */
+/**
+ * Shards that readers and drives found missing or corrupt, in memory, until `RepairLoop.markMissingShards` writes it into their records.
+ * Filled by `ErasureSet.onMissingShard`.
+ */
 import type { MissingShard } from './set-view.ts'
 
-/** What is more is forgotten: it is found again. */
+/** Further ones are dropped: the next reader finds them again. */
 const missingShardsMax = 10_000
 
 export class MissingShards {
@@ -18,14 +21,14 @@ export class MissingShards {
     this.#byName.set(`${slot} ${blobId ?? key!.latin1Slice()}`, missingShard)
   }
 
-  /** The first of what has been noted; it is not noted any more then. */
+  /** Takes out the first `countMax`. */
   take(countMax = missingShardsMax): readonly MissingShard[] {
     const taken = [...this.#byName].slice(0, countMax)
     for (const [name] of taken) this.#byName.delete(name)
     return taken.map(([, missingShard]) => missingShard)
   }
 
-  /** What was noted of the shards of a record and its blobs, before they were made anew. */
+  /** Removes the shards of a record and its blobs on one drive, because they are rebuilt now. */
   remove(slot: number, key: Buffer, blobIds: readonly string[]): void {
     for (const name of [key.latin1Slice(), ...blobIds]) this.#byName.delete(`${slot} ${name}`)
   }

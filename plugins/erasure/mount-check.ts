@@ -1,7 +1,7 @@
 /**
- * Whether the folders of a set still hold its drives. A drive goes on in the files that it has open when its file system is unmounted
- * lazily, or its folder is moved away: all seems well until something that is not open is found missing, and is taken for lost. So the
- * folders are asked now and then whose drive they hold, and always before anything is said to be lost.
+ * Checks that the folders of a set still hold its drives. After a lazy unmount, or when its folder is moved, a drive goes on with the files
+ * that it has open, and files that it has not open appear missing: their data would be taken for lost. So the folders are checked every
+ * few seconds (worker `presence` in `index.ts`), and before data is reported as lost (`redundancy.ts`).
  */
 import { join } from 'node:path'
 import type { DriveLook } from 'svc/plugins/drive/api'
@@ -16,16 +16,16 @@ const ticksMax = 8
 export interface MountCheckOptions {
   readonly set: ErasureSet
   readonly watch: AnswerWatch
-  /** What a folder says of itself. */
+  /** What a folder says about the drive in it. */
   look(path: string): Promise<DriveLook>
-  /** Whether there is a file or folder. */
+  /** Whether the file or folder exists. */
   isThere(path: string): Promise<boolean>
   deviceOf?(path: string): Promise<number>
 }
 
 export class MountCheck {
   readonly #options: MountCheckOptions
-  /** One that hangs is not asked again before it has answered. */
+  /** Checks that are under way: a folder that hangs is not checked again before it answers. */
   readonly #asked = new Map<Member, Promise<void>>()
 
   constructor(options: MountCheckOptions) {
@@ -33,8 +33,8 @@ export class MountCheck {
   }
 
   /**
-   * Takes drives for lost to the set whose folder holds nothing, or another drive. Resolves with whether all that were there are there
-   * still: false also where a folder does not answer in time, or cannot be read.
+   * Takes drives offline whose folder is empty or holds another drive. Resolves with whether all drives that were online still are: false
+   * also if a folder does not answer in time, or cannot be read.
    */
   async check(): Promise<boolean> {
     const { set, watch } = this.#options
@@ -63,13 +63,13 @@ export class MountCheck {
     return asked
   }
 
-  /** A copy of the drive says the same of itself. */
+  /** Compares the file system, because a copy of the drive has the same id. */
   async #isSamePlace({ path, device }: Member): Promise<boolean> {
     const { deviceOf } = this.#options
     return device === undefined || deviceOf === undefined || (await deviceOf(path)) === device
   }
 
-  /** Rejects where it is not known. */
+  /** Rejects if it cannot be determined. */
   async #look(member: Member): Promise<void> {
     const { set, look, isThere } = this.#options
     const { path, slot } = member
@@ -78,18 +78,18 @@ export class MountCheck {
       if (state === 'formatted' || !member.takesWrites) return
       const areThere = await Promise.all(['journal', 'blobs'].map(name => isThere(join(path, name))))
       if (areThere.every(Boolean)) throw new Error(problem ?? path)
-      // What it has open there has no name any more.
+      // The files that it has open have no name any more.
       set.onLost(member, erasureErrors.drive_missing(problem))
       return
     }
-    // A file that is there and cannot be read says nothing: reads and writes will tell.
+    // A format file that is there and cannot be read proves nothing: reads and writes of the drive will tell.
     if (driveId === undefined && (await isThere(join(path, 'format.json')))) throw new Error(problem ?? path)
     if (!member.takesWrites) return
     const found = driveId === undefined ? 'is not there any more' : 'is another one now'
     set.onLost(
       member,
       erasureErrors.drive_missing(
-        `The drive at ${path} ${found}: mount it, or put it back. It is taken back by itself.`,
+        `The drive at ${path} ${found}: mount it, or put it back. It rejoins the set by itself.`,
       ),
     )
   }

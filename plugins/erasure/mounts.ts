@@ -1,11 +1,14 @@
-/** Whether folders are file systems of their own: what tells a drive that is new from one that is only not mounted. */
+/**
+ * Checks on folders before drives are made of them: is the folder a file system of its own (a new drive) or a missing mount, do drives
+ * share a file system, do they belong together. Called by a start, by `server --dry-run` and when a drive is opened again.
+ */
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DriveLook } from 'svc/plugins/drive/api'
 
 export type IsMount = (path: string) => Promise<boolean>
 
-/** False where it is not there. */
+/** False also if the path does not exist. */
 export async function isMount(path: string): Promise<boolean> {
   try {
     return (await stat(path)).dev !== (await stat(dirname(path))).dev
@@ -14,14 +17,14 @@ export async function isMount(path: string): Promise<boolean> {
   }
 }
 
-/** Empty folders that are no file systems of their own, where drives beside them are. */
+/** Empty folders that are not file systems of their own, although drives beside them are: probably missing mounts. */
 export async function missingMounts(looks: readonly DriveLook[], isMount: IsMount): Promise<string[]> {
   const mounted = await Promise.all(looks.map(async ({ path, state }) => state !== 'unusable' && (await isMount(path))))
   if (!looks.some(({ state }, index) => state === 'formatted' && mounted[index])) return []
   return looks.filter(({ state }, index) => state === 'empty' && !mounted[index]).map(({ path }) => path)
 }
 
-/** Folders that share a file system with another one of them, or will once they are made. Empty where it is not known. */
+/** Folders that share a file system with another one, or will when they are created. Empty if it cannot be determined. */
 export async function sharedFileSystems(paths: readonly string[]): Promise<readonly string[]> {
   try {
     const devices = await Promise.all(paths.map(deviceOf))
@@ -41,10 +44,10 @@ async function deviceOf(path: string): Promise<number> {
 }
 
 export function notMounted(path: string): string {
-  return `${path} is empty and no file system of its own, as other drives of the set are: mount it. Only an empty file system is taken for a new drive there.`
+  return `${path} is empty and no file system of its own, as other drives of the set are: mount it. Nothing is written to it; only an empty file system is taken as a new drive.`
 }
 
-/** Undefined where all drives belong together. Names the few: most often they are the wrong ones. */
+/** Undefined if all drives belong to one deployment. The smaller groups come last: most often they are the wrong drives. */
 export function deploymentsProblem(looks: readonly DriveLook[]): string | undefined {
   const byId = new Map<string, string[]>()
   for (const { deploymentId, path } of looks) {
@@ -58,13 +61,13 @@ export function deploymentsProblem(looks: readonly DriveLook[]): string | undefi
   )
 }
 
-/** Undefined where each folder holds a drive of its own. */
+/** Undefined if no drive is a copy of another. */
 export function copiesProblem(looks: readonly DriveLook[]): string | undefined {
   const byId = new Map<string, string>()
   for (const { driveId, path } of looks) {
     const other = driveId === undefined ? undefined : byId.get(driveId)
     if (other !== undefined) {
-      return `${other} and ${path} hold the same drive: one is a copy of the other. Take the copy away; for a new drive there, put an empty file system.`
+      return `${other} and ${path} hold the same drive: one is a copy of the other. Remove the copy; put an empty file system there to add a new drive.`
     }
     if (driveId !== undefined) byId.set(driveId, path)
   }

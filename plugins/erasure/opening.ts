@@ -1,6 +1,12 @@
 /**
- * From folders to a set: which drive has which slot, who leads, who has to catch up. A drive is known by what its format says,
- * never by its path: drives may be moved and swapped between folders. Nothing is formatted unless everything fits together.
+ * Opens the drives of a set at a start, and decides which drive has which slot, which one leads, and which ones must catch up. A drive is
+ * identified by its format and the set document on it, never by its path: drives may be moved between folders. No drive is formatted
+ * before all formatted drives are known to belong together. Called by `backend.ts`.
+ *
+ * 1. `drives.look` reads what each folder says; the drives must belong to one deployment, and none may be a copy of another.
+ * 2. Formatted drives, and empty folders that may be new drives, are opened. The start waits a bounded time for slow ones.
+ * 3. The drive that is most advanced leads (`compareCandidates`); its document says which drive has which slot.
+ * 4. Empty drives take the slots of drives that are missing, with the next generation. Drives unlike the leader are `behind`.
  */
 import type { Logger, Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
@@ -39,28 +45,28 @@ export interface OpeningOptions {
   readonly watch: AnswerWatch
   readonly isMount: IsMount
   readonly sharedFileSystems: typeof sharedFileSystems
-  /** Of drives without a format, where none has one. Default: a new one. */
+  /** Deployment of drives without a format, if no drive has one. Default: a new deployment. */
   readonly deploymentId?: string
-  /** In the order of the paths. `deploymentId`: of those that have no format yet. */
+  /** In the order of the paths. `deploymentId`: for drives without a format. */
   create(index: number, deploymentId: string): WatchedDrive
 }
 
 export interface OpenedSet {
   readonly document: SetDocument
-  /** The description is new, or has a drive that took a slot: it has to be written. */
+  /** The document is new, or a new drive has a slot in it: it has to be written. */
   readonly isDescriptionNew: boolean
   /** By slot. */
   readonly members: readonly Member[]
   readonly leader: Member
-  /** Of the drive that leads: the others are compared with it. */
+  /** Of the leader: the other drives are compared with it. */
   readonly progress: Progress
-  /** Drives that are still being opened: they come later. */
+  /** Drives that are still being opened; the start does not wait for them. */
   readonly pending: readonly PendingOpening[]
 }
 
 export interface PendingOpening {
   readonly member: Member
-  /** Rejects where it cannot be opened. */
+  /** Rejects if the drive cannot be opened. */
   readonly opening: Promise<void>
 }
 
@@ -73,17 +79,17 @@ interface Found {
   document: SetDocument | undefined
   progress: Progress
   isUnfinished: boolean
-  /** Of one that was not waited for any longer. */
+  /** Set if the start stopped waiting for this drive. */
   opening: Promise<void> | undefined
 }
 
 /**
- * How long the start waits for the others, in ticks of the watch: when so many say what they are that the set may be known, when so many
- * are open that it can be written, and when they are enough to read.
+ * How long the start waits for the other drives, in ticks of the watch (four a second): `lookTicks` once enough folders to read the set
+ * have answered, `openTicks` once enough drives to write or to read are open.
  */
 const lookTicks = 20
 const openTicks = { toWrite: 40, toRead: 120 }
-/** In any case, for what a folder says of itself. */
+/** The longest wait for what a folder says of itself. */
 const lookTicksMax = 240
 
 export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
@@ -108,7 +114,12 @@ export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
   })
   const all = opened.map((each, index) => each ?? stillOpening(options, found[index]!, opening[index]!, id))
   for (const { look, isOpen, error } of all) {
-    if (!isOpen && !isNew) options.log.warn({ err: error, path: look.path }, 'a drive of the set cannot be opened')
+    if (!isOpen && !isNew) {
+      options.log.warn(
+        { err: error, path: look.path },
+        'a drive of the set cannot be opened: the set starts without it',
+      )
+    }
   }
   try {
     return isNew ? await createSet(options, all) : await assemble(options, all)
@@ -132,7 +143,7 @@ async function openIfUsable(
   unmounted: readonly string[],
 ): Promise<Found> {
   const { look } = found
-  // An empty folder of a set that exists: a drive that was replaced. One that is not there at all is not created.
+  // An empty folder in an existing set is a replaced drive. A folder that does not exist is not created.
   const isUsable =
     isNew || look.state === 'formatted' || (look.state === 'empty' && (await ports.disk.exists(look.path)))
   if (isUsable && unmounted.includes(look.path)) found.error = erasureErrors.drive_missing(notMounted(look.path))
@@ -141,13 +152,15 @@ async function openIfUsable(
   return found
 }
 
-/** What the start goes on with in place of a drive that is not open yet; what becomes of that one is told to nobody else. */
+/** Stands in for a drive that is not open yet. */
 function stillOpening(options: OpeningOptions, found: Found, opened: Promise<Found>, deploymentId: string): Found {
   const opening = opened.then(({ isOpen, error }) => {
     if (!isOpen) throw error
   })
   opening.catch(() => undefined)
-  const error = erasureErrors.drive_missing(`The drive ${found.look.path} does not answer; it is still being opened.`)
+  const error = erasureErrors.drive_missing(
+    `The drive ${found.look.path} does not answer. It is still being opened, and joins the set when it is open.`,
+  )
   return { ...unopened(options, found.look, found.index, deploymentId), error, opening }
 }
 
@@ -160,7 +173,7 @@ function notThere({ path, problem }: DriveLook) {
   return erasureErrors.drive_missing(problem ?? `There is no drive at ${path}.`)
 }
 
-/** Throws where drives of several deployments came together. */
+/** Throws if the drives belong to several deployments, or one is a copy of another. */
 function oneDeployment(looks: readonly DriveLook[]): string | undefined {
   requireDistinct(looks)
   const problem = deploymentsProblem(looks)
@@ -168,7 +181,7 @@ function oneDeployment(looks: readonly DriveLook[]): string | undefined {
   return looks.find(({ deploymentId }) => deploymentId !== undefined)?.deploymentId
 }
 
-/** A copy of a drive is not another drive: which of both is right only their owner knows. */
+/** Throws if a drive is a copy of another: only an operator knows which of them is right. */
 function requireDistinct(looks: readonly DriveLook[]): void {
   const problem = copiesProblem(looks)
   if (problem !== undefined) throw erasureErrors.drive_foreign(problem)
@@ -177,7 +190,9 @@ function requireDistinct(looks: readonly DriveLook[]): void {
 function requireAllEmpty(looks: readonly DriveLook[]): void {
   const problems = looks.filter(({ state }) => state !== 'empty').map(({ path, problem }) => problem ?? path)
   if (problems.length > 0) {
-    throw erasureErrors.drive_missing(`A new set needs all of its drives: ${problems.join(' ')}`)
+    throw erasureErrors.drive_missing(
+      `A new set needs all of its drives, and they must be empty. Nothing was written. ${problems.join(' ')}`,
+    )
   }
 }
 
@@ -206,7 +221,7 @@ async function createSet(options: OpeningOptions, found: readonly Found[]): Prom
   if (shared.length > 0) {
     options.log.warn(
       { paths: shared },
-      'drives of the new set share a file system: what takes it away takes all of them',
+      'drives of the new set share a file system: if it is lost, all of them are lost',
     )
   }
   const document: SetDocument = {
@@ -229,22 +244,22 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
     undefined,
   )
   if (leading === undefined) {
-    // A first start that was cut short: formats, but no description anywhere.
+    // An earlier first start was interrupted: the drives are formatted, and none has a set document.
     if (found.every(({ isOpen }) => isOpen)) return createSet(options, found)
     throw erasureErrors.set_incomplete(
-      `None of the drives that can be opened knows its set: ${reasons(found)} Make the other drives available.`,
+      `None of the drives that can be opened knows its set: ${reasons(found)} Mount the other drives, and start again.`,
     )
   }
   const document = leading.document!
   const foreign = described.find(each => each.document!.setId !== document.setId)
   if (foreign !== undefined) {
     throw erasureErrors.drive_foreign(
-      `The drive ${foreign.look.path} belongs to another set than ${leading.look.path}.`,
+      `The drive ${foreign.look.path} belongs to another set than ${leading.look.path}. Mount the right drive, and start again.`,
     )
   }
   if (document.slots.length !== paths.length) {
     throw erasureErrors.drive_count(
-      `The set has ${document.slots.length} drives, but ${paths.length} are named. Name all of them, also those that are missing.`,
+      `The set has ${document.slots.length} drives, but ${paths.length} are named. Name all of them, also those that are offline.`,
     )
   }
   const bySlot = assignSlots(document, found)
@@ -252,7 +267,7 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
   const known = described.filter(each => document.slots.some(slot => slot.driveId === each.drive.driveId))
   if (known.length < dataCount) {
     throw erasureErrors.set_incomplete(
-      `${known.length} of ${paths.length} drives can be opened; ${dataCount} are needed to read. ${reasons(found)}`,
+      `${known.length} of ${paths.length} drives can be opened; ${dataCount} are needed to read. Mount the others, and start again. ${reasons(found)}`,
     )
   }
   let isDescriptionNew = false
@@ -260,7 +275,7 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
     const each = bySlot[number]!
     if (!each.isOpen || each.drive.driveId === slot.driveId) return slot
     isDescriptionNew = true
-    log.warn({ path: each.look.path, slot: number }, 'a drive was replaced: its shards are made anew')
+    log.warn({ path: each.look.path, slot: number }, 'a drive was replaced: its records and shards are rebuilt')
     return { driveId: each.drive.driveId, generation: nextGeneration(slot.generation) }
   })
   const members = bySlot.map((each, slot) => member(each, slot, slots[slot]!.generation))
@@ -275,7 +290,7 @@ async function assemble(options: OpeningOptions, found: readonly Found[]): Promi
   return { document: { ...document, slots }, isDescriptionNew, members, leader, progress: leading.progress, pending }
 }
 
-/** Drives that have a slot keep it; the others get those that are left, the one of their place first. */
+/** Drives that have a slot keep it. The others get the free slots, that of their position among the paths first. */
 function assignSlots(document: SetDocument, found: readonly Found[]): Found[] {
   const bySlot: (Found | undefined)[] = document.slots.map(({ driveId }) => found.find(each => idOf(each) === driveId))
   const free = found.filter(each => !bySlot.includes(each))

@@ -1,6 +1,6 @@
-/** How many of a set's shards are parity. */
+/** Parity and quorums of a set. */
 
-/** What is right for most: a drive may be lost from two on, two from four on. */
+/** Default parity: one drive may be lost from two drives on, two from four on. */
 export function defaultParity(driveCount: number): number {
   if (driveCount <= 1) return 0
   if (driveCount <= 3) return 1
@@ -9,16 +9,16 @@ export function defaultParity(driveCount: number): number {
   return 4
 }
 
-/** Of what is kept with reduced redundancy. */
+/** Parity of data with reduced redundancy. */
 export const defaultReducedParity = 1
 
-/** `EC:2`. Undefined for what is no such text. */
+/** Parses `EC:2`; undefined if the text is not of this form. */
 export function parseParity(text: string): number | undefined {
   const match = /^EC:(\d)$/.exec(text)
   return match === null ? undefined : Number(match[1])
 }
 
-/** How many drives must have a change before it is acknowledged: more than half of them in any case. */
+/** How many drives must have a change before it is acknowledged: always more than half of them. */
 export function writeQuorumOf(dataCount: number, parityCount: number): number {
   return dataCount === parityCount ? dataCount + 1 : dataCount
 }

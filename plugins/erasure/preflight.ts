@@ -1,6 +1,6 @@
 /**
- * What `server --dry-run` sees of a set: whether it could be put together. Reads only. A drive that was not stopped cleanly keeps what
- * it knows of its set in its journal, which only a start reads: then the other drives are asked.
+ * Checks for `server --dry-run` whether a set could be opened, and says what a start would do. Reads only. A drive that was not stopped
+ * cleanly has its knowledge of the set in its journal, which only a start reads: then the other drives are asked. Called by `index.ts`.
  */
 import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
@@ -18,7 +18,7 @@ export interface PreflightOptions {
   readonly parityCount: number
 }
 
-/** One sentence for each reason why the start would be refused, and for what looks like a mount that is missing. */
+/** A sentence for each reason why a start would be refused, and for each probable missing mount. */
 export async function checkSet(options: PreflightOptions): Promise<string[]> {
   const { drives, ports, paths } = options
   const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
@@ -45,18 +45,18 @@ export async function checkSet(options: PreflightOptions): Promise<string[]> {
   if (document !== undefined && document.slots.length !== paths.length) {
     return [`The set has ${document.slots.length} drives, but ${paths.length} are named. Name all of them.`]
   }
-  // One that is not there is neither: the start goes on without it, and creates nothing.
+  // Folders that do not exist are no missing mounts: a start goes on without them, and creates nothing.
   const isThere = await Promise.all(looks.map(({ path }) => ports.disk.exists(path)))
   const there = looks.filter((_, index) => isThere[index])
   const missing = (await missingMounts(there, isMount)).map(notMounted)
   if (openable.length >= needed) return missing
   const away = looks.filter(look => !openable.includes(look)).map(({ path }) => path)
   const count = `${openable.length} of ${paths.length} drives can be opened; ${needed} are needed to read.`
-  // The reasons first: what follows from them is clear then.
+  // The reasons first, then what follows from them.
   return [...problems, `${count} These cannot: ${away.join(', ')}.`, ...missing]
 }
 
-/** Where `checkSet` has found nothing: what a start would make, and what it would go on without. */
+/** What a start would create, and which drives it would go without. To be called if `checkSet` found no problem. */
 export async function planSet({ drives, ports, paths, parityCount }: PreflightOptions): Promise<string[]> {
   const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
   const name = `${paths[0]} to ${paths.at(-1)}`
@@ -70,7 +70,7 @@ export async function planSet({ drives, ports, paths, parityCount }: PreflightOp
     ]
     const shared = await sharedFileSystems(paths)
     if (shared.length > 0) {
-      plan.push(`${shared.join(', ')} share a file system: what takes it away takes all of them.`)
+      plan.push(`${shared.join(', ')} share a file system: if it is lost, all of them are lost.`)
     }
     return plan
   }
@@ -81,7 +81,9 @@ export async function planSet({ drives, ports, paths, parityCount }: PreflightOp
       continue
     }
     if (problem === undefined && (await ports.disk.exists(path))) {
-      plan.push(`${path} is empty: it takes the place of a drive of the set ${name} that is gone, and is filled.`)
+      plan.push(
+        `${path} is empty: it replaces a missing drive of the set ${name}, and its records and shards are rebuilt.`,
+      )
     } else
       plan.push(
         `The set ${name} starts without ${path}, which ${problem === undefined ? 'is not there' : 'cannot be used'}.`,
@@ -90,7 +92,7 @@ export async function planSet({ drives, ports, paths, parityCount }: PreflightOp
   return plan
 }
 
-/** What drives that were not stopped cleanly keep in their journals. */
+/** What was not checked: the journals of drives that were not stopped cleanly. */
 export async function notLookedAtInSet({ drives, ports, paths }: PreflightOptions): Promise<string[]> {
   const silent: string[] = []
   for (const path of paths) {
@@ -115,12 +117,12 @@ async function peekDocument(
     const record = await drives.peek(ports, path, setKey)
     return record && decodeSetDocument(record.value)
   } catch {
-    // Only a start can tell: others are asked, and where none can tell this is not looked at.
+    // Only a start can tell. The other drives are asked; if none can tell, this is not checked.
     return undefined
   }
 }
 
-/** A record of the drive that has come furthest. Rejects where none can be looked at. */
+/** A record of the most advanced drive. Rejects if no drive can be read. */
 export async function peekSet(options: PreflightOptions, key: RecordKey): Promise<StoredRecord | undefined> {
   const { drives, ports, paths } = options
   let best: { readonly path: string; readonly progress: typeof noProgress } | undefined

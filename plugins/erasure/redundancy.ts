@@ -1,4 +1,4 @@
-/** The open set as `redundancy` shows it. */
+/** An open set as the service `redundancy` offers it: to `heal`, and to `pools`, which combines several. Created by `sets.ts`. */
 import type { PlacedSet, RedundantSet } from './api.ts'
 import type { OpenSet } from './backend.ts'
 import { sumOf } from './ledger.ts'
@@ -58,7 +58,7 @@ export function createRedundantSet({ set, healing, repairLoop, ledger, mountChec
       const isReadable = health.after.filter(state => state === 'ok').length >= health.dataCount
       return { ...health, isReadable }
     },
-    // Before, so that nothing is looked for in vain; and afterwards, because a drive may have gone meanwhile.
+    // Before, so that files of a missing drive are not looked for; afterwards, because a drive may have gone in the meantime.
     isLost: async key =>
       (await mountCheck.check()) && (await isLost(set, healing, key)) && (await mountCheck.check()) && set.isWhole,
     async scrubSome(from, signal) {

@@ -1,6 +1,9 @@
 /**
- * What a set does in the background, a step at a time: brings back drives that were away, writes down what was found missing, makes
- * it anew, and reads everything once in a while. Nothing here is needed for an answer to a client.
+ * Background repair of a set, a step at a time: opens offline drives again and lets them catch up, marks shards that were found missing,
+ * heals records that lack shards, and scrubs (reads every shard now and then). Clients never wait for it.
+ *
+ * The background workers in `index.ts` call its steps; `backend.ts` calls `bringBack` once during a start; `redundancy.ts` reads its
+ * counts and calls `scrubSome` for the scanner.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, Logger } from 'svc/kernel'
@@ -27,23 +30,23 @@ import {
 import { procedure } from './set-procedures.ts'
 import { decodeIdentity, generationsOf } from './set-record.ts'
 
-/** How long drives that are away are waited for, in ticks of the watch: two seconds. What takes longer goes on. */
+/** How long a round waits for drives that are being opened, in ticks of the watch: two seconds. Slower drives continue by themselves. */
 const reopenTicks = 8
-/** Records that are healed before others get their turn. */
+/** Records that are healed in one step. */
 const recordsPerStep = 64
-/** Of them at once: what they write shares the commits of the drives. */
+/** Records that are healed at the same time: their writes share the group commits of the drives. */
 const healedAtOnce = 16
-/** Records that are looked at in one turn. */
+/** Records that are read in one turn of the event loop. */
 const recordsPerPage = 10_000
-/** Damages that are written down in one change: for longer than that nobody waits for them. */
+/** Missing shards that are marked in one change: bounds how long other changes wait for it. */
 const marksPerChange = 256
-/** After that long, reading everything lets others have their turn; a large body may take longer. */
+/** A step of scrubbing ends after this time; one large body may take longer. */
 const scrubMsMax = 250
-/** After that long, what could not be healed is tried again. */
+/** Records that could not be healed are tried again after this time. */
 const retryMs = 60_000
-/** After that long, what was lacking a shard again as soon as it was healed. */
+/** Records that lacked a shard again right after they were healed are tried again after this time. */
 const recheckMs = 2000
-/** Records that are remembered as not to be healed for now. */
+/** Records that are skipped for now; of more the oldest are tried again earlier. */
 const skippedMax = 100_000
 
 export interface RepairLoopOptions {
@@ -53,9 +56,9 @@ export interface RepairLoopOptions {
   readonly clock: Clock
   readonly watch: AnswerWatch
   readonly log: Logger
-  /** What a folder says of itself. */
+  /** What a folder says about the drive in it. */
   look(path: string): Promise<DriveLook>
-  /** Whether there is a folder. */
+  /** Whether the folder exists. */
   isThere(path: string): Promise<boolean>
   readonly isMount: IsMount
 }
@@ -65,7 +68,7 @@ export interface HealCounts {
   failed: number
   /** Records whose shards were all read. */
   scrubbed: number
-  /** Of them, those that lacked one, or had a damaged one. */
+  /** Records among them that had a missing or corrupt shard. */
   damaged: number
 }
 
@@ -88,20 +91,22 @@ function isFaulty({ drive }: Member): boolean {
 
 function requireOwn({ path, slot }: Member, driveId: string, { document }: ErasureSet): void {
   if (driveId === document.slots[slot]!.driveId) return
-  throw erasureErrors.drive_missing(`The drive at ${path} is another one. Restart to take it into the set.`)
+  throw erasureErrors.drive_missing(
+    `The drive at ${path} is another one. Mount the right drive, or restart the server to take this one into the set.`,
+  )
 }
 
 export class RepairLoop {
   readonly #options: RepairLoopOptions
-  /** Records that are not to be tried for now, as latin1, with the time of the last try. */
+  /** Records that are skipped for now, by key as latin1, with the time of the last attempt. */
   readonly #skipped = new Map<string, number>()
-  /** Those that could not be healed at the last try, as latin1, with its time. What is gone is not tried again, and forgotten. */
+  /** Records whose last attempt failed, by key as latin1, with its time. Entries of deleted records expire. */
   readonly #failing = new Map<string, number>()
   #bringing: Promise<boolean> | undefined
   #beingMarked = 0
-  /** Where the walk goes on that looks for records of drives that were replaced. */
+  /** Where the search for records of replaced drives continues; undefined: it has not begun. */
   #walkFrom: Buffer | undefined
-  /** Where reading everything goes on: at the first record with this key or a later one. */
+  /** Where scrubbing continues: at the first record with this key or a later one. */
   scrubFrom = Buffer.from([0])
   /** Since the start. */
   readonly counts: HealCounts = { healed: 0, failed: 0, scrubbed: 0, damaged: 0 }
@@ -111,8 +116,8 @@ export class RepairLoop {
   }
 
   /**
-   * Opens drives that are away, and has those that are back catch up. Resolves with whether something was done. Who asks while it is under
-   * way gets the same, until the own `signal`.
+   * Opens offline drives and lets drives that are behind catch up. Resolves with whether anything was done. Concurrent callers share one
+   * round; each stops waiting when its own `signal` aborts.
    */
   bringBack(signal: AbortSignal): Promise<boolean> {
     if (this.#bringing !== undefined) return Promise.race([this.#bringing, abortOf(signal)])
@@ -137,14 +142,17 @@ export class RepairLoop {
         isAnything = true
       } catch (error) {
         if (signal.aborted) return isAnything
-        log.warn({ err: error, path: member.path }, 'a drive could not catch up; it is tried again')
+        log.warn(
+          { err: error, path: member.path },
+          'a drive could not catch up: it serves no reads yet, and is tried again',
+        )
       }
     }
     await this.#claimEpoch()
     return isAnything
   }
 
-  /** As soon as there are enough drives: what takes long to catch up is not waited for. */
+  /** Runs as soon as a write quorum is current: slow drives that still catch up are not waited for. */
   async #claimEpoch(): Promise<void> {
     const { set, log } = this.#options
     if ((set.epoch !== 0 && set.isDescribed) || set.currentCount < set.writeQuorum) return
@@ -152,11 +160,14 @@ export class RepairLoop {
       if (set.epoch === 0) await set.claimEpoch()
       else await set.describe()
     } catch (error) {
-      log.warn({ err: error }, 'the drives could not be told who leads; the next write tries it again')
+      log.warn(
+        { err: error },
+        'the epoch of the leader, or the set document, could not be written to a write quorum; it is tried again',
+      )
     }
   }
 
-  /** One that does not answer holds up neither the others nor what is to be done after them: it goes on by itself. */
+  /** Opens all offline drives at once. A drive that hangs delays neither the others nor the next steps: it continues by itself. */
   async #reopenAll(): Promise<boolean> {
     const { set, watch } = this.#options
     const away = set.members.filter(({ state }) => state === 'offline')
@@ -175,7 +186,7 @@ export class RepairLoop {
       })
   }
 
-  /** Drives that the start has not waited for. */
+  /** Takes over drives that were still being opened when the start went on without them. */
   expect(pending: readonly PendingOpening[]): void {
     const { set, log } = this.#options
     for (const { member, opening } of pending) {
@@ -184,12 +195,12 @@ export class RepairLoop {
         member.isOpen = true
         if (!set.isStopping) requireOwn(member, member.drive.driveId, set)
         await this.#take(member)
-        log.info({ path: member.path, slot: member.slot }, 'a drive has answered at last')
+        log.info({ path: member.path, slot: member.slot }, 'a slow drive is open now: it catches up')
       })
     }
   }
 
-  /** What has just been opened becomes a drive of the set, or is closed with it. */
+  /** Makes an opened drive a member again, or closes it if the set is stopping. */
   async #take(member: Member): Promise<void> {
     if (!this.#options.set.isStopping) this.#options.set.onReturned(member, true)
     else await member.drive.stop()
@@ -197,10 +208,10 @@ export class RepairLoop {
 
   async #reopen(member: Member): Promise<void> {
     const { set, log, look } = this.#options
-    // Nothing can be done with it before it answers.
+    // It has requests that it has not answered: it still hangs.
     if (member.isOpen && member.drive.answers.unansweredCount > 0) return
     if (member.isOpen && member.isTimedOut && !isFaulty(member)) {
-      // It has everything that it was given in that order, and needs no new opening. One that cannot write is opened again next time.
+      // It stayed open and applied all requests in order, so it need not be opened again. If it cannot write, the next round reopens it.
       member.isTimedOut = false
       await member.drive.probe()
       if (set.isStopping) return
@@ -210,7 +221,7 @@ export class RepairLoop {
       const { driveId, problem, state } = await look(member.path)
       if (driveId !== undefined && driveId === member.newDriveId) return this.#takeIn(member)
       if (state === 'empty' && (await this.#options.isThere(member.path))) {
-        // A file system that was put there. A folder of another one may only not be mounted: it is taken at a start alone.
+        // An empty file system is a replacement. An empty folder may be a missing mount: only a start takes it as a new drive.
         const { isMount } = this.#options
         if (await isMount(member.path)) return this.#takeIn(member)
         const others = set.members.filter(({ takesWrites }) => takesWrites)
@@ -218,7 +229,7 @@ export class RepairLoop {
         throw erasureErrors.drive_missing(
           areMounts
             ? notMounted(member.path)
-            : `${member.path} is empty. If a new drive is to be this folder, restart the server; if its file system is not mounted, mount it.`,
+            : `${member.path} is empty. If its file system is not mounted, mount it. If this folder is to be a new drive, restart the server.`,
         )
       }
       if (driveId === undefined) throw erasureErrors.drive_missing(problem ?? `There is no drive at ${member.path}.`)
@@ -226,25 +237,28 @@ export class RepairLoop {
       await member.drive.start()
       await this.#take(member)
     }
-    log.info({ path: member.path, slot: member.slot }, 'a drive is back')
+    log.info({ path: member.path, slot: member.slot }, 'a drive is back: it catches up')
   }
 
-  /** What its hardware does not do any more is not waited for: it is read from the journal at the next opening. */
+  /** Errors of the close are only logged: the next opening replays the journal. */
   async #close(member: Member): Promise<void> {
     try {
       await member.drive.stop()
     } catch (error) {
-      this.#options.log.warn({ err: error, path: member.path }, 'a drive that has failed could not be closed cleanly')
+      this.#options.log.warn(
+        { err: error, path: member.path },
+        'a failed drive could not be closed cleanly: it replays its journal when it is opened again',
+      )
     }
     member.isOpen = false
   }
 
-  /** An empty file system becomes the drive of the slot: it has nothing, and is given everything. */
+  /** Formats an empty file system as the drive of the slot. It has nothing yet, and catches up like any other drive. */
   async #takeIn(member: Member): Promise<void> {
     const { set, log } = this.#options
     if (set.currentCount === 0) {
       throw erasureErrors.drive_missing(
-        `${member.path} is empty. It is taken into the set when a drive that has all records is there.`,
+        `${member.path} is empty. It becomes a drive of the set once a drive that has all records is back.`,
       )
     }
     await member.drive.start()
@@ -257,7 +271,7 @@ export class RepairLoop {
     }
     member.newDriveId = undefined
     await this.#take(member)
-    log.warn({ path: member.path, slot: member.slot }, 'a drive was replaced: its shards are made anew')
+    log.warn({ path: member.path, slot: member.slot }, 'a drive was replaced: its records and shards are rebuilt')
   }
 
   async #reelect(): Promise<void> {
@@ -273,26 +287,26 @@ export class RepairLoop {
     set.reelect(candidates)
   }
 
-  /** Records that could not be healed at the last try: some may be lost. */
+  /** Records whose last attempt to heal failed: some may be lost. */
   get failingCount(): number {
     const now = this.#options.clock.now()
     for (const [key, triedMs] of this.#failing) if (now - triedMs > 2 * retryMs) this.#failing.delete(key)
     return this.#failing.size
   }
 
-  /** Shards that were found missing or damaged, of which no record says so yet. */
+  /** Shards that were found missing or corrupt and that no record says so of yet. */
   get unmarkedShardCount(): number {
     const noting = this.#options.set.members.filter(({ mayHaveNotes }) => mayHaveNotes).length
     return this.#options.set.missingShards.count + this.#beingMarked + noting
   }
 
-  /** Writes down what readers found missing, as soon as anything can be written. */
+  /** Marks shards that were found missing, as soon as there is a write quorum. */
   async markMissingShards(): Promise<void> {
     const { set, healing, log } = this.#options
     if (set.currentCount < set.writeQuorum) return
     let count = 0
     try {
-      // What comes meanwhile is written down the next time.
+      // Shards that are reported in the meantime are marked in the next call.
       for (let left = set.missingShards.count; left > 0; left -= marksPerChange) {
         const missingShards = set.missingShards.take(marksPerChange)
         this.#beingMarked = missingShards.length
@@ -304,18 +318,18 @@ export class RepairLoop {
         } finally {
           this.#beingMarked = 0
         }
-        // Requests come between two changes.
+        // Lets requests run between two changes.
         await turn()
       }
       for (const member of set.members)
         if (member.mayHaveNotes && member.state === 'current') count += await this.#markNoted(member)
     } finally {
       if (count > 0)
-        log.warn({ records: count }, 'shards are missing or damaged: they are made anew where enough others are left')
+        log.warn({ records: count }, 'shards are missing or corrupt: they are rebuilt from the shards of other drives')
     }
   }
 
-  /** What a drive has noted to lack; a page of it. Notes are forgotten once records say the same, or are of other data. */
+  /** Marks up to a page of the shards that a drive has noted as missing, then clears the notes. */
   async #markNoted(member: Member): Promise<number> {
     const { healing } = this.#options
     member.mayHaveNotes = false
@@ -331,7 +345,7 @@ export class RepairLoop {
       if (notes.length === 0) return 0
       const count = await healing.markMissingShards(notes.map(note => ({ slot, ...note })))
       await drive.execute(procedure.clearNotes, notes)
-      // There may be more, and more may have come.
+      // There may be another page, or new notes.
       member.mayHaveNotes = true
       return count
     } catch (error) {
@@ -350,7 +364,7 @@ export class RepairLoop {
     return this.#healReplaced(signal)
   }
 
-  /** Records that lack a shard on a drive that is there, as far as it may be tried now. */
+  /** Records in the ledger's order that lack a shard and are not skipped. */
   async #queued(): Promise<readonly Buffer[]> {
     const { set, clock } = this.#options
     const now = clock.now()
@@ -366,7 +380,7 @@ export class RepairLoop {
     })
   }
 
-  /** Not those whose turn would come after `signal`. */
+  /** Begins no record after `signal` aborts. */
   async #healAll(keys: readonly Buffer[], signal: AbortSignal): Promise<void> {
     const left = keys.values()
     const healNext = async () => {
@@ -378,7 +392,7 @@ export class RepairLoop {
     await Promise.all(Array.from({ length: healedAtOnce }, healNext))
   }
 
-  /** What was healed and read because somebody asked for it. */
+  /** Counts a heal or scrub that a heal job or the scanner asked for. */
   countAsked({ before, after }: RecordHealth, { deep, dryRun }: HealOptions): void {
     if (deep) this.counts.scrubbed++
     if (deep && before.some(needsRebuild)) this.counts.damaged++
@@ -396,19 +410,22 @@ export class RepairLoop {
     }
     if (isBetter(before, after)) this.counts.healed++
     if (!after.some(needsRebuild)) {
-      // What is left is on drives that are away: nothing to be done before they are back.
+      // The other missing shards are on offline drives: they wait until these are back.
       if (after.some(state => state === 'offline')) this.#skip(key, clock.now())
       return
     }
     if (error === undefined) {
-      // Nothing has failed: it was found to lack another shard meanwhile.
+      // Nothing has failed: another shard of it was found missing in the meantime.
       this.#skip(key, clock.now() - retryMs + recheckMs)
       return
     }
     this.counts.failed++
     this.#skip(key, clock.now())
     if (this.#failing.size < skippedMax) this.#failing.set(key.latin1Slice(), clock.now())
-    log.warn({ reason: error }, 'a record could not be healed; it is tried again, and a heal job says which it is')
+    log.warn(
+      { reason: error },
+      'a record could not be healed and stays below its redundancy; it is tried again each minute, and a heal job names the object',
+    )
   }
 
   #skip(key: Buffer, nowMs: number): void {
@@ -416,7 +433,7 @@ export class RepairLoop {
     this.#skipped.set(key.latin1Slice(), nowMs)
   }
 
-  /** A drive that lacks only what nobody can make is not being filled. */
+  /** Ends the state `isRebuilding` of all drives, once nothing is left that can be rebuilt. */
   #onRebuilt(message: string): void {
     const { set, log } = this.#options
     if (!set.members.some(({ isRebuilding }) => isRebuilding)) return
@@ -424,7 +441,7 @@ export class RepairLoop {
     log.info(message)
   }
 
-  /** Whether of so many records that lack a shard none is left but those that could not be healed at the last try. */
+  /** Whether all records that lack a shard, `belowCount` of them, failed in their last attempt to heal. */
   async #isAllFailing(belowCount: number): Promise<boolean> {
     const { set } = this.#options
     if (this.failingCount < belowCount || !set.members.some(({ isRebuilding }) => isRebuilding)) return false
@@ -432,20 +449,20 @@ export class RepairLoop {
     const generations = Buffer.from(set.members.map(({ generation }) => generation))
     for (const key of this.#failing.keys()) {
       const record = await drive.get(Buffer.from(key, 'latin1'))
-      // Deleted, or written anew, since: it lacks nothing.
+      // It was deleted or rewritten since: it lacks nothing.
       if (record === undefined || generationsOf(record.value).equals(generations)) this.#failing.delete(key)
     }
     return this.#failing.size >= belowCount
   }
 
-  /** Records of a drive that was replaced say nothing of that themselves: all are looked at. */
+  /** Heals records of replaced drives. The ledger lists no entries for those, so all records are read for their generations. */
   async #healReplaced(signal: AbortSignal): Promise<boolean> {
     const { set, ledger } = this.#options
     if (this.#walkFrom === undefined) {
       const { below } = await ledger.read()
-      if (below.records === 0) this.#onRebuilt('everything in the set has all of its shards again')
+      if (below.records === 0) this.#onRebuilt('all shards of the set are complete again')
       else if (await this.#isAllFailing(below.records))
-        this.#onRebuilt('what can be made anew has all of its shards again')
+        this.#onRebuilt('all shards of the set that can be rebuilt are complete again')
       if (below.records === 0 || this.#skipped.size >= below.records) return false
       this.#walkFrom = Buffer.from([0])
     }
@@ -457,7 +474,7 @@ export class RepairLoop {
     return this.#walkFrom !== undefined || keys.length > 0 || signal.aborted
   }
 
-  /** Some records whose generations are wanted, and where to go on. */
+  /** Keys of some records whose generations are wanted, and where to continue. */
   #page(from: Buffer, isWanted: (generations: Buffer) => boolean) {
     const { drive } = this.#options.set.leader()
     return drive.scan(from, Buffer.from([0xff, 0xff]), cursor => {
@@ -475,7 +492,7 @@ export class RepairLoop {
     })
   }
 
-  /** Reads every shard of some records, and makes anew what is damaged. Resolves with false once all have been read. */
+  /** Reads every shard of some records, and rebuilds what is missing or corrupt. Resolves with false at the end of all records. */
   async scrubSome(signal: AbortSignal): Promise<boolean> {
     const page = await this.#page(this.scrubFrom, () => true)
     const startMs = this.#options.clock.now()
@@ -484,7 +501,7 @@ export class RepairLoop {
       const outcome = await this.#options.healing.heal(key, { deep: true, dryRun: false })
       this.counts.scrubbed++
       if (outcome?.before.some(needsRebuild)) this.counts.damaged++
-      // The key right after it.
+      // Continues right after this key.
       this.scrubFrom = Buffer.concat([key, Buffer.from([0])])
     }
     this.scrubFrom = page.next ?? Buffer.from([0])

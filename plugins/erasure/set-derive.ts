@@ -1,6 +1,7 @@
 /**
- * What follows from a record of a set: what its user derives from the value, and the ledger. Because the ledger is derived, like
- * every sum, it is the same function of the records always: no crash and no interrupted repair can make it wrong.
+ * What each drive derives from a record of a set, inside the commit: what the storage's user derives from its value, and the ledger
+ * (counters and entries of incomplete records, see set-keys.ts). Because the ledger is derived, it is always the same function of the
+ * records: no crash and no interrupted repair can make it wrong. Called by the drives, for each record that a commit changes.
  */
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
 import { groupOf, incompleteKey, ledgerKey, ownerKey, tableByte, totalKey } from './set-keys.ts'
@@ -40,9 +41,9 @@ function count(key: Buffer, record: Uint8Array, emit: DerivedWriter, sign: 1 | -
   let left = 0
   for (const generation of generations) if (generation !== 0) left++
   if (left === generations.length) return
-  // What has less parity is as near to its end as what has full parity and so many shards fewer.
+  // A record with less parity is as close to loss as one with full parity and as many fewer shards.
   const entry = incompleteKey(Math.max(0, left - lessParity), key)
-  // What was there before is taken away first: an entry that stays is put again.
+  // The entry of the old record is deleted before the new one is put, so an unchanged entry stays.
   if (sign < 0) emit.delete(entry)
   else emit.put(entry, nothing)
 }

@@ -1,4 +1,7 @@
-/** What a set is made of, kept on each of its drives: which drive took which slot. Slots keep their numbers for ever, paths do not matter. */
+/**
+ * Encodings of what each drive stores about its set: the set document (which drive has which slot), the drive's progress, epochs, and
+ * the ring of recent changes. The keys are in set-keys.ts. Slots keep their numbers for ever; paths are not stored.
+ */
 
 import { storageErrors } from 'svc/plugins/storage/api'
 import { type Static, Type } from 'typebox'
@@ -15,7 +18,7 @@ export const SetDocument = Type.Object(
       Type.Object(
         {
           driveId: Type.String(),
-          /** 1 to 255; one more for each drive that took the slot. */
+          /** 1 to 255; increases with each drive that takes the slot. */
           generation: Type.Integer({ minimum: 1, maximum: 255 }),
         },
         { additionalProperties: false },
@@ -28,7 +31,7 @@ export const SetDocument = Type.Object(
 
 export type SetDocument = Static<typeof SetDocument>
 
-/** 255 replacements of one slot are enough to begin again: nothing of the first drive is left by then. */
+/** Starts again after 255 replacements of one slot: by then no record mentions the first drive any more. */
 export function nextGeneration(generation: number): number {
   return generation === 255 ? 1 : generation + 1
 }
@@ -43,22 +46,26 @@ export function decodeSetDocument(bytes: Uint8Array): SetDocument {
   try {
     document = JSON.parse(Buffer.from(bytes).toString())
   } catch (error) {
-    throw storageErrors.corrupt('The description of the set is not valid JSON.', { cause: error })
+    throw storageErrors.corrupt('The document of the set is not valid JSON.', { cause: error })
   }
-  if (!Value.Check(SetDocument, document)) throw storageErrors.corrupt('The description of the set is not understood.')
+  if (!Value.Check(SetDocument, document)) {
+    throw storageErrors.corrupt(
+      'The document of the set has unknown or invalid fields. A newer release may have written it.',
+    )
+  }
   if (new Set(document.slots.map(({ driveId }) => driveId)).size < document.slots.length) {
-    throw storageErrors.corrupt('The description of the set has a drive twice.')
+    throw storageErrors.corrupt('The document of the set names a drive twice.')
   }
   return document
 }
 
-/** How far a drive has come in the changes of its set. */
+/** A drive's position in the order of changes of its set. */
 export interface Progress {
-  /** Of the drive that led when the change was made: grows with each start and each new leader. */
+  /** Epoch of the leader that made the last change: increases with each start and each new leader. */
   readonly epoch: number
-  /** Of the last change: they are numbered without gaps. */
+  /** Of the last change; numbered without gaps. */
   readonly index: number
-  /** That its transaction had: see `Transaction.sequence`. */
+  /** Sequence of the last change's transaction: see `Transaction.sequence`. */
   readonly sequence: number
 }
 
@@ -93,7 +100,7 @@ export function decodeEpoch(bytes: Uint8Array): number {
   return Buffer.from(bytes).readDoubleLE(0)
 }
 
-/** Positive where `a` has come further. */
+/** Positive if `a` is more advanced. */
 export function compareProgress(a: Progress, b: Progress): number {
   return a.epoch - b.epoch || a.index - b.index
 }
@@ -101,19 +108,19 @@ export function compareProgress(a: Progress, b: Progress): number {
 /** A drive that may lead. */
 export interface Candidate {
   readonly progress: Progress
-  /** It has begun to catch up and has more than its progress says. */
+  /** It was catching up: it has more than its progress says. */
   readonly isUnfinished: boolean
 }
 
-/** Positive where `a` is the better one. */
+/** Positive if `a` is the better leader. */
 export function compareCandidates(a: Candidate, b: Candidate): number {
   return compareProgress(a.progress, b.progress) || Number(b.isUnfinished) - Number(a.isUnfinished)
 }
 
-/** One of the last changes: which keys it wrote. */
+/** One of the recent changes: which keys it wrote. */
 export interface RingEntry extends Progress {
   readonly keys: readonly Buffer[]
-  /** Under which id the shards of a body were staged that came with it; empty where none did. */
+  /** Id under which the shards of its body were staged; empty if it had none. */
   readonly staged: string
 }
 

@@ -1,4 +1,4 @@
-/** What both kinds of threads make in the same way. */
+/** Creates the parts of a set that the storage thread and the workers create alike: drives, blob writers, memory for stripes. */
 import type { MaybePromise, Threads } from 'svc/kernel'
 import type { DriveOptions, DrivesService } from 'svc/plugins/drive/api'
 import type { Redundancy, StorageBackendOptions } from 'svc/plugins/storage/api'
@@ -11,30 +11,30 @@ import type { SetView } from './set-view.ts'
 import type { StripePool } from './stripe-pool.ts'
 import { WatchedDrive } from './watched-drive.ts'
 
-/** Memory in which stripes are filled and encoded, in each thread. */
+/** Memory per thread in which stripes are filled and encoded. */
 const stripeMemoryBytes = 48 * 1024 * 1024
 
-/** What a set is made with in each thread. */
+/** What a set is created with, in each thread. */
 export interface SetContext extends StorageBackendOptions {
   readonly drives: DrivesService
-  /** Parity of what is kept with reduced redundancy; never more than that of the set. */
+  /** Parity of data with reduced redundancy; never more than that of the set. */
   readonly reducedParityCount: number
-  /** Of several sets: unique among them, the same in each thread. */
+  /** If there are several sets: unique among them, the same in each thread. */
   readonly name?: string
-  /** Among how many drives the memory of the configuration is divided. Default: those of this set. */
+  /** Number of drives that share the configured memory. Default: those of this set. */
   readonly shareOf?: number
-  /** Among how many sets the memory for stripes is divided. Default 1. */
+  /** Number of sets that share the memory for stripes. Default 1. */
   readonly setCount?: number
 }
 
-/** What remains where many sets share it: a few stripes of the widest set. */
+/** Lower bound for each of many sets: a few stripes of the widest set. */
 const stripeMemoryBytesMin = 6 * 1024 * 1024
 
 export function createStripeMemory({ setCount = 1 }: SetContext): ShardMemory {
   return new ShardMemory(Math.max(stripeMemoryBytesMin, Math.floor(stripeMemoryBytes / setCount)))
 }
 
-/** The calls among threads as one set of several sees them: every name begins with that of the set. */
+/** The messages between threads of one set among several: every name is prefixed with that of the set. */
 export function threadsOf({ threads, name }: Pick<SetContext, 'threads' | 'name'>): Threads {
   if (name === undefined) return threads
   const prefix = `${name}.`
@@ -51,7 +51,7 @@ export function threadsOf({ threads, name }: Pick<SetContext, 'threads' | 'name'
   }
 }
 
-/** One drive of the set, in each thread with the same name. */
+/** A drive of the set; it has the same name in each thread. */
 export function createDrive(
   { drives, procedures, derive, threads, ports, log, endpoints, name, shareOf }: SetContext,
   index: number,

@@ -1,19 +1,20 @@
 /**
- * Keys of the set's own records, which every drive has, in one table: 0xfe, which users of the storage leave to backends; then
+ * Keys of the set's own records, which every drive has. They are in table 0xfe, which is reserved for backends; then follows
  *
- *     s                       the set: what it is made of
- *     i                       how far this drive has come
- *     p                       the greatest epoch that a leader has announced to this drive
- *     u                       this drive has more than `i` says, because it has begun to catch up: with the leader of which epoch
- *     g, key                  this drive lacks its shard of the record, which says that it has it: identity of the data (f64)
- *     r, u16 number           the last changes, in a ring: which keys each of them wrote
- *     b, id                   a shard of a body that is being committed
- *     t, group                (counter) records that have shards, and their bytes; of all groups where it is empty
- *     l, group, 0, generations  (counter) those of them whose shards lie exactly like that
- *     h, u8 shards left, key  (derived) a record that lacks a shard somewhere; shards left as if it had full parity
- *     o, id, key              (derived) a record that has this blob
+ *     s                       set document: which drive has which slot
+ *     i                       progress of this drive
+ *     p                       the greatest epoch that a leader has claimed on this drive
+ *     u                       this drive has more than `i` says, because it is catching up; epoch of the leader that it gets it from
+ *     g, key                  note: this drive lacks its shard, although the record says that it has it; identity of the data (f64)
+ *     r, u16 number           ring of recent changes: which keys each of them wrote
+ *     b, id                   staged shard of a body that is being committed
+ *     t, group                (counter) records with shards, and their bytes; of all groups if it is empty
+ *     l, group, 0, generations  (counter) those of them that have exactly these generations
+ *     h, u8 shards left, key  (derived) a record that lacks a shard; shards left as if it had full parity
+ *     o, id, key              (derived) a record that references this blob
  *
- * The group of a record is its key up to the first zero byte: its table and what that is divided by, such as the bucket.
+ * The group of a record is its key up to the first zero byte: its table, and how that is divided (such as by bucket).
+ * Never changes: see docs/design/on-disk-format.md.
  */
 export const tableByte = 0xfe
 
@@ -33,7 +34,7 @@ export function notedKey(recordKey: Uint8Array): Buffer {
   return key('g', recordKey)
 }
 
-/** The record's key in that of a note. */
+/** The record's key in the key of a note. */
 export function keyOfNoted(noteKey: Buffer): Buffer {
   return noteKey.subarray(2)
 }
@@ -70,12 +71,12 @@ export function ledgerKey(group: Uint8Array, generations: Uint8Array): Buffer {
 export const incompleteStart = key('h')
 export const incompleteEnd = key('i')
 
-/** Of records with fewer shards first. */
+/** Sorted: records with fewer shards first. */
 export function incompleteKey(shardsLeft: number, recordKey: Uint8Array): Buffer {
   return key('h', Buffer.from([shardsLeft]), recordKey)
 }
 
-/** The record's key in the key of an entry of the incomplete. */
+/** The record's key in the key of a derived entry `h`. */
 export function keyOfIncomplete(entryKey: Buffer): Buffer {
   return entryKey.subarray(3)
 }
@@ -86,11 +87,11 @@ export function ownerKey(blobId: string, recordKey: Uint8Array): Buffer {
   return key('o', Buffer.from(blobId, 'latin1'), recordKey)
 }
 
-/** Every record that has this blob: start and end of their entries. */
+/** Start and end of the derived entries of all records that reference this blob. */
 export function ownerRange(blobId: string): [Buffer, Buffer] {
   const start = ownerKey(blobId, Buffer.alloc(0))
   const end = Buffer.from(start)
-  // Ids are letters and digits: there is always a greater byte.
+  // Ids are letters and digits, so there is always a greater byte.
   end[end.length - 1]!++
   return [start, end]
 }

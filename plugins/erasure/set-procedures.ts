@@ -1,19 +1,20 @@
 /**
- * What each drive of a set does under its own commit lock.
+ * The procedures that a set runs on its drives, each under the drive's own commit lock. `ErasureSet` calls most of them;
+ * `catching-up.ts`, `healing.ts` and `repair-loop.ts` the rest.
  *
- * | Procedure | Where | What |
+ * | Procedure | Runs on | What it does |
  * |---|---|---|
- * | stage | every drive | keeps a shard of a body that has no record yet |
- * | unstage | every drive | drops shards whose record never came |
- * | promise | every drive | remembers an epoch, so that no two leaders ever have the same
+ * | stage | every drive | stores a shard of a body that has no record yet |
+ * | unstage | every drive | deletes staged shards whose record was never committed |
+ * | promise | every drive | stores the epoch that a leader claims, so that no two leaders have the same |
  * | run | the leader | runs a procedure of the storage's user, and numbers its change |
- * | describe | the leader | says what the set is made of |
- * | mark | the leader | says of records which drives have their shards, by what is known now |
- * | show | the leader | changes nothing: what records are at this point of the order of changes |
- * | apply | the others | repeats the operations of a change |
- * | adopt | a drive that catches up | puts records as the leader showed them |
- * | forgive | any drive | forgets that it lacks shards: records say so by now |
- * | probe | any drive | writes something again that it has: whoever can do that does not hang |
+ * | describe | the leader | writes the set document |
+ * | mark | the leader | updates in records which drives have their shards |
+ * | show | the leader | reads records at this point of the order of changes; changes nothing |
+ * | apply | the followers | replays the operations of a change |
+ * | adopt | a drive that catches up | stores records as the leader showed them |
+ * | clearNotes | any drive | deletes notes of missing shards that records mention by now |
+ * | probe | any drive | rewrites a record that it has, to show that it can still write |
  */
 import type { Procedure, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -79,13 +80,13 @@ export interface RunArgs {
   readonly body: Uint8Array | undefined
   readonly staged: StagedBody | undefined
   readonly epoch: number
-  /** Of the drive that runs it. */
+  /** Slot of the drive that runs it. */
   readonly slot: number
 }
 
 /** A change that the leader has made. */
 export interface Change {
-  /** How far the set had come before. */
+  /** Progress of the set before this change. */
   readonly before: Progress
   readonly progress: Progress
   readonly operations: readonly Operation[]
@@ -93,34 +94,34 @@ export interface Change {
 
 export interface RunResult {
   readonly result: unknown
-  /** Undefined where nothing was changed. */
+  /** Undefined if nothing was changed. */
   readonly change: Change | undefined
 }
 
-/** What is known of shards of one record. */
+/** Which drives have the shards of one record. */
 export interface Mark {
   readonly key: Buffer
-  /** The record must still have this data; otherwise nothing is done. */
+  /** Identity of the data that the record must still have; otherwise the mark is ignored. */
   readonly identity: number
-  /** By slot: the generation that has its shards now, or 0 for a slot that lacks them. */
+  /** By slot: generation of the drive that has its shards, or 0 if the slot lacks them. */
   readonly changes: ReadonlyMap<number, number>
-  /** A shard of its body that lies staged on drives of these slots. */
+  /** A rebuilt shard of the body, staged on the drives of these slots. */
   readonly staged?: { readonly id: string; readonly slots: readonly number[] }
 }
 
 export interface MarkArgs {
   readonly marks: readonly Mark[]
   readonly epoch: number
-  /** Of the drive that runs it. */
+  /** Slot of the drive that runs it. */
   readonly slot: number
 }
 
 export interface MarkResult extends RunResult {
-  /** How many records were still as they had been. */
+  /** How many records still had the expected data. */
   readonly result: number
 }
 
-/** A record as it is on the leader; undefined where there is none. */
+/** A record as the leader has it; undefined if it has none. */
 export interface Shown {
   readonly key: Buffer
   readonly record: Buffer | undefined
@@ -138,13 +139,13 @@ export interface DescribeArgs {
 
 export interface ApplyArgs extends Change {
   readonly slot: number
-  /** Of the drive that has the slot. */
+  /** Generation of the drive in the slot. */
   readonly generation: number
-  /** It lacks earlier changes: that it has this one does not mean that it has come so far. */
+  /** The drive lacks earlier changes, so this one does not advance its progress. */
   readonly isCatchingUp: boolean
 }
 
-/** A record that says of a drive that it has a shard, which it has not: the record has to be corrected. */
+/** A record says that a drive has its shard, and the drive lacks it: the record has to be marked. */
 export interface ShardNote {
   readonly key: Buffer
   readonly identity: number
@@ -152,20 +153,20 @@ export interface ShardNote {
 
 export interface AdoptArgs {
   readonly slot: number
-  /** Of the drive that has the slot: what a record says of a drive that had it before needs no correction. */
+  /** Generation of the drive in the slot: statements of records about an earlier drive need no correction. */
   readonly generation: number
   readonly shown: readonly Shown[]
-  /** Ids under which shards of these records may lie staged; by the identity of the data. */
+  /** Ids under which shards of these records may be staged, by the identity of the data. */
   readonly staged?: ReadonlyMap<number, string>
-  /** With the last of them: how far the drive has come then. */
+  /** With the last records: the progress that the drive has then. */
   readonly progress: Progress | undefined
-  /** With all but the last: the epoch whose records these are. */
+  /** With all but the last records: epoch of the leader that showed them. */
   readonly unfinished?: number
 }
 
 const nothing = Buffer.alloc(0)
 
-/** The transaction of a drive, which knows blobs by the ids that they have in its slot. */
+/** The drive's transaction with blob ids translated to those of its slot. */
 function inSlot(tx: Transaction, slot: number): Transaction {
   return {
     sequence: tx.sequence,
@@ -183,7 +184,7 @@ function inSlot(tx: Transaction, slot: number): Transaction {
   }
 }
 
-/** What a procedure of the storage's user threw: nothing is wrong with the drive. */
+/** Wraps an error that a procedure of the storage's user threw: nothing is wrong with the drive. */
 export class Refusal extends Error {
   constructor(cause: unknown) {
     super('a procedure refused', { cause })
@@ -210,10 +211,10 @@ function progressOf(tx: Transaction): Progress {
   return record === undefined ? noProgress : decodeProgress(record.value)
 }
 
-/** As those of a drive: milliseconds since 1970 × 2048 + counter. */
+/** Sequences are numbered as those of a drive: milliseconds since 1970 × 2048 + counter. */
 const sequencesPerMs = 2048
 
-/** Remembers how far the set has come, and which keys the change wrote. */
+/** Stores the new progress and the keys that the change wrote. Returns the change for the followers. */
 function number(tx: Transaction, progress: Progress, operations: readonly Operation[]): Change | undefined {
   if (operations.length === 0) return undefined
   const before = progressOf(tx)
@@ -233,7 +234,7 @@ function remember(tx: Transaction, progress: Progress, operations: readonly Oper
   )
 }
 
-/** From now on the drive has more than its progress says, until it has caught up. */
+/** Records that the drive has more than its progress says, until it has caught up. */
 function begin(tx: Transaction, epoch: number): void {
   if (tx.get(unfinishedKey) === undefined) tx.put(unfinishedKey, encodeEpoch(epoch))
 }
@@ -255,7 +256,7 @@ export interface SetProceduresOptions {
 
 export function createSetProcedures(options: SetProceduresOptions): Readonly<Record<string, Procedure>> {
   const { procedures, slotCount, parityCount, freshBlob } = options
-  // Of all drives that have led in this process: what one of them has given out may be on no other.
+  // Shared by all drives that lead in this process: a sequence that one of them used may be on no other drive.
   let lastSequence = 0
   const nextProgress = (tx: Transaction, epoch: number): Progress => {
     const { index, sequence } = progressOf(tx)
@@ -301,7 +302,7 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
     [procedure.apply]: (drive: Transaction, args: ApplyArgs): ShardNote[] => {
       const { operations, before, progress, isCatchingUp } = args
       const tx = inSlot(drive, args.slot)
-      // One that follows a change that failed here, and was on its way already.
+      // An earlier change failed on this drive while this one was on its way.
       if (!isCatchingUp && compareProgress(progressOf(tx), before) !== 0) {
         throw storageErrors.unavailable('The drive lacks an earlier change.')
       }
@@ -341,7 +342,7 @@ export function createSetProcedures(options: SetProceduresOptions): Readonly<Rec
       const operation = { kind: 'put', key: setKey, record: document, bodySource: undefined, blobs: [] } as const
       const next = nextProgress(tx, epoch)
       if (tx.get(unfinishedKey) === undefined) return { result: undefined, change: number(tx, next, [operation]) }
-      // No ring says what this drive has got beyond its progress: with a gap, whoever lacks it compares all records.
+      // The ring does not list what this drive has beyond its progress. A gap in the index makes followers compare all records.
       tx.delete(unfinishedKey)
       const progress = { ...next, index: next.index + ringSize }
       return { result: undefined, change: number(tx, progress, [operation]) }
@@ -366,7 +367,10 @@ function applyOperation(tx: Transaction, operation: Operation, place: Place, not
   else putShard(tx, operation, bodySource, place, notes)
 }
 
-/** A drive that was away, or had no room, may have nothing where the others have their shards, or the shard of other data. */
+/**
+ * Stores a record with the drive's shard, if it has one. A drive that was offline or full may have no shard where the others have
+ * theirs, or the shard of other data.
+ */
 function putShard(
   tx: Transaction,
   { key, record, blobs }: { readonly key: Buffer; readonly record: Buffer; readonly blobs: readonly string[] },
@@ -378,26 +382,26 @@ function putShard(
   const from = isStaged ? stagedKey(source.staged!) : source.key
   const found = from === undefined ? undefined : tx.get(from)
   const isExpected = generationsOf(record)[slot] === generation
-  // Also where the record says that it is not there: what was said may be older than the shard.
+  // A record that says that the shard is missing may be older than the shard.
   const hasShard = found?.body !== undefined && (isStaged || isSameBody(found.value, record))
   tx.put(key, record, hasShard ? { bodyOf: from, blobs } : { blobs })
   if (isStaged && found !== undefined) tx.delete(from!)
   if (isExpected && !hasShard) note(tx, { key, identity: identityOf(record) }, notes)
 }
 
-/** Kept until the record says so: after a crash nobody else would know. */
+/** The note stays until the record says so: after a crash nothing else would tell. */
 function note(tx: Transaction, each: ShardNote, notes: ShardNote[]): void {
   tx.put(notedKey(each.key), encodeIdentity(each.identity))
   notes.push(each)
 }
 
-/** Shards that records no longer have where they were, but others may have by now: a body moves with its record. */
+/** Id under which a shard is staged while catching up: a body may move from one record to another, and its shard with it. */
 function parkedId(record: Uint8Array): string {
   const { identity, bodyCheck, bodyBytes } = headOf(record)
   return `=${identity} ${bodyCheck} ${bodyBytes}`
 }
 
-/** Keeps the shard that the drive has where a record is of the same data. */
+/** Stores records as the leader showed them; keeps the drive's own shards where they are of the same data. */
 function adopt(tx: Transaction, args: AdoptArgs): ShardNote[] {
   const { shown, staged } = args
   const notes: ShardNote[] = []
@@ -434,11 +438,11 @@ function adoptOne(
   const head = headOf(record)
   const blobs = blobIdsOf(head)
   if (head.body !== 'sharded') {
-    // Before it is written: what was read is valid no longer then.
+    // Must be evaluated before the put, which invalidates `own`.
     const isExpected = blobs.length > 0 && head.generations[place.slot] === place.generation
     const isMissing = isExpected && !hadBlobs(tx, key, own, head, place)
     tx.put(key, record, { blobs })
-    // Shards of blobs that no record here said to be here may have been collected as garbage, or never have come.
+    // Without a reference in this drive's records the shards may never have been written, or were collected as garbage.
     if (isMissing) note(tx, { key, identity: head.identity }, notes)
     return
   }
@@ -449,7 +453,7 @@ function adoptOne(
   putShard(tx, { key, record, blobs }, { key: isOwn ? key : undefined, staged, stagedSlots: undefined }, place, notes)
 }
 
-/** Whether this drive knew of the blobs of a record, and had its shards of them. */
+/** Whether this drive referenced the blobs of a record before, and had its shards of them. */
 function hadBlobs(
   tx: Transaction,
   key: Buffer,
@@ -472,7 +476,7 @@ function markRecord(tx: Transaction, mark: Mark, slot: number, operations: Opera
   const blobs = blobIdsOf(head)
   const bodySource = head.body === 'sharded' ? { key, staged: staged?.id, stagedSlots: staged?.slots ?? [] } : undefined
   const operation = { kind: 'put', key, record, bodySource, blobs } as const
-  // What this drive turns out to lack it has lacked before: whoever reads it will find out.
+  // No note: a shard that this drive lacks now was missing before, and the next reader reports it.
   applyOperation(tx, operation, { slot, generation: generations[slot]! }, [])
   operations.push(operation)
   return true

@@ -1,5 +1,4 @@
-/** The reading side of a set, the same in each thread: records from the leader, bytes from whoever has shards of them. */
-
+/** The read side of a set, the same in each thread: records come from the leader, bytes from any drives with shards of them. */
 import type { MaybePromise } from 'svc/kernel'
 import type { BlobReader, BlobRef, BodyRef, Cursor, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { SetBlobReader } from './blob-reading.ts'

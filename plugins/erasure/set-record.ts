@@ -1,17 +1,17 @@
 /**
- * Records of a set: what a user of the storage put, behind a head that says where its bytes are. Every drive of the set has every
- * record; of a body or blob each drive has one shard. Little-endian.
+ * The record format of a set: a head, which says where the bytes are, and the value of the storage's user. Every drive of the set has
+ * every record; of a body or blob each drive has one shard. Little-endian.
  *
  *     0 u8 format  1 u8 flags  2 u8 data shards  3 u8 parity shards  4 u8 rotation  5 u8 slots  6 u16 blobs
- *     8 f64 identity of the data: the sequence of the commit that brought it
+ *     8 f64 identity of the data: the sequence of the commit that wrote it
  *     16 u32 bytes of the body  20 u32 crc32 of the body  24 f64 data bytes: of the body, or of all blobs
- *     32 generations, one byte a slot; then for each blob its id (26) and size (f64); then a body that is kept whole; then the value
+ *     32 generations, one byte a slot; then for each blob its id (26) and size (f64); then a body that is stored whole; then the value
  *
- * Format 2 is for what has less parity than its set: bits 4 to 7 of the flags say how many shards less, of the blob that has the fewest,
- * and each blob has its number of parity shards (u8) behind its size. All else is written as format 1.
+ * Format 2 is for data with less parity than its set: bits 4 to 7 of the flags say how many shards less (of the blob with the fewest),
+ * and each blob has its number of parity shards (u8) behind its size. All other records have format 1.
  *
- * A *generation* names the drive that took a slot: 1 for the first, then one more for each replacement. Where the head has the
- * generation of the slot's present drive, that drive has the shards of this record; where it has 0 or another one, it has not.
+ * A *generation* identifies the drive in a slot: 1 is the first drive, and each replacement increases it. If the head has the generation
+ * of the slot's present drive, that drive has the shards of this record; if it has 0 or another one, that drive lacks them.
  */
 import { storageErrors } from 'svc/plugins/storage/api'
 
@@ -25,17 +25,17 @@ const lessParityShift = 4
 export interface BlobEntry {
   readonly id: string
   readonly size: number
-  /** Undefined: as many as the set has. */
+  /** Undefined: that of the set. */
   readonly parityCount: number | undefined
 }
 
 /** Where the bytes of a record are. */
 export interface RecordHead {
-  /** `sharded`: beside each drive's record. `whole`: in every record. */
+  /** `sharded`: a shard beside each drive's record. `whole`: the body in every record. */
   readonly body: 'none' | 'sharded' | 'whole'
   readonly dataCount: number
   readonly parityCount: number
-  /** How much less that is than the parity of the set. */
+  /** Parity of the set minus `parityCount`. */
   readonly lessParity: number
   /** Shard i lies in slot (i + rotation) modulo the number of slots. */
   readonly rotation: number
@@ -51,7 +51,7 @@ export interface RecordHead {
 const noBlobs: readonly BlobEntry[] = []
 const noGenerations = new Uint8Array(0)
 
-/** Of a record that is nothing but its value. */
+/** Head of a record that is only its value. */
 export const plainHead: RecordHead = {
   body: 'none',
   dataCount: 0,
@@ -70,7 +70,7 @@ export function hasShards(head: RecordHead): boolean {
   return head.generations.length > 0
 }
 
-/** `whole`: the body that is kept in the record. */
+/** `whole`: the body that is stored in the record. */
 export function encodeRecord(head: RecordHead, value: Uint8Array, whole?: Uint8Array): Buffer {
   const { generations, blobs, lessParity } = head
   const entryBytes = lessParity === 0 ? blobEntryBytes : blobEntryBytes + 1
@@ -128,13 +128,13 @@ function valueStart(bytes: Buffer): number {
   return wholeStart(bytes) + ((bytes[1]! & flag.whole) === 0 ? 0 : bytes.readUInt32LE(16))
 }
 
-/** What the user of the storage put; a view. */
+/** The value of the storage's user; a view. */
 export function userValueOf(stored: Uint8Array): Buffer {
   const bytes = requireFormat(stored)
   return bytes.subarray(valueStart(bytes))
 }
 
-/** A view of the body that is kept whole; undefined where none is. */
+/** A view of the body that is stored whole; undefined if there is none. */
 export function wholeOf(stored: Uint8Array): Buffer | undefined {
   const bytes = requireFormat(stored)
   return (bytes[1]! & flag.whole) === 0 ? undefined : bytes.subarray(wholeStart(bytes), valueStart(bytes))
@@ -168,7 +168,7 @@ export function decodeIdentity(bytes: Uint8Array): number {
   return asBuffer(bytes).readDoubleLE(0)
 }
 
-/** Whether the shards beside two records are of the same body. Identities alone would do if clocks never went back. */
+/** Whether the shards beside two records belong to the same body. Clocks may go back, so the identity alone is not enough. */
 export function isSameBody(a: Uint8Array, b: Uint8Array): boolean {
   const [one, other] = [requireFormat(a), requireFormat(b)]
   const isBoth = (one[1]! & other[1]! & flag.sharded) !== 0
@@ -190,7 +190,7 @@ export function headOf(stored: Uint8Array): RecordHead {
     bodyBytes: bytes.readUInt32LE(16),
     bodyCheck: bytes.readUInt32LE(20),
     dataBytes: bytes.readDoubleLE(24),
-    // A copy: the record is not ours to keep.
+    // A copy: the record is only valid for this turn.
     generations: Uint8Array.prototype.slice.call(bytes, headBytes, headBytes + bytes[5]!),
     blobs: blobCount === 0 ? noBlobs : blobsOf(bytes, blobCount),
   }

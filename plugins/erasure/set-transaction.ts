@@ -1,7 +1,7 @@
 /**
- * What a procedure works with in a set: it runs on the drive that leads, once. Its changes go into that drive's transaction and
- * are written down as *operations*, which the other drives then repeat without running anything: so all drives make the same
- * changes, in the same order, and a procedure need not give the same result twice.
+ * The transaction that a procedure gets in a set. The procedure runs once, on the leader. Its changes go into the leader's transaction and
+ * are recorded as *operations*, which the followers replay without running the procedure: so all drives make the same changes in the same
+ * order, and procedures need not be deterministic. `set-procedures.ts` creates the transaction and passes the operations on.
  */
 import { crc32 } from 'node:zlib'
 import type { BodyRef, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
@@ -17,11 +17,11 @@ import {
   wholeOf,
 } from './set-record.ts'
 
-/** Where a drive finds its shard of the body of a record that is put: staged, or beside another record, which may be the same. */
+/** Where a drive finds its shard of the body of a record that is put: staged, or beside a record (possibly the same one). */
 export interface BodySource {
   readonly key: Buffer | undefined
   readonly staged: string | undefined
-  /** Slots for which it lies staged; all of them where undefined. */
+  /** Slots for which the shard is staged; undefined: all. */
   readonly stagedSlots: readonly number[] | undefined
 }
 
@@ -40,34 +40,34 @@ export type Operation =
     }
   | { readonly kind: 'delete'; readonly key: Buffer }
 
-/** A body whose shards lie on the drives already, without a record. */
+/** A body whose shards are staged on the drives and have no record yet. */
 export interface StagedBody {
   readonly id: string
   readonly head: Omit<RecordHead, 'identity' | 'blobs'>
 }
 
-/** What is known of a blob: how large it is, and which drives have their shard of it. */
+/** Size of a blob, and which drives have their shard of it. */
 export interface KnownBlob {
   readonly size: number
   readonly generations: Uint8Array
-  /** Undefined: as many as the set has. */
+  /** Undefined: that of the set. */
   readonly parityCount: number | undefined
 }
 
 export interface SetTransactionOptions {
   readonly tx: Transaction
-  /** Of the set: drives that led one after the other must not give out the same. */
+  /** Unique in the set: two leaders never use the same. */
   readonly sequence: number
   readonly body: Uint8Array | undefined
   readonly staged: StagedBody | undefined
   readonly slotCount: number
   /** Of the set. */
   readonly parityCount: number
-  /** Of blobs that were written and not yet referenced. */
+  /** Blobs that were written and are not referenced yet. */
   freshBlob(id: string): KnownBlob | undefined
 }
 
-/** Stands where a procedure looks whether a record has a body. */
+/** Placeholder by which a procedure sees that a record has a body; it cannot be read here. */
 const someBody: BodyRef = { segment: 0, offset: 0, size: 0, check: 0 }
 const noBlobIds: readonly string[] = []
 
@@ -76,9 +76,9 @@ export class SetTransaction implements Transaction {
   readonly #tx: Transaction
   readonly sequence: number
   readonly operations: Operation[] = []
-  /** Where this drive's shard of the staged body is by now. */
+  /** Key of the record that has this drive's shard of the staged body. */
   #stagedAt: Buffer | undefined
-  /** Of blobs in records that were looked at: who puts a blob again has read the record that has it. */
+  /** Blobs of records that were read: a procedure that puts a blob again has read the record that has it. */
   readonly #seenBlobs = new Map<string, KnownBlob>()
 
   constructor(options: SetTransactionOptions) {
@@ -125,7 +125,7 @@ export class SetTransaction implements Transaction {
     const record = encodeRecord({ ...head, identity: this.sequence, blobs: [] }, value)
     if (this.#stagedAt === undefined) {
       const from = stagedKey(id)
-      // It leads although it did not take its shard: it was full, or led only afterwards.
+      // The leader may lack its shard: it was full, or became the leader after the body was staged.
       const isHere = this.#tx.get(from) !== undefined
       const source = { key: undefined, staged: id, stagedSlots: undefined }
       this.#write(key, record, source, noBlobIds, isHere ? from : undefined)
@@ -134,7 +134,7 @@ export class SetTransaction implements Transaction {
     this.#stagedAt = Buffer.from(key)
   }
 
-  /** Small ones, and those that a procedure made itself, which no drive could be given beforehand. */
+  /** Stores a body in the record: a small one, or one that the procedure made itself, which could not be staged. */
   #putWhole(key: RecordKey, value: Uint8Array, body: Uint8Array): void {
     const head: RecordHead = {
       ...plainHead,
@@ -153,7 +153,7 @@ export class SetTransaction implements Transaction {
     const whole = wholeOf(source!.value)
     const record = encodeRecord(head, value, whole === undefined ? undefined : Buffer.from(whole))
     if (head.body === 'whole') this.#write(key, record, undefined, blobs)
-    // This drive may be the one that lacks its shard.
+    // The leader may be a drive that lacks its shard.
     else this.#write(key, record, bodyBeside(from), blobs, source!.body === undefined ? undefined : from)
   }
 
@@ -168,7 +168,7 @@ export class SetTransaction implements Transaction {
     this.operations.push({ kind: 'put', key: Buffer.from(key), record, bodySource, blobs })
   }
 
-  /** A drive has a record's blobs when it has each of them. */
+  /** A drive has a record's blobs only when it has each of them. */
   #headOfBlobs(ids: readonly string[]): RecordHead {
     if (ids.length === 0) return plainHead
     const { slotCount, parityCount, freshBlob } = this.#options
@@ -185,11 +185,11 @@ export class SetTransaction implements Transaction {
       dataBytes += size
       for (let slot = 0; slot < generations.length; slot++) {
         const generation = known?.generations[slot] ?? 0
-        // Of two drives that took the slot one after the other neither has all.
+        // If two drives took the slot in turn, neither has all blobs.
         generations[slot] = i === 0 || generations[slot] === generation ? generation : 0
       }
     }
-    // The record bears no more losses than the weakest of its blobs.
+    // The record survives no more losses than its blob with the least parity.
     const counts = { dataCount: slotCount - least, parityCount: least, lessParity: parityCount - least }
     return { ...plainHead, ...counts, identity: this.sequence, dataBytes, generations, blobs }
   }

@@ -1,6 +1,6 @@
 /**
- * A set as readers see it, in any thread: its drives by slot, who leads, and the codec. Which drives can be read changes while the
- * server runs; whoever holds a view asks again each time.
+ * A set as readers and blob writers see it, in any thread: its drives by slot, the leader, and the codec. Implemented by `ErasureSet`
+ * (storage thread) and `WorkerSet`. Which drives can be used changes at any time, so callers ask the view each time.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -11,24 +11,24 @@ import type { ErasureCode } from './codec/erasure-code.ts'
 export interface SetView {
   readonly dataCount: number
   readonly parityCount: number
-  /** Data and parity: a shard for each. */
+  /** Number of shards: data and parity. */
   readonly slotCount: number
   readonly unitBytes: number
-  /** For so many parity shards among as many shards as there are slots. */
+  /** The code with this many parity shards, and as many shards in all as there are slots. */
   codeOf(parityCount: number): ErasureCode
-  /** Of new data. */
+  /** Parity of new data. */
   parityOf(redundancy: Redundancy | undefined): number
-  /** Of the slot, when it can be read and written. */
+  /** The drive in the slot, if it can be read and written. */
   driveAt(slot: number): Drive | undefined
-  /** The drive that answers for all records, once this thread has it; throws or rejects with `unavailable` when none can. */
+  /** The drive that has all records. Resolves once this thread is attached to it; throws or rejects with `unavailable` if there is none. */
   leader(): MaybePromise<Leader>
-  /** Waits for drives that can be used, and that this thread is about to have. */
+  /** Waits until this thread is attached to all usable drives. */
   ready(): MaybePromise<void>
-  /** Of the drive that has the slot now. */
+  /** Generation of the drive that is in the slot now. */
   generationAt(slot: number): number
-  /** Told of a shard that could not be read although its drive answers; it will be made anew. */
+  /** Reports a shard that could not be read although its drive answers; it will be rebuilt. */
   onMissingShard(missingShard: MissingShard): void
-  /** Told of a drive's error that is not about one shard. */
+  /** Reports an error of a drive that is not about one shard. */
   onDriveError(slot: number, error: unknown): void
 }
 
@@ -37,7 +37,7 @@ export interface Leader {
   readonly drive: Drive
 }
 
-/** A shard that is not what it should be: beside a record, or of a blob. */
+/** A missing or corrupt shard: beside a record, or of a blob. */
 export interface MissingShard {
   readonly slot: number
   readonly key?: Buffer
@@ -46,8 +46,8 @@ export interface MissingShard {
 }
 
 /**
- * References to blobs of a set have no checksum; where theirs would be they say with how many parity shards the blob was written. 0: with
- * as many as the set has.
+ * References to blobs of a set have no checksum. Their `check` field tells with how many parity shards the blob was written: 0 for that of
+ * the set, otherwise 1 + the number.
  */
 export function checkOfBlob({ parityCount }: Pick<SetView, 'parityCount'>, ofBlob: number): number {
   return ofBlob === parityCount ? 0 : 1 + ofBlob
@@ -68,21 +68,21 @@ export function rotationOfBlob(id: string, slotCount: number): number {
   return sum % slotCount
 }
 
-/** Of the ids that drives make. */
+/** Alphabet of the ids that drives make. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-/** The first of the characters that are random and do not name a folder. */
+/** The first random character of an id that is not part of a folder's name. */
 const slotCharacter = 10
 
 /**
- * The id that a blob's shard has on the drive of a slot. Different on each: a file that has come to another drive, because folders were
- * exchanged while the server ran, is not found there and made anew, instead of being taken for that drive's shard.
+ * The id of a blob's shard on the drive of a slot; different on each. So a file that has come to another drive, because folders were
+ * exchanged while the server ran, is missing there and rebuilt, instead of being taken for that drive's shard.
  */
 export function idInSlot(id: string, slot: number): string {
   const shifted = alphabet[(alphabet.indexOf(id[slotCharacter]!) + slot) % alphabet.length]!
   return id.slice(0, slotCharacter) + shifted + id.slice(slotCharacter + 1)
 }
 
-/** The other way round: which blob it is a shard of. */
+/** The inverse: id of the blob that this is a shard of. */
 export function idFromSlot(idInSlot: string, slot: number): string {
   const shifted = alphabet.indexOf(idInSlot[slotCharacter]!) - slot
   const character = alphabet[(shifted + alphabet.length) % alphabet.length]!
@@ -93,7 +93,7 @@ export function idsInSlot(ids: readonly string[], slot: number): readonly string
   return ids.length === 0 ? ids : ids.map(id => idInSlot(id, slot))
 }
 
-/** Whether an error says that the bytes are not there or are wrong, rather than that the drive cannot be asked. */
+/** Whether an error says that the bytes are missing or wrong, not that the drive has failed. */
 export function isAboutShard(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return code === 'corrupt' || code === 'gone'

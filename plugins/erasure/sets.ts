@@ -1,4 +1,7 @@
-/** The service `sets`, and the set that is a storage alone. */
+/**
+ * The service `sets`, which creates sets, and the backend of a storage that is one set. Used by `index.ts`, and by `pools` through the
+ * service.
+ */
 import type { DrivesService } from 'svc/plugins/drive/api'
 import type { StorageBackend, StorageBackendOptions, StorageLookOptions } from 'svc/plugins/storage/api'
 import { type DriveSet, type RedundantSet, type SetOptions, type SetsService, sharedSetKey } from './api.ts'
@@ -8,14 +11,14 @@ import { createRedundantSet } from './redundancy.ts'
 
 export interface SetsOptions extends Omit<SetsService, 'create'> {
   readonly drives: DrivesService
-  /** Sets that are open in this thread: the background work goes over them. */
+  /** Sets that are open in this thread: the background workers go over them. */
   readonly open: Set<OpenSet>
   parityOf(driveCount: number): number
   /** See `SetContext`. */
   readonly reducedParityCount: number
 }
 
-/** `name` is left out for a set that is alone. */
+/** `name` is undefined for a set that is the whole storage. */
 export interface Sets extends Omit<SetsService, 'create'> {
   create(options: Omit<SetOptions, 'name'> & { readonly name?: string }): DriveSet
 }
@@ -47,7 +50,7 @@ function sharedSetProblem(paths: readonly string[]): string {
   return `The drives ${paths.join(', ')} are one of several sets of a storage. Name the drives of all of its pools.`
 }
 
-/** For `server --dry-run`: `check` of a set that is to be alone. */
+/** For `server --dry-run`: `check` of a set that is to be the whole storage. */
 export async function checkSoleSet(sets: Sets, options: StorageLookOptions): Promise<readonly string[]> {
   const problems = await sets.check(options)
   if (problems.length > 0) return problems
@@ -60,7 +63,7 @@ export async function checkSoleSet(sets: Sets, options: StorageLookOptions): Pro
   }
 }
 
-/** Refuses to start where the set is one of several: most of what its records refer to would be missing. */
+/** A set that is the whole storage. Its start is refused if it is one of several: the blobs of other sets would be missing. */
 export function createSoleSet(sets: Sets, options: StorageBackendOptions): StorageBackend {
   const set = sets.create({ ...options, shareOf: options.endpoints.length, setCount: 1 })
   const { start, stop } = set

@@ -1,23 +1,26 @@
 /**
- * Finds drives that hang, in the thread that commits. A drive says nothing of that itself, and a machine that is busy makes all of them
- * slow: so one is compared with the others. It is late when something that it was asked has waited, since enough others had answered what
- * they were asked before, for two seconds, or for as long again as these had taken.
+ * Detects drives that hang, in the storage thread. A drive that hangs reports no error, and on a busy machine all drives are slow; so
+ * drives are compared with each other. A request is overdue from the moment when enough other drives have answered everything that they
+ * were asked before it. The drive times out when the request stays overdue for two seconds, or for as long again as it took the others
+ * to answer, whichever is longer.
  *
- * | Others that go on | Given up after | Why |
+ * | Other drives that answer | Timeout | Why |
  * |---|---|---|
- * | a write quorum, or it lacks changes anyway | 2 s | the set goes on without it |
- * | enough to read | 10 s | without it nothing can be written: it is waited for a little longer |
- * | fewer | 60 s without any answer | nothing is won by that but an answer for those who wait |
+ * | a write quorum, or the drive is behind anyway | 2 s | the set goes on without it |
+ * | enough to read | 10 s | nothing can be written without it, so it gets more time |
+ * | fewer | 60 s without any answer | the set stops serving either way; a timeout only answers those who wait |
  *
- * Whether drives that nothing is asked of go on is not known: they are made to write (`probe`). A drive that was given up is as one that has
- * failed: it is `offline`, the set goes on without it, and it catches up when it has answered everything.
+ * Drives without requests are probed (`probe` makes them write), so that they can be compared. A drive that timed out is treated like a
+ * failed one: it is `offline`, the set goes on without it, and it catches up once it has answered everything.
+ *
+ * `backend.ts` creates it; the watch calls it at each tick.
  */
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { AnswerWatch, PendingAnswer } from './answer-watch.ts'
 import type { ErasureSet } from './erasure-set.ts'
 import type { Member } from './member.ts'
 
-/** In ticks of the watch, of which there are four in a second. */
+/** In ticks of the watch, four a second. */
 const ticksBeforeProbe = 2
 const timeoutTicks = 8
 const timeoutTicksWithoutQuorum = 40
@@ -33,7 +36,7 @@ export class SlowDriveDetector {
     watch.onTick = () => this.#look()
   }
 
-  /** Somebody waits for the drive, in another thread: makes it show whether it goes on. */
+  /** A worker thread waits for the drive: probes it, so that it is compared with the others. */
   suspect(slot: number): void {
     const member = this.#set.members[slot]!
     if (!this.#set.isStopping && member.takesWrites && member.drive.answers.oldest === undefined) this.#probe(member)
@@ -54,7 +57,9 @@ export class SlowDriveDetector {
       const seconds = Math.round(((tick - oldest.sinceTick) * this.#watch.tickMs) / 1000)
       this.#set.onTimeout(
         member,
-        storageErrors.unavailable(`The drive ${member.path} has not answered for ${seconds} s.`),
+        storageErrors.unavailable(
+          `The drive ${member.path} has not answered for ${seconds} s. It is offline until it answers; look at dmesg.`,
+        ),
       )
     }
   }
@@ -87,7 +92,7 @@ export class SlowDriveDetector {
     return tick - answers.overdueSinceTick >= patience
   }
 
-  /** Current drives that have answered all that they were asked before this, and something since. */
+  /** Other current drives that have answered something newer than this request, and everything older. */
   #countBefore({ serial }: PendingAnswer, late: Member): number {
     let count = 0
     for (const other of this.#set.members) {

@@ -1,4 +1,4 @@
-/** Memory for stripes that are being filled: so many at once, and who finds none waits for its turn. */
+/** Pool of memory for stripes that are being filled, for each thread. Callers wait when it is used up. */
 import type { MaybePromise } from 'svc/kernel'
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { StripeBuffer } from './codec/stripe-buffer.ts'
@@ -12,7 +12,7 @@ export class StripePool {
     this.#unitBytes = unitBytes
   }
 
-  /** All codes that ask have as many shards, and the same memory. */
+  /** All codes that are passed must have the same number of shards, and the same memory. */
   acquire(code: ErasureCode): MaybePromise<StripeBuffer> {
     const stripe = this.#free.pop() ?? StripeBuffer.create(code, this.#unitBytes)
     if (stripe !== undefined) {

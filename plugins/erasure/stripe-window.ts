@@ -1,6 +1,6 @@
 /**
- * Some stripes of a blob in memory, one behind the other as in the blob: data units are copied to their place as they come, and those
- * that are missing are computed where they belong. Units of parity lie beside them.
+ * Some consecutive stripes of a blob in memory. Data units are copied to their places in the blob, and missing ones are computed in place;
+ * parity units are in buffers beside it. Filled by `SetBlobReader`, used by it and by `Healing`.
  */
 import type { ErasureCode } from './codec/erasure-code.ts'
 import { type BodyLayout, shardUnitOf } from './layout.ts'
@@ -13,9 +13,9 @@ export class StripeWindow {
   readonly #code: ErasureCode
   readonly #stripeBytes: number
   readonly #bytes: Buffer
-  /** By shard; lent when the first unit comes. */
+  /** By shard; allocated with the first unit. */
   readonly #parity: (Buffer | undefined)[]
-  /** Who still looks at it: its maker is the first one. */
+  /** Number of users; the creator is the first. */
   #holders = 1
 
   constructor(layout: BodyLayout, code: ErasureCode, firstStripe: number, stripeCount: number) {
@@ -34,7 +34,7 @@ export class StripeWindow {
     return shardUnitOf(Math.min(this.#stripeBytes, this.#layout.bodyBytes - start), this.#layout.dataCount)
   }
 
-  /** Copies what a shard has from `at` on, which counts from the window's start; up to the end of a unit. Says how much that was. */
+  /** Copies a shard's bytes to offset `at` from the window's start, up to the end of a unit. Returns how many. */
   copyIn(shard: number, at: number, source: Buffer, start: number, countMax: number): number {
     const { unitBytes } = this.#layout
     const stripe = Math.floor(at / unitBytes)
@@ -45,7 +45,7 @@ export class StripeWindow {
     return count
   }
 
-  /** A view of a shard's unit, valid as long as the window is held. Of parity that has not been read it has any bytes. */
+  /** A view of a shard's unit, valid while the window is held. A parity unit that was not read has arbitrary bytes. */
   unitAt(shard: number, stripe: number): Buffer {
     const { dataCount, unitBytes } = this.#layout
     const unit = this.#unitOf(stripe)
@@ -80,9 +80,9 @@ export class StripeWindow {
     this.#holders++
   }
 
-  /** The last one gives the memory back: no view of it may be used afterwards. */
+  /** The last user returns the memory to the pool: no view of it may be used afterwards. */
   release(): void {
-    if (this.#holders === 0) throw new Error('a window was let go that nobody holds')
+    if (this.#holders === 0) throw new Error('a stripe window was released more often than it was held')
     if (--this.#holders > 0) return
     windowPool.release(this.#bytes)
     for (const buffer of this.#parity) if (buffer !== undefined) windowPool.release(buffer)

@@ -1,4 +1,4 @@
-/** For simulations of storages of several sets: the service over drives that are simulated themselves. */
+/** For simulations of storages of several sets, in `pools`: the service `sets` over simulated drives. */
 import type { DrivesService } from 'svc/plugins/drive/api'
 import type { SetsService } from './api.ts'
 import type { OpenSet } from './backend.ts'
@@ -8,7 +8,7 @@ export type { OpenSet } from './backend.ts'
 
 export interface SimulatedSets {
   readonly service: SetsService
-  /** Sets that are open, for their background work. */
+  /** Open sets, for their background work. */
   readonly open: ReadonlySet<OpenSet>
 }
 

@@ -1,4 +1,4 @@
-/** What travels between the thread that commits and the workers. */
+/** Messages and shared memory between the storage thread and the worker threads of a set. */
 import type { ExecuteOptions } from 'svc/plugins/storage/api'
 import type { KnownBlob } from './set-transaction.ts'
 import type { MissingShard } from './set-view.ts'
@@ -14,8 +14,8 @@ export const message = {
 } as const
 
 /**
- * Shared memory: who leads (-1: nobody), then for each slot how often its drive was opened (0: it cannot be used now) and its generation;
- * at last when somebody last asked for something.
+ * Shared memory, written by the storage thread: slot of the leader (-1: none); then for each slot how often its drive was opened (0: it
+ * cannot be used) and its generation; at last the time of the last request, which every thread writes.
  */
 export class SharedMembers {
   readonly cells: Int32Array
@@ -36,9 +36,9 @@ export class SharedMembers {
     Atomics.store(this.cells, 0, slot)
   }
 
-  /** A client, or somebody on its behalf, reads or changes something. */
+  /** Called at each request of a client. */
   noteRequest(nowMs: number): void {
-    // Its lower half: what counts is the difference.
+    // The lower 32 bits: only differences are used.
     Atomics.store(this.cells, this.cells.length - 1, nowMs | 0)
   }
 
@@ -64,7 +64,7 @@ export class SharedMembers {
 }
 
 export interface SetAttachment {
-  /** By slot: the place of its drive in what the operator named. */
+  /** By slot: position of its drive among the paths that the operator named. */
   readonly indexes: readonly number[]
   readonly parityCount: number
   readonly unitBytes: number
@@ -88,7 +88,7 @@ export interface FaultyMessage {
   readonly message: string
 }
 
-/** A worker waits for the drive. */
+/** A worker waits for the drive: see `SlowDriveDetector.suspect`. */
 export interface SuspectMessage {
   readonly slot: number
 }

@@ -1,5 +1,4 @@
-/** A drive of a set whose answers are watched: see `AnswerWatch`. What it answers at once is passed on as it is. */
-
+/** A drive whose asynchronous answers are tracked by an `AnswerWatch`. Synchronous answers are passed on as they are. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Drive, DriveBlobOptions } from 'svc/plugins/drive/api'
 import type { BlobChunk, BlobReader, BlobRef, BlobWriter, BodyRef, Cursor, RecordKey } from 'svc/plugins/storage/api'
@@ -15,13 +14,13 @@ export class WatchedDrive implements Drive {
     this.answers = watch.answers()
   }
 
-  /** Not watched: an index that is built again takes its time. */
+  /** Not tracked: rebuilding an index takes long. */
   async start(): Promise<void> {
     await this.#drive.start()
     this.answers.resume()
   }
 
-  /** Not watched either. */
+  /** Not tracked. */
   stop(): Promise<void> {
     return this.#drive.stop()
   }
@@ -40,7 +39,7 @@ export class WatchedDrive implements Drive {
     return answers.watch(this.#drive.execute<Result>(name, args, body))
   }
 
-  /** Makes it write, so that it shows whether it still does. Also where it was given up; not watched then. */
+  /** Makes the drive write, to show that it still can. Also works while it is suspended, but is not tracked then. */
   async probe(): Promise<void> {
     await (this.answers.isSuspended ? this.#drive : this).execute(procedure.probe, undefined)
   }

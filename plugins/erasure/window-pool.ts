@@ -1,9 +1,9 @@
 /**
- * Memory for windows of stripes that are read: what one reader gives back the next one takes. Making it anew for each window costs
- * more than filling it. One pool for each thread, however many sets there are.
+ * Pool of memory for windows of stripes that are read: allocating it for each window costs more than filling it. One pool for each thread,
+ * whatever the number of sets. Used by `StripeWindow`.
  */
 
-/** What is kept for the next ones, in bytes. What is given back beyond that is left to the garbage collector. */
+/** Most memory that the pool keeps, in bytes. Further buffers are left to the garbage collector. */
 const keptBytesMax = 32 * 1024 * 1024
 
 export class WindowPool {
@@ -20,7 +20,7 @@ export class WindowPool {
     return this.#keptBytes
   }
 
-  /** With whatever it had before. Never waits: what is under way is bounded by the readers. */
+  /** Memory with arbitrary content. Never waits: the readers bound how much is in use. */
   acquire(length: number): Buffer {
     const free = this.#free.get(length)?.pop()
     if (free === undefined) return Buffer.allocUnsafeSlow(length)
@@ -28,7 +28,7 @@ export class WindowPool {
     return free
   }
 
-  /** Takes what `lend` returned, once; nobody looks at it any more. */
+  /** Takes back a buffer that `acquire` returned, once; it must not be used any more. */
   release(buffer: Buffer): void {
     const { length } = buffer
     if (this.#keptBytes + length > this.#keptBytesMax) return

@@ -1,5 +1,7 @@
-/** The set as a worker thread has it: reads drives itself, writes blobs itself, and hands changes to the thread that commits. */
-
+/**
+ * The set in a worker thread: reads drives and writes blobs itself, and sends commits to the storage thread. Which drives can be used,
+ * and which one leads, it reads from shared memory (`SharedMembers`). Created by `backend.ts`.
+ */
 import type { MaybePromise } from 'svc/kernel'
 import type { BlobRef, DriveStatus, ExecuteOptions, Redundancy, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -18,10 +20,10 @@ const main = 0
 /** In ticks of the watch: a second, and half a minute. */
 const suspectTicks = 4
 const timeoutTicks = 120
-/** The leader may change while a thread attaches to it. */
+/** The leader may change while this thread attaches to it. */
 const attachTries = 3
 
-/** Registers this worker's handlers; `start` attaches. */
+/** Registers this worker's message handlers; `start` attaches to the set. */
 export function createWorkerSet(options: SetContext): StorageBackend {
   const { threads, ports, drives } = options
   const watch = new AnswerWatch(ports.clock)
@@ -71,9 +73,9 @@ export function createWorkerSet(options: SetContext): StorageBackend {
   }
 }
 
-/** What is said of it in this thread alone says nothing of the drive: see `onDriveError`. */
+/** Reported to the caller only: this thread alone cannot tell that the drive has failed (see `onDriveError`). */
 function noAnswer() {
-  return storageErrors.unavailable('The drive has not answered for half a minute.')
+  return storageErrors.unavailable('The drive has not answered for 30 s.')
 }
 
 class WorkerSet implements SetView {
@@ -86,7 +88,7 @@ class WorkerSet implements SetView {
   readonly #shared: SharedMembers
   /** By slot. */
   readonly #drives: readonly WatchedDrive[]
-  /** By slot: the opening that this thread has attached to; 0 for none. */
+  /** By slot: the opening that this thread is attached to; 0: none. */
   readonly #openings: number[]
   readonly #attaching = new Map<number, Promise<void>>()
   readonly #watch: AnswerWatch
@@ -107,8 +109,8 @@ class WorkerSet implements SetView {
   }
 
   /**
-   * The thread that commits judges drives. Here what is owed by one that is away is given up; of one that only lets wait it is told, and
-   * what it does not answer for long, although it goes on there, is given up alone.
+   * Suspends drives that are offline, reports slow drives to the storage thread, which judges them, and rejects requests that a drive has
+   * not answered for long although it still serves the storage thread.
    */
   #look(): void {
     const { tick } = this.#watch
@@ -117,7 +119,7 @@ class WorkerSet implements SetView {
       if (oldest === undefined) continue
       const ticks = tick - oldest.sinceTick
       if (this.#shared.openingOf(slot) !== this.#openings[slot]) {
-        answers.suspend(storageErrors.unavailable('The drive is away.'))
+        answers.suspend(storageErrors.unavailable('The drive is offline.'))
       } else if (ticks >= timeoutTicks) answers.rejectOlder(timeoutTicks, noAnswer())
       else if (ticks >= suspectTicks && ticks % suspectTicks === 0) {
         this.#options.threads.post(main, message.suspect, { slot })
@@ -137,7 +139,7 @@ class WorkerSet implements SetView {
     await Promise.all(this.#drives.map((_, slot) => this.#attach(slot)))
   }
 
-  /** Resolves when this thread has every drive that can be used. */
+  /** Resolves when this thread is attached to every usable drive. */
   ready(): MaybePromise<void> {
     if (this.#drives.every((_, slot) => this.#isAttached(slot))) return undefined
     return this.attachAll()
@@ -164,7 +166,10 @@ class WorkerSet implements SetView {
       await this.#drives[slot]!.start()
       this.#openings[slot] = opening
     } catch (error) {
-      this.#options.log.warn({ err: error, slot }, 'a worker could not attach to a drive of the set')
+      this.#options.log.warn(
+        { err: error, slot },
+        'a worker thread could not attach to a drive of the set: it serves its requests from the others',
+      )
     } finally {
       this.#attaching.delete(slot)
     }
@@ -177,7 +182,7 @@ class WorkerSet implements SetView {
       this.#drives[slot]!.answers.resume()
       return this.#drives[slot]
     }
-    // It has been away; the next one who asks finds it.
+    // It was reopened. This call goes on without it; later calls use it.
     void this.#attach(slot)
     return undefined
   }
@@ -194,7 +199,7 @@ class WorkerSet implements SetView {
     return slot
   }
 
-  /** One that was away may lead before this thread has attached to it again. */
+  /** The leader may be a drive that this thread is not attached to yet. */
   async #leaderSoon(): Promise<Leader> {
     for (let tries = 0; tries < attachTries; tries++) {
       const slot = this.#leaderSlot()
@@ -202,7 +207,7 @@ class WorkerSet implements SetView {
       const drive = this.driveAt(slot)
       if (drive !== undefined) return { slot, drive }
     }
-    throw storageErrors.unavailable('The drive that leads the set has just changed.')
+    throw storageErrors.unavailable('The leading drive of the set has just changed. Try again.')
   }
 
   generationAt(slot: number): number {
@@ -219,7 +224,7 @@ class WorkerSet implements SetView {
 
   onDriveError(slot: number, error: unknown): void {
     const { code, message: text } = error as { code?: unknown; message?: string }
-    // What is not available here may only be closing in this thread.
+    // 'unavailable' may only mean that the drive is closing in this thread.
     if (code === 'faulty') this.#options.threads.post(main, message.faulty, { slot, message: String(text) })
   }
 

@@ -1,4 +1,4 @@
-/** Heal jobs as every thread asks for them. */
+/** The service `heal`, in every thread: starts and lists heal jobs, and reports redundancy. For the Admin API's operations. */
 import type { ChangeOrigin } from 'svc/plugins/objects/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
 import type { HealJob, HealRequest } from './admin/heal-schema.ts'
@@ -9,9 +9,9 @@ export interface HealService {
   list(): Promise<readonly HealJob[]>
   /** Throws `heal_job_not_found`. */
   get(id: string): Promise<HealJob>
-  /** Throws `heal_job_not_found`, and `conflict` for one that has ended. */
+  /** Throws `heal_job_not_found`, and `conflict` if the job has ended. */
   cancel(id: string): Promise<HealJob>
-  /** Throws `not_implemented` where the storage is no set. */
+  /** Throws `not_implemented` on a single drive. */
   redundancy(): Promise<Redundancy>
 }
 

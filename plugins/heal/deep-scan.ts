@@ -1,25 +1,25 @@
 /**
- * Reads every shard of a set once in `scanner.deep_cycle`, a slice at a time, and has what is damaged made anew. How far it has come,
- * and when the last pass ended, is kept in a document: a restart neither begins again nor forgets.
+ * Scrubs all sets: reads every shard once in `scanner.deep_cycle`, a slice at a time, and has missing and corrupt ones rebuilt. Its position,
+ * and the end of the last pass, are stored in a document, so that a restart continues the pass. The background worker `deep` of `index.ts`.
  */
 import type { BackgroundWorker, Clock, Logger } from 'svc/kernel'
 import type { RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
 import type { Collection, StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 
-/** How often it looks whether a pass is due. */
+/** How often it checks whether a pass is due. */
 const pauseMs = 10_000
-/** How often it writes down how far it has come. */
+/** How often it stores its position. */
 const savedEveryMs = 30_000
 
 const DeepScan = Type.Object({
   /** Milliseconds since 1970; 0: none has begun. */
   startedMs: Type.Integer({ minimum: 0 }),
-  /** Of the last whole pass; 0: there was none. */
+  /** End of the last complete pass; 0: there was none. */
   finishedMs: Type.Integer({ minimum: 0 }),
-  /** Key of the record with which to go on, base64; empty: no pass is under way. */
+  /** Key of the record to continue with, base64; empty: no pass is running. */
   position: Type.String(),
-  /** Of the pass under way, or of the last one. */
+  /** Damaged records of the running pass, or of the last one. */
   damaged: Type.Integer({ minimum: 0 }),
 })
 type DeepScan = Static<typeof DeepScan>
@@ -34,7 +34,7 @@ export function declareDeepScans(store: StoreService): DeepScans {
   return store.collection({ name: 'deep-scan', version: 1, schema: DeepScan })
 }
 
-/** The pass under way, or the last one; undefined where none has begun. */
+/** The running pass, or the last one; undefined if none has begun. */
 export async function currentPass(scans: DeepScans): Promise<DeepScan | undefined> {
   const scan = (await scans.get(id))?.value
   return scan === undefined || scan.startedMs === 0 ? undefined : scan
@@ -65,7 +65,7 @@ export function createDeepScan({ redundancy, scans, clock, log, cycleMs, onPass 
   const load = async (): Promise<DeepScan> => {
     const stored = (await scans.get(id))?.value
     if (stored !== undefined) return stored
-    // A new set has just been written: its first pass is due after a cycle, not at once.
+    // The set is new: its first pass is due after a cycle, not at once.
     const first = { ...never, finishedMs: clock.now() }
     await save(first)
     return first
@@ -77,12 +77,12 @@ export function createDeepScan({ redundancy, scans, clock, log, cycleMs, onPass 
       position ??= Buffer.from(scan.position, 'base64')
       return true
     }
-    // Also a clock that goes back begins a pass.
+    // A clock that has gone back begins a pass, too.
     const sinceMs = clock.now() - scan.finishedMs
     if (sinceMs >= 0 && sinceMs < cycle) return false
     position = Buffer.from([0])
     await save({ ...scan, startedMs: clock.now(), position: position.toString('base64'), damaged: 0 })
-    log.info('a pass over all shards begins')
+    log.info('a scrub of all shards begins')
     return true
   }
 
@@ -99,7 +99,7 @@ export function createDeepScan({ redundancy, scans, clock, log, cycleMs, onPass 
     position = undefined
     await save({ ...scan, finishedMs: clock.now(), position: '' })
     onPass()
-    log.info({ damaged }, 'a pass over all shards has ended')
+    log.info({ damaged }, 'a scrub of all shards has ended')
   }
 
   return {
@@ -109,12 +109,12 @@ export function createDeepScan({ redundancy, scans, clock, log, cycleMs, onPass 
     async work(signal) {
       const set = redundancy.storage()
       const cycle = set === undefined ? 0 : await cycleMs()
-      // Without a quorum nothing that it finds could be written down or mended.
+      // Without a write quorum it could neither mark nor rebuild the shards that it finds.
       if (set === undefined || cycle === 0 || !set.canWrite || !(await begin(cycle))) {
         text = 'waits'
         return 'idle'
       }
-      text = `reads all shards, ${scan!.damaged} records were damaged`
+      text = `scrubs all shards; ${scan!.damaged} damaged records so far`
       await step(set, signal)
       return 'more'
     },

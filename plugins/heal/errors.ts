@@ -1,9 +1,10 @@
+/** Errors of heal jobs. */
 import { defineErrors } from 'svc/kernel'
 
 export const healErrors = defineErrors({
   heal_job_not_found: { status: 404, title: 'There is no such heal job.' },
   not_implemented: {
     status: 501,
-    title: 'This deployment has a single drive: there is no other copy that it could be healed from.',
+    title: 'This deployment has a single drive: there are no shards to heal from.',
   },
 })

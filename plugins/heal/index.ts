@@ -1,4 +1,7 @@
-/** Healing: jobs for operators, the reading of everything in the background, and figures. Over one drive there is nothing to heal from. */
+/**
+ * Plugin `heal`: heal jobs, the scrub of all shards in the background, and metrics of redundancy. On a single drive there is no other copy
+ * to heal from. The healing itself is in `erasure`.
+ */
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
@@ -35,7 +38,7 @@ export default definePlugin({
     const { onPass } = registerFamilies({ metrics, redundancy, objects, jobs, log })
     const cycleMs = async () => (await scanner.settings.get()).deep_cycle
     const deepScan = createDeepScan({ redundancy, scans, clock: ports.clock, log, cycleMs, onPass })
-    // It reads as much as all clients together ever will: never all the time.
+    // A scrub reads everything that is stored, so it always rests between slices.
     background(scanner.atSpeed(deepScan, 'default'))
     return { services: { heal }, start: jobs.open, drain: jobs.close }
   },

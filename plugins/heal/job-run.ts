@@ -1,9 +1,9 @@
 /**
- * One heal job: goes through the records that were asked for, in the order of their keys, and heals each for itself. What cannot be
- * healed is counted and listed, and stops nothing; only a set that cannot be written any more does.
+ * Runs one heal job: heals the requested records one by one, in the order of their keys. Records that cannot be healed are counted and
+ * listed; the job goes on with the next, unless the set cannot be written any more. Called by `jobs.ts`.
  *
- * What is *dangling* has lost more shards than there is parity: said only when every drive was there and asked. It is deleted only when
- * the job was told to (`remove`), only if its record is still the one that was looked at, and never past a lock.
+ * A *dangling* object has lost more shards than there is parity. The job reports it only after every drive was online and was read. It
+ * deletes it only if the request says `remove`, if its record has not changed since, and if no lock protects it.
  */
 import { setImmediate } from 'node:timers/promises'
 import { isCatalogError } from 'svc/kernel'
@@ -18,7 +18,7 @@ import {
 import type { DriveStatus, StorageService } from 'svc/plugins/storage/api'
 import type { HealItem, HealJob, HealRequest } from './admin/heal-schema.ts'
 
-/** Items that a job lists; what is more is only counted. */
+/** Most items that a job lists; further ones are only counted. */
 export const itemsMax = 200
 
 export interface JobRunOptions {
@@ -57,7 +57,7 @@ export function newJob(id: string, request: HealRequest, node: string, nowMs: nu
   }
 }
 
-/** Writes into the job as it goes. Resolves at the end, or when the signal says so; rejects when it cannot go on. */
+/** Updates the job while it runs. Resolves at the end, or when the signal aborts; rejects when it cannot go on. */
 export async function runJob(job: HealJob, options: JobRunOptions): Promise<void> {
   const { redundant, signal } = options
   const { bucket, prefix = '', recursive = false } = job.request
@@ -86,7 +86,7 @@ export async function runJob(job: HealJob, options: JobRunOptions): Promise<void
         const place = placeOfRecord(key)
         const isBelow = place.kind === 'object' || place.kind === 'upload'
         if (bucket === undefined && isBelow && !recursive) {
-          // The whole table is not asked for.
+          // Objects were not requested: skips the rest of this table.
           from = Buffer.from([key[0]! + 1])
           break
         }
@@ -110,36 +110,36 @@ async function healOne(job: HealJob, key: Buffer, place: RecordPlace, drives: Dr
     job.scanned++
     if (health === undefined || value === undefined) return
     item = judge(job, place, health, drives, dryRun)
-    if (!health.after.some(isLacking)) return
+    if (!health.after.some(needsRebuild)) return
     if (health.error === undefined && health.isReadable) return
     if (!(await redundant.isLost(key))) return
     job.dangling++
     item!.dangling = true
-    item!.error = 'More shards are lost than there is parity.'
+    item!.error = 'More shards are lost than there is parity: the data cannot be read any more.'
     if (dryRun) return
-    if (place.kind === 'object') await tell(key, value, place, options)
+    if (place.kind === 'object') await notifyLost(key, value, place, options)
     if (job.request.remove === true) await remove(job, item!, key, value, place, options)
   } catch (error) {
     if (!redundant.canWrite) throw error
     job.failed++
     item ??= emptyItem(place)
-    item.error = isCatalogError(error) ? error.message : 'It could not be looked at; the log of the server says why.'
+    item.error = isCatalogError(error) ? error.message : 'It could not be checked; the log of the server says why.'
   } finally {
     if (item !== undefined) addItem(job, item)
   }
 }
 
-/** Counts what was found. An item where something is missing on a drive that is there. */
+/** Counts the shards of a record. Returns an item if a shard is missing or corrupt on a drive that is online. */
 function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Drives, dryRun: boolean) {
   const { before, after, error, dataBytes } = health
   for (const [position, state] of before.entries()) {
     const drive = job.drives[position]!
     if (state !== undefined && state !== 'ok') drive[state]++
-    if (isLacking(state) && after[position] === 'ok') drive.healed++
+    if (needsRebuild(state) && after[position] === 'ok') drive.healed++
   }
-  if (!before.some(isLacking)) return undefined
+  if (!before.some(needsRebuild)) return undefined
   job.damaged++
-  const isHealed = !dryRun && !after.some(isLacking)
+  const isHealed = !dryRun && !after.some(needsRebuild)
   if (isHealed) {
     job.healed++
     job.bytes += dataBytes
@@ -147,7 +147,7 @@ function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Dr
   const item = emptyItem(place)
   item.healed = isHealed
   item.error = error ?? ''
-  // Those of sets that have nothing of it are left out.
+  // Leaves out the drives of sets that have none of its shards.
   for (const [position, drive] of drives.entries()) {
     const state = before[position]
     if (state !== undefined) {
@@ -157,7 +157,7 @@ function judge(job: HealJob, place: RecordPlace, health: HealOutcome, drives: Dr
   return item
 }
 
-async function tell(key: Buffer, value: Buffer, { bucket }: RecordPlace, { objects, origin }: JobRunOptions) {
+async function notifyLost(key: Buffer, value: Buffer, { bucket }: RecordPlace, { objects, origin }: JobRunOptions) {
   await objects.tellLostVersion({ bucket, record: key, value }, origin)
 }
 
@@ -170,15 +170,15 @@ async function remove(
   { objects, origin }: JobRunOptions,
 ): Promise<void> {
   if (kind !== 'object') {
-    item.error += ' It is no object: abort its upload.'
+    item.error += ' It is a part of an upload: abort the upload to delete it.'
     return
   }
   const outcome = await objects.removeLostVersion({ bucket, record: key, value }, origin)
   if (outcome === 'deleted') {
     job.removed++
     item.removed = true
-  } else if (outcome === 'kept') item.error += ' A lock keeps it.'
-  else item.error += ' It has changed meanwhile.'
+  } else if (outcome === 'kept') item.error += ' It was not deleted, because an object lock protects it.'
+  else item.error += ' It was not deleted, because it has changed in the meantime.'
 }
 
 async function addFormatItem(job: HealJob, drives: Drives): Promise<void> {
@@ -189,7 +189,7 @@ async function addFormatItem(job: HealJob, drives: Drives): Promise<void> {
   addItem(job, {
     ...emptyItem({ kind: 'system', bucket: '', key: '' }),
     kind: 'format',
-    error: 'A drive is away or lacks records. It is taken back by itself when it is there.',
+    error: 'A drive is offline or lacks records. It rejoins the set by itself when it answers.',
     drives: drives.map((drive, slot) => ({ ...describe(drive), before: states[slot]!, after: states[slot]! })),
   })
 }
@@ -210,7 +210,7 @@ async function copyOfValue(storage: JobRunOptions['storage'], key: Buffer): Prom
   return record === undefined ? undefined : Buffer.from(record.value)
 }
 
-function isLacking(state: ShardState | undefined): boolean {
+function needsRebuild(state: ShardState | undefined): boolean {
   return state === 'missing' || state === 'corrupt'
 }
 

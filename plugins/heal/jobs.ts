@@ -1,11 +1,11 @@
 /**
- * Heal jobs, in the main thread, which has the set. A job is kept as a document, written when it begins, every few seconds and when it
- * ends: after a restart one that was running is found as failed, `interrupted`, with what it had counted.
+ * Starts, lists and cancels heal jobs, in the main thread, which has the open sets. A job is stored as a document when it begins, every few
+ * seconds, and when it ends. After a restart a job that was running has failed with `interrupted`, and keeps its counts.
  *
  * | State | Next |
  * |---|---|
- * | running | the walk ends: completed; cancelled: canceled; it cannot go on, or the server ended: failed |
- * | completed, failed, canceled | listed for an hour, then gone |
+ * | running | all records visited: completed; canceled; it cannot go on, or the server ends: failed |
+ * | completed, failed, canceled | listed for an hour, then deleted |
  */
 import { hostname } from 'node:os'
 import type { Logger, Ports } from 'svc/kernel'
@@ -21,20 +21,20 @@ import { newJob, runJob } from './job-run.ts'
 const runningMax = 4
 const savedEveryMs = 5000
 const listedMs = 3_600_000
-/** Jobs that are remembered; of those that have ended the oldest go first. */
+/** Most jobs that are stored; beyond it the oldest that have ended are deleted. */
 const jobsMax = 200
 
 export interface HealJobs {
-  /** `isNew` is false where an identical job is running: it is that one. Throws `not_implemented` and `too_many_requests`. */
+  /** `isNew` is false if an identical job is running, which is returned. Throws `not_implemented` and `too_many_requests`. */
   start(request: HealRequest, origin: ChangeOrigin): Promise<{ readonly job: HealJob; readonly isNew: boolean }>
   /** Newest first. */
   list(): readonly HealJob[]
   get(id: string): HealJob
   cancel(id: string): Promise<HealJob>
   countByState(): Readonly<Record<HealJob['state'], number>>
-  /** Reads what earlier runs of the server have left. */
+  /** Loads the jobs of earlier runs of the server. */
   open(): Promise<void>
-  /** Ends what is running, as interrupted. */
+  /** Ends running jobs as interrupted. */
   close(): Promise<void>
 }
 
@@ -71,7 +71,10 @@ export function createJobs({ redundancy, documents, objects, storage, ports, log
     try {
       await documents.put(job.id, structuredClone(job), { overwriteUnreadable: true })
     } catch (error) {
-      log.warn({ err: error, job: job.id }, 'the state of a heal job could not be written')
+      log.warn(
+        { err: error, job: job.id },
+        'the state of a heal job could not be stored: the job goes on, but its counts may be lost with a restart',
+      )
     }
   }
 
@@ -82,14 +85,18 @@ export function createJobs({ redundancy, documents, objects, storage, ports, log
     job.updatedAt = job.finishedAt!
   }
 
-  const forget = async (nowMs: number) => {
+  const deleteOld = async (nowMs: number) => {
     const ended = [...jobs.values()].filter(({ finished }) => finished)
     const isOld = ({ finishedAt = '' }: HealJob) => nowMs - Date.parse(finishedAt) > listedMs
     const surplus = Math.max(0, jobs.size - jobsMax)
     for (const [index, job] of ended.entries()) {
       if (index >= surplus && !isOld(job)) continue
       jobs.delete(job.id)
-      await documents.delete(job.id).catch(error => log.warn({ err: error }, 'an old heal job could not be deleted'))
+      await documents
+        .delete(job.id)
+        .catch(error =>
+          log.warn({ err: error }, 'an old heal job could not be deleted; it is tried again when the next job starts'),
+        )
     }
   }
 
@@ -105,11 +112,11 @@ export function createJobs({ redundancy, documents, objects, storage, ports, log
       return nowMs
     }
     try {
-      // What comes in after it was cancelled changes nothing that was told.
+      // A canceled job keeps the state that was reported.
       await runJob(job, { redundant, objects, storage, origin, signal, now })
       end(job, 'completed', '')
     } catch (error) {
-      log.error({ err: error, job: job.id }, 'a heal job has failed')
+      log.error({ err: error, job: job.id }, 'a heal job has failed; what it has healed stays healed')
       end(job, 'failed', String((error as Error).message ?? error))
     }
     running.delete(job.id)
@@ -134,12 +141,12 @@ export function createJobs({ redundancy, documents, objects, storage, ports, log
         throw adminErrors.too_many_requests(`${runningMax} heal jobs are running. Wait for one to end, or cancel one.`)
       }
       const nowMs = clock.now()
-      await forget(nowMs)
+      await deleteOld(nowMs)
       const job = newJob(random.bytes(8).toString('hex'), request, hostname(), nowMs)
       jobs.set(job.id, job)
       await save(job)
       const abort = new AbortController()
-      // In a later turn: the answer is the job as it begins.
+      // Begins in a later turn, so that the answer shows the job as it begins.
       const ended = new Promise<void>(resolve => setImmediate(resolve)).then(() => run(job, origin, abort))
       running.set(job.id, { abort, ended })
       return { job: structuredClone(job), isNew: true }
@@ -177,7 +184,7 @@ export function createJobs({ redundancy, documents, objects, storage, ports, log
         }
         startAfter = page.next
       }
-      await forget(clock.now())
+      await deleteOld(clock.now())
     },
     async close() {
       const ends: Promise<void>[] = []

@@ -1,4 +1,4 @@
-/** What is below its redundancy, and what healing does about it. Read when somebody scrapes; in the main thread, which has the set. */
+/** Metrics of redundancy and healing. Read at each scrape, in the main thread, which has the open sets. */
 import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
 import type { HealCounts, RedundancyAmount, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
@@ -6,7 +6,7 @@ import type { MetricsService } from 'svc/plugins/metrics/api'
 import { type ObjectsService, recordRanges } from 'svc/plugins/objects/api'
 import type { HealJobs } from './jobs.ts'
 
-/** Buckets with a series of their own; the others are added up as `_other`. */
+/** Most buckets with a series of their own; the others are summed as `_other`. */
 const bucketsMax = 1000
 
 export interface FamiliesOptions {
@@ -18,11 +18,11 @@ export interface FamiliesOptions {
 }
 
 const amounts = [
-  ['svc_redundancy_records', 'Versions and parts that are kept in shards.', 'total', 'records'],
+  ['svc_redundancy_records', 'Versions and parts that are stored as shards.', 'total', 'records'],
   ['svc_redundancy_bytes', 'Bytes of their data, without parity.', 'total', 'bytes'],
   [
     'svc_redundancy_below_target_records',
-    'Versions and parts that lack a shard, or have one on a drive that is away.',
+    'Versions and parts that lack a shard, or have one on an offline drive.',
     'below',
     'records',
   ],
@@ -32,20 +32,24 @@ const amounts = [
 const bucketAmounts = [
   [
     'svc_redundancy_bucket_below_target_records',
-    'Versions and parts of a bucket that lack a shard, or have one on a drive that is away; at most 1000 buckets, the others as _other.',
+    'Versions and parts of a bucket that lack a shard, or have one on an offline drive; at most 1000 buckets, the others as _other.',
     'records',
   ],
   ['svc_redundancy_bucket_below_target_bytes', 'Bytes of their data, without parity.', 'bytes'],
 ] as const
 
 const counted: readonly (readonly [name: string, help: string, count: keyof HealCounts])[] = [
-  ['svc_mrf_queue_healed_total', 'Versions and parts that were given shards that they lacked.', 'healed'],
-  ['svc_heal_failed_total', 'Attempts to heal a version or part that failed. They are made again.', 'failed'],
+  ['svc_mrf_queue_healed_total', 'Versions and parts that got shards that they lacked.', 'healed'],
+  ['svc_heal_failed_total', 'Attempts to heal a version or part that failed. They are repeated.', 'failed'],
   ['svc_heal_scrubbed_total', 'Versions and parts all of whose shards were read and verified.', 'scrubbed'],
-  ['svc_heal_scrub_damaged_total', 'Of them, those with a shard that was missing or damaged.', 'damaged'],
+  [
+    'svc_heal_scrub_damaged_total',
+    'Versions and parts that had a missing or corrupt shard when they were scrubbed.',
+    'damaged',
+  ],
 ]
 
-/** Returns what counts a whole pass over all shards. */
+/** `onPass` counts a complete scrub. */
 export function registerFamilies({ metrics, redundancy, objects, jobs, log }: FamiliesOptions): { onPass(): void } {
   const gauge = (
     name: string,
@@ -64,7 +68,7 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
         try {
           await set(gauge, open)
         } catch (error) {
-          // Without a drive that leads nothing can be counted; the other families must not go with it.
+          // Without a leading drive nothing can be counted; the other families must still be reported.
           log.debug({ err: error, family: name }, 'redundancy cannot be read for metrics')
         }
       },
@@ -84,7 +88,7 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
   })
   gauge(
     'svc_redundancy_failing_records',
-    'Of those below their redundancy, versions and parts that could not be healed at the last try: some may be lost.',
+    'Versions and parts below their redundancy whose last attempt to heal failed: some may be lost.',
     [],
     (gauge, open) => gauge.set(open.failingCount),
   )
@@ -100,12 +104,12 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
   registerCounts(metrics, redundancy)
   const passes = metrics.counter({
     name: 'svc_scanner_cycles_total',
-    help: 'Whole passes in which every shard was read.',
+    help: 'Complete scrubs, in each of which every shard was read.',
   })
   return { onPass: () => passes.inc() }
 }
 
-/** The set counts; what came since the last scrape is added. */
+/** The sets count since the start; adds what came since the last scrape. */
 function registerCounts(metrics: MetricsService, redundancy: RedundancyService): void {
   for (const [name, help, count] of counted) {
     let seen: RedundantStorage | undefined

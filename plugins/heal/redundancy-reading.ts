@@ -1,4 +1,7 @@
-/** How much of everything has all of its shards: figures of the ledger, and a verdict that is never better than what is known. */
+/**
+ * Answers `getRedundancy`: how many records have all of their shards, by the ledger of each set, and a summary that says so only if nothing
+ * is known to be missing.
+ */
 import type { RedundancyReading, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
 import { type SetSummary, summarizeSets } from 'svc/plugins/storage/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
@@ -13,11 +16,11 @@ export interface RedundancyReadingOptions {
   readonly jobs: Pick<HealJobs, 'list'>
 }
 
-/** In the main thread. Throws `not_implemented` where the storage is no set. */
+/** In the main thread. Throws `not_implemented` on a single drive. */
 export async function readRedundancy({ redundancy, scans, jobs }: RedundancyReadingOptions): Promise<Redundancy> {
   const open = redundancy.storage()
   if (open === undefined) throw healErrors.not_implemented()
-  // The drives first: one that fails afterwards is in the figures of the ledger.
+  // The drives first: if one fails after that, the ledger shows it.
   const summaries = summarizeSets(await open.drives())
   const readings = await Promise.all(open.sets.map(({ redundant }) => redundant.amounts()))
   const sets = open.sets.map(({ pool, set }, index) => {
@@ -31,10 +34,10 @@ export async function readRedundancy({ redundancy, scans, jobs }: RedundancyRead
     belowRecords: sum('belowRecords'),
     belowBytes: sum('belowBytes'),
   }
-  const missing = whatIsMissing(open, summaries, total)
+  const missing = shortfalls(open, summaries, total)
   const found = foundByDryRun(jobs.list())
   if (found > 0) {
-    missing.push(`A dry run has found ${found} records with shards that are missing or damaged, and has left them so.`)
+    missing.push(`A dry run has found ${found} records with missing or corrupt shards, which no job has healed since.`)
   }
   const pass = await currentPass(scans)
   return {
@@ -60,17 +63,20 @@ function amountsOf({ total, below }: RedundancyReading) {
   return { records: total.records, bytes: total.bytes, belowRecords: below.records, belowBytes: below.bytes }
 }
 
-/** What dry runs that are still listed have found, and no later job has made anew or found whole. `jobs`: newest first. */
+/** Damaged records that a listed dry run has found, and that no later job has healed or found complete. `jobs`: newest first. */
 function foundByDryRun(jobs: readonly HealJob[]): number {
   const open = jobs.filter(
     (job, index) =>
-      job.request.dryRun === true && job.damaged > 0 && !jobs.slice(0, index).some(later => settles(later, job)),
+      job.request.dryRun === true && job.damaged > 0 && !jobs.slice(0, index).some(later => supersedes(later, job)),
   )
   return Math.max(0, ...open.map(({ damaged }) => damaged))
 }
 
-/** Whether a later job has looked at all that the dry run did, as closely, and left nothing of it. */
-function settles({ state, request: wide, damaged, failed, dangling, removed }: HealJob, { request }: HealJob): boolean {
+/** Whether a later job has checked at least the records of the dry run, at least as deeply, and left no damage. */
+function supersedes(
+  { state, request: wide, damaged, failed, dangling, removed }: HealJob,
+  { request }: HealJob,
+): boolean {
   const hasLeftNothing = wide.dryRun === true ? damaged === 0 : failed === 0 && dangling === removed
   const isAsClose = wide.deep === true || request.deep !== true
   const isAsWide =
@@ -82,7 +88,7 @@ function settles({ state, request: wide, damaged, failed, dangling, removed }: H
   return state === 'completed' && hasLeftNothing && isAsClose && isAsWide
 }
 
-function whatIsMissing(
+function shortfalls(
   open: RedundantStorage,
   summaries: readonly SetSummary[],
   { records, belowRecords }: Pick<Redundancy, 'records' | 'belowRecords'>,
@@ -91,18 +97,17 @@ function whatIsMissing(
   const away = count('drives') - count('online')
   const missing: string[] = []
   if (away > 0) missing.push(`${away} of ${count('drives')} drives cannot be read.`)
-  if (count('healing') > 0)
-    missing.push(`${count('healing')} of ${count('drives')} drives are being given what they lack.`)
+  if (count('healing') > 0) missing.push(`${count('healing')} of ${count('drives')} drives are being rebuilt.`)
   if (belowRecords > 0) {
-    missing.push(`${belowRecords} of ${records} records lack a shard, or have one on a drive that is away.`)
+    missing.push(`${belowRecords} of ${records} records lack a shard, or have one on an offline drive.`)
     const { failingCount } = open
     if (failingCount > 0) {
       missing.push(
-        `${failingCount} of them could not be healed at the last try, and may be lost: a heal job says which.`,
+        `${failingCount} of them could not be healed in the last attempt, and may be lost: a heal job names them.`,
       )
     }
   }
-  if (open.unmarkedShardCount > 0) missing.push('Missing or damaged shards were found just now.')
+  if (open.unmarkedShardCount > 0) missing.push('Missing or corrupt shards were found just now.')
   if (missing.length === 0 && !open.isWhole) missing.push('A drive does not have all records yet.')
   return missing
 }

@@ -1,4 +1,4 @@
-/** Jobs run in the main thread; the others ask it. */
+/** The service `heal` in each thread: other threads call the main thread, where jobs run. */
 import type { Threads } from 'svc/kernel'
 import type { ChangeOrigin } from 'svc/plugins/objects/api'
 import type { Redundancy } from './admin/get-redundancy.ts'
@@ -25,7 +25,7 @@ export interface MainHealService {
   redundancy(): Promise<Redundancy>
 }
 
-/** During set-up. `own`: in the main thread. */
+/** To be called during set-up. `own`: in the main thread only. */
 export function createHealService(threads: Threads, own: MainHealService | undefined): HealService {
   if (own !== undefined) {
     const { jobs, redundancy } = own

@@ -1,4 +1,8 @@
-/** The storage backend `pools`: several sets, of which one has all records. In the thread that commits. */
+/**
+ * The storage backend `pools`: several sets as one storage. The *record set* (number 0) has all records; the others, the *blob sets*, have
+ * blobs only. In the storage thread it runs commits in the record set, acquires references to blobs in other sets when a commit needs
+ * them, and releases references that are no longer needed. The worker threads have a backend of their own (`worker-backend.ts`).
+ */
 import type { DrivesService } from 'svc/plugins/drive/api'
 import type { ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { isInDoubt, storageErrors } from 'svc/plugins/storage/api'
@@ -15,9 +19,9 @@ import { Routing } from './routing.ts'
 import { type ExecuteMessage, message, type PoolsAttachment } from './thread-messages.ts'
 import { createWorkerPools } from './worker-backend.ts'
 
-/** What goes on in the background, and what it is about. */
+/** The open storage, for the background workers in `index.ts`. */
 export interface OpenPools {
-  /** By number; the first has the records. */
+  /** By number; the first is the record set. */
   readonly sets: readonly PoolSet[]
   readonly placement: Placement
   readonly orphanSweep: OrphanSweep
@@ -26,7 +30,7 @@ export interface OpenPools {
 
 export interface PoolsOptions extends PoolsContext {
   readonly drives: DrivesService
-  /** In the thread that commits: hears of the open sets, and of their end. */
+  /** Storage thread only: called with the open storage after the start, and with undefined at the stop. */
   onOpen(open: OpenPools | undefined): void
 }
 
@@ -39,7 +43,7 @@ interface Running extends OpenPools {
   readonly acquirer: ReferenceAcquirer
 }
 
-/** Each time other records may have gone, or other blobs may be wanted. */
+/** How often a commit is tried again after acquiring references: each time, concurrent changes may make it need other ones. */
 const acquireRoundsMax = 16
 
 function createMainPools(options: PoolsOptions): StorageBackend {
@@ -80,7 +84,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
         } catch (error) {
           if (commit.missing.length === 0 || rounds === acquireRoundsMax) throw error
         } finally {
-          // Whoever asked for them could not give them up meanwhile.
+          // While this commit ran, another one that had acquired them could not abandon them.
           for (const reference of commit.touched) if (!fresh.isByWriter(reference)) asked.add(reference)
         }
         await acquirer.acquire(commit.missing, asked)
@@ -107,7 +111,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
       releaser.add(commit.dropped)
       return result
     } catch (error) {
-      // Else it is not known: what it has referred to stays until the next start finds out.
+      // In doubt the commit may have been made: its references stay until the next start resolves them.
       if (commit.hasThrown || !isInDoubt(error)) fresh.onRefused(commit.used, commit)
       throw error
     } finally {

@@ -1,19 +1,19 @@
 /**
- * In which set a blob lies, said by the first character of its id. That is the highest digit of the time at which drives make ids: 0
- * until the year 3084, so all ids that a set alone has made mean set 0. Inside a set each blob has the id with 0.
+ * The first character of a blob's id says in which set it lies. Drives make ids that begin with the time, whose highest digit is 0 until
+ * the year 3084; so all ids that a single set has made mean set 0. Within its set each blob has the id with 0.
  */
 
-/** Of the ids that drives make. */
+/** Alphabet of the ids that drives make. */
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** As many as there are digits. */
+/** Most sets of a storage: one for each digit. */
 export const setsMax = digits.length
 
-/** By character code; 255 for what is no digit. */
+/** By character code; 255 for characters that are no digits. */
 const numbers = new Uint8Array(128).fill(255)
 for (let number = 0; number < digits.length; number++) numbers[digits.charCodeAt(number)] = number
 
-/** The number of the set; 255 for what is no id. */
+/** The number of the set; 255 if this is no id. */
 export function setOfBlob(id: string): number {
   return numbers[id.charCodeAt(0)] ?? 255
 }

@@ -1,21 +1,22 @@
 /**
- * A reference: records of one group refer to a blob of another set. It is the blob's id followed by the group, and there is one remote reference for each
- * (see remote references.ts). So a set counts for each group what it has of it, exactly, although the records lie in another.
+ * Blob references: a *blob reference* is a blob of another set together with the group whose records refer to it, written as the blob's id
+ * followed by the group. For each there is one remote reference in the blob's set (see remote-references.ts). So that set can count for
+ * each group what it has of it, although the records lie in the record set.
  *
- * The group of a record is what its table is divided by, such as the bucket: its key from the second byte up to the first zero byte.
+ * The *group* of a record is how its table is divided, such as the bucket: its key from the second byte up to the first zero byte.
  */
 import { createHash } from 'node:crypto'
 
 const idBytes = 26
-/** A longer one, or one that could be taken for those below, is known by its hash. */
+/** A longer group, or one that looks like the special ones below, is replaced by its hash. */
 const groupBytesMax = 200
 
-/** Of blobs that were referred to before there were groups: kept by every record that refers to them. */
+/** Group of blobs from before there were groups: such a reference is shared by all records. */
 export const noGroup = ''
-/** Of blobs of which it is not known for whom they are written. No record has this group, so that each wants a reference of its own. */
+/** Group of blobs whose writer does not say for which record they are. No record has it, so each needs a reference of its own. */
 export const unknownGroup = '\x01'
 
-/** Latin-1, without a zero byte. The same for keys that have their first 202 bytes in common. */
+/** Latin-1, without a zero byte. Keys whose first 202 bytes are equal have the same group. */
 export function groupOf(recordKey: Buffer): string {
   const end = recordKey.indexOf(0, 1)
   const group = recordKey.subarray(1, end === -1 ? undefined : end)

@@ -1,4 +1,4 @@
-/** What is derived in a set of several, whichever it is: users' records are in one of them only, and so are references. */
+/** What each set derives from records of the table ff, in addition to what the storage's user derives. The same function in every set. */
 import type { Derive } from 'svc/plugins/storage/api'
 import { deriveFromReferences, isReferences, ownTable } from './record-references.ts'
 import { deriveFromRemoteReference, isRemoteReference } from './remote-references.ts'

@@ -1,15 +1,15 @@
-/** Which drives become a set. */
+/** Cuts the pools that an operator named into sets, and checks them. Used by `index.ts`, `named-sets.ts` and `preflight.ts`. */
 import { setDrivesMax } from 'svc/plugins/erasure/api'
 import { setsMax } from './blob-ids.ts'
 
 /** The folders of one set. */
 export interface NamedSet {
-  /** Position of its pool in what the operator named. */
+  /** Position of its pool among the arguments. */
   readonly argument: number
   readonly paths: readonly string[]
 }
 
-/** The greatest size that a set may have and that divides the drives of a pool; undefined where there is none. */
+/** The greatest size of a set that divides the drives of a pool; undefined if there is none. */
 export function setSizeOf(driveCount: number): number | undefined {
   for (let size = Math.min(setDrivesMax, driveCount); size >= 2; size--) if (driveCount % size === 0) return size
   return undefined
@@ -34,7 +34,7 @@ export function poolProblems(pools: readonly (readonly string[])[]): string[] {
   return problems
 }
 
-/** Numbers that have a large divisor, so that the sets are not smaller than they need be. */
+/** Whether such a pool is cut into sets of at least 4 drives. */
 function fits(driveCount: number): boolean {
   return (setSizeOf(driveCount) ?? 0) >= 4
 }
@@ -51,7 +51,7 @@ function above(driveCount: number): number {
   return count
 }
 
-/** In the order in which they were named; of pools without problems. */
+/** In the order in which they were named. To be called if `poolProblems` found none. */
 export function cutPools(pools: readonly (readonly string[])[]): NamedSet[] {
   return pools.flatMap((paths, argument) => {
     const size = setSizeOf(paths.length) ?? paths.length

@@ -1,31 +1,31 @@
 /**
- * References (see references.ts) for which a remote reference was put in this run of the server, and that no acknowledged record uses yet. In the thread that
- * commits. A record may use these, and references that a record has already; no others.
+ * Fresh references: blob references (see blob-references.ts) whose remote reference was written in this run of the server, and that no
+ * acknowledged record uses yet. In the storage thread. A transaction may use only these, and references that a record has already.
  *
  * | State | Next |
  * |---|---|
- * | asked for: its remote reference is put, and may be taken back | acknowledged: granted; else given up |
- * | granted | transactions use it; given up: gone |
- * | used by transactions | one is acknowledged: gone from here, the record has it; one is refused: it uses it no more, and gives it up; not known: for ever |
+ * | requested: the remote reference is written, and may be rolled back | acknowledged: acquired; otherwise abandoned |
+ * | acquired | used by a transaction; abandoned: removed from here |
+ * | used by transactions | one is acknowledged: removed from here, the record has it; one is refused: no longer its user; in doubt: stays for ever |
  *
- * While a reference is here its remote reference is not deleted. What leaves without a record, and what somebody has asked for meanwhile, is to be
- * settled: see `ReferenceReleaser`.
+ * While a reference is here, its remote reference is not deleted. A reference that leaves without a record, or whose resolution was
+ * deferred, is passed to `ReferenceReleaser`, which resolves it.
  */
 import { blobOfReference } from './blob-references.ts'
 
-/** More are never under way. Of more the oldest are forgotten: records that come to use these are refused. */
+/** Never reached in practice. Beyond it the oldest are dropped, and transactions that want to use these are refused. */
 const referencesMax = 100_000
 
 interface Fresh {
   readonly size: number
-  /** By who wrote the blob, not for a record that turned out to want it. */
+  /** Acquired by the writer of the blob, not for a commit that turned out to need it. */
   readonly isByWriter: boolean
-  /** The grant that made this entry. */
+  /** Number of the acquisition that created this entry. */
   readonly since: number
   isAcquired: boolean
-  /** Somebody wanted to know whether a record has it. */
+  /** Its resolution was deferred while it was fresh: it is resolved when it leaves. */
   isDeferred: boolean
-  /** Transactions that use it, or may have. */
+  /** Transactions that use it, or may have used it. */
   readonly users: Set<object>
 }
 
@@ -35,17 +35,17 @@ export class FreshReferences {
   readonly #blobs = new Map<string, Set<string>>()
   #lastAcquisition = 0
 
-  /** Grants are numbered from 1 in each run. */
+  /** Acquisitions are numbered from 1 in each run. */
   get lastAcquisition(): number {
     return this.#lastAcquisition
   }
 
-  /** To be called where the remote reference is put, each time. Returns the number of the grant. */
+  /** To be called each time the remote reference is written. Returns the number of the acquisition. */
   add(reference: string, size: number, isByWriter: boolean): number {
     const number = ++this.#lastAcquisition
     if (this.#references.has(reference)) return number
     if (this.#references.size >= referencesMax) this.#delete(this.#references.keys().next().value!)
-    // Nobody else knows of a blob before its writer has the answer.
+    // Only its writer knows of a new blob, so nobody uses the reference before it is acknowledged.
     this.#references.set(reference, {
       size,
       isByWriter,
@@ -61,7 +61,7 @@ export class FreshReferences {
     return number
   }
 
-  /** The grant is acknowledged. False where the reference was used or given up since. */
+  /** The acquisition is acknowledged. False if the reference was used or abandoned in the meantime. */
   confirm(reference: string, number: number): boolean {
     const found = this.#references.get(reference)
     if (found === undefined || found.since > number) return false
@@ -69,7 +69,7 @@ export class FreshReferences {
     return true
   }
 
-  /** Whether it is here; then whoever has it is told when it is not any more. */
+  /** True if the reference is fresh: then it cannot be resolved yet, and is resolved when it leaves. */
   deferResolve(reference: string): boolean {
     const found = this.#references.get(reference)
     if (found === undefined) return false
@@ -77,13 +77,13 @@ export class FreshReferences {
     return true
   }
 
-  /** Of a blob that has a reference here, whichever. */
+  /** Size of a blob that has any fresh reference. */
   sizeOf(blobId: string): number | undefined {
     const [reference] = this.#blobs.get(blobId) ?? []
     return reference === undefined ? undefined : this.#references.get(reference)?.size
   }
 
-  /** A transaction uses it. False where it is not granted, or not here. */
+  /** A transaction uses it. False if it is not acquired or not fresh. */
   use(reference: string, user: object): boolean {
     const found = this.#references.get(reference)
     if (found?.isAcquired !== true) return false
@@ -96,7 +96,7 @@ export class FreshReferences {
     for (const reference of references) this.#references.get(reference)?.users.delete(user)
   }
 
-  /** Returns what is to be settled: what was asked for, and what was written for another group than the one that came to have it. */
+  /** Returns references to resolve: those that were deferred, and those that the writers of the blobs acquired for other groups. */
   onAcknowledged(references: readonly string[]): string[] {
     const unresolved: string[] = []
     for (const reference of references) {
@@ -111,14 +111,14 @@ export class FreshReferences {
     return unresolved
   }
 
-  /** Nobody will use it any more: it is to be settled. False where a transaction uses it, or may have, or it is not here. */
+  /** Nobody will use it: it is to be resolved. False if a transaction uses it or may have, or it is not fresh. */
   abandon(reference: string): boolean {
     if (this.#references.get(reference)?.users.size !== 0) return false
     this.#delete(reference)
     return true
   }
 
-  /** The same of what a blob was written for, by its writer. Returns what is to be settled. */
+  /** Abandons the references that the writer of a blob has acquired. Returns those that are to be resolved. */
   abandonBlob(blobId: string): readonly string[] {
     return [...(this.#blobs.get(blobId) ?? [])].filter(
       reference => this.isByWriter(reference) && this.abandon(reference),

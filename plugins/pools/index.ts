@@ -1,3 +1,4 @@
+/** Plugin `pools`: contributes the storage backend of that name, which makes one storage of several sets, and runs its background work. */
 import { definePlugin } from 'svc/kernel'
 import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import { createBackend, type OpenPools } from './backend.ts'
@@ -49,11 +50,14 @@ export default definePlugin({
         return 'idle'
       },
     })
+    // Operators know the worker by this name.
     background({
       name: 'compare',
       pauseMs: 5000,
       status: () =>
-        open === undefined ? '' : `${open.orphanSweep.looked} blobs compared, ${open.orphanSweep.deleted} deleted`,
+        open === undefined
+          ? ''
+          : `${open.orphanSweep.looked} remote references checked, ${open.orphanSweep.deleted} deleted`,
       async work() {
         if (open === undefined || open.orphanSweep.isDone) return 'idle'
         await open.orphanSweep.step()

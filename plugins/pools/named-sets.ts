@@ -1,10 +1,10 @@
-/** Sets as they were named, in each thread with the same names. */
+/** Creates the sets that the operator named, in each thread with the same names. Used by `backend.ts` and `worker-backend.ts`. */
 import type { DriveSet, SetsService } from 'svc/plugins/erasure/api'
 import type { StorageBackendOptions } from 'svc/plugins/storage/api'
 import { deriveInPools } from './derive.ts'
 import { cutPools, type NamedSet } from './endpoints.ts'
 
-/** What several sets are made with in each thread. */
+/** What the sets are created with, in each thread. */
 export interface PoolsContext extends StorageBackendOptions {
   readonly sets: SetsService
 }
@@ -30,7 +30,7 @@ export function createSets(
       name: `pool-set-${index}`,
       shareOf: endpoints.length,
       setCount: named.length,
-      // Which of them has the records only the open sets tell: each can do what any does.
+      // Any of them may turn out to be the record set, so each has all procedures.
       procedures: proceduresOf(index),
       derive: deriveInPools(options.derive),
     }),

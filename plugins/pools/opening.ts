@@ -1,14 +1,14 @@
 /**
- * From sets to a storage: which of them has the records, which number each has, which are new. A set is known by what it says, never by
- * the place where it was named. What was there before is opened first; a new set is made only when nothing that should be there is missing.
+ * Opens the sets of a storage at a start: finds the record set, gives each set its number, adds new sets. A set is identified by what it
+ * says of itself, never by the order of the arguments. Existing sets are opened first; new sets are created only if none is missing.
  *
- * A set is added in these steps, each on its write quorum before the next. Blobs are put into it after the last.
+ * A set is added in these steps, each on its write quorum before the next. It gets blobs only after the last.
  *
- * | Step | What a start finds that was cut short after it |
+ * | Step | What a start finds if the server ended right after it |
  * |---|---|
- * | its drives are formatted and it is described | a set that says nothing and has no records: it is new |
- * | it says whose blobs it is to have | a set that is listed nowhere: it is new |
- * | the set with the records lists it | a set of the storage |
+ * | its drives are formatted, and have a set document | a set that says nothing and has no records: it is new |
+ * | its pools document names the record set | a set that is not listed: it is new |
+ * | the record set lists it | a set of the storage |
  */
 import type { Logger, Ports } from 'svc/kernel'
 import type { DrivesService } from 'svc/plugins/drive/api'
@@ -24,13 +24,13 @@ import {
 } from './pools-document.ts'
 import { procedure } from './procedures.ts'
 
-/** A set of those that were named. */
+/** One of the sets that were named. */
 export interface Candidate {
-  /** Position of its pool in what the operator named. */
+  /** Position of its pool among the arguments. */
   readonly argument: number
   readonly paths: readonly string[]
   readonly set: DriveSet
-  /** Known once the storage is open. 0: it has the records. */
+  /** Known once the storage is open. 0: the record set. */
   number: number
 }
 
@@ -55,7 +55,7 @@ interface Opened {
   readonly says: PoolsDocument | undefined
 }
 
-/** By number. Where it rejects, nothing is left open. */
+/** Resolves with the sets by number. If it rejects, no set is left open. */
 export async function openPools(options: OpeningOptions): Promise<readonly PoolSet[]> {
   const started: Candidate[] = []
   try {
@@ -82,7 +82,7 @@ async function open({ candidates, drives, ports, log }: OpeningOptions, started:
   let known = candidates.filter((_, i) => looks[i]!.some(({ state }) => state === 'formatted'))
   let deploymentId = looks.flat().find(look => look.deploymentId !== undefined)?.deploymentId
   if (known.length === 0) {
-    // The first start of all. The first set that was named is to have the records.
+    // The first start: the first set that was named becomes the record set.
     known = [candidates[0]!]
     await start(known, undefined)
     deploymentId = (await candidates[0]!.set.drives())[0]!.deploymentId
@@ -91,7 +91,7 @@ async function open({ candidates, drives, ports, log }: OpeningOptions, started:
   const records = await recordsAmong(opened)
   const listed = listedBy(records)
   requireAll(listed, opened, records)
-  // A first start that was cut short has listed nothing, and stored nothing.
+  // An interrupted first start has listed nothing, and stored nothing.
   if (records.says !== undefined || (await hasRecords(records))) requireSamePools(listed, opened, candidates)
   const added = candidates.filter(candidate => !known.includes(candidate))
   const isListed = ({ id }: Opened) => listed.some(({ setId }) => setId === id)
@@ -109,7 +109,7 @@ async function look(candidate: Candidate): Promise<Opened> {
   return { candidate, id: candidate.set.redundant!.id, says }
 }
 
-/** Whether it has records of users of the storage. */
+/** Whether it has records of the storage's users. */
 function hasRecords({ candidate: { set } }: Opened): Promise<boolean> {
   return Promise.resolve(set.scan(Buffer.from([0]), Buffer.from([0xfe]), cursor => cursor.next()))
 }
@@ -122,7 +122,7 @@ async function recordsAmong(opened: readonly Opened[]): Promise<Opened> {
   const leading = opened.filter(({ says }) => says?.role === 'records')
   if (leading.length > 1) {
     throw poolsErrors.pool_foreign(
-      `The sets ${leading.map(name).join(' and ')} have records of different storages. Name pools of one.`,
+      `The sets ${leading.map(name).join(' and ')} have the records of different storages. Name pools of one storage.`,
     )
   }
   const blobs = opened.filter(({ says }) => says?.role === 'blobs')
@@ -134,18 +134,20 @@ async function recordsAmong(opened: readonly Opened[]): Promise<Opened> {
     leading[0] ?? (owner === undefined ? (withRecords[0] ?? silent[0]) : opened.find(({ id }) => id === owner))
   if (records === undefined) {
     throw poolsErrors.pool_missing(
-      `The set that has the records is missing; ${blobs.map(name).join(', ')} have only blobs. Name the drives of all pools, and make sure that they are mounted.`,
+      `The set with the records is missing; ${blobs.map(name).join(', ')} have only blobs. Name the drives of all pools, and make sure that they are mounted.`,
     )
   }
   const other = withRecords.find(each => each !== records)
   if (other !== undefined) {
     throw poolsErrors.pool_foreign(
-      `The set ${name(other)} has records of its own: it cannot become a pool of ${name(records)}.`,
+      `The set ${name(other)} has records of its own, so it cannot become a pool of ${name(records)}. Name empty drives for a new pool.`,
     )
   }
   const stranger = blobs.find(({ says }) => says?.role === 'blobs' && says.recordsIn !== records.id)
   if (stranger !== undefined) {
-    throw poolsErrors.pool_foreign(`The set ${name(stranger)} has blobs of another storage than ${name(records)}.`)
+    throw poolsErrors.pool_foreign(
+      `The set ${name(stranger)} has blobs of another storage than ${name(records)}. Name pools of one storage.`,
+    )
   }
   return records
 }
@@ -165,7 +167,7 @@ function requireAll(listed: readonly ListedSet[], opened: readonly Opened[], rec
   )
 }
 
-/** A pool has its drives for ever: what is named as one has only sets that are listed, all of one pool, or only new ones. */
+/** A pool keeps its drives for ever: the drives of one argument are all of one listed pool, or all new. */
 function requireSamePools(
   listed: readonly ListedSet[],
   opened: readonly Opened[],
@@ -184,7 +186,7 @@ function requireSamePools(
   }
 }
 
-/** Resolves with all that are listed then. */
+/** Resolves with all sets that are listed afterwards. */
 async function addSets(
   records: Opened,
   listed: readonly ListedSet[],
@@ -192,7 +194,7 @@ async function addSets(
   log: Logger,
 ): Promise<readonly ListedSet[]> {
   const { set: recordSet } = records.candidate
-  // A release that does not know of groups must not open what this one is about to write.
+  // Raises the version, so that a release that does not know of groups refuses to open what this one writes.
   const isOlder = records.says !== undefined && records.says.version !== recordsVersion
   if (added.length === 0 && !isOlder) return listed
   const sets = [...listed]
@@ -200,7 +202,7 @@ async function addSets(
   for (const { candidate, id, says } of added) {
     let pool = pools.get(candidate.argument)
     if (pool === undefined) {
-      // Sets of the first start that belong to the pool of the records.
+      // The first start: these sets belong to the pool of the record set.
       const isFirst = listed.length === 1 && candidate.argument === records.candidate.argument
       pool = isFirst ? 0 : Math.max(...sets.map(each => each.pool)) + 1
       pools.set(candidate.argument, pool)

@@ -1,10 +1,10 @@
 /**
- * Finds remote references that no record needs: those of blobs whose record never came, or went just before the server ended. Once in each run,
- * in the background.
+ * Finds orphaned remote references, which no record needs: their record was never committed, or was deleted just before the server ended.
+ * Runs once after each start, in the background (worker `compare` in `index.ts`).
  *
- * Only remote references of former runs are looked at: a commit of this run may still come to use what this run has granted, and nothing else that no
- * record has. Whether a record needs one is asked in the set of the records, by a procedure: it sees all earlier changes, and changes
- * something itself when it finds one, so that what it has seen is on the write quorum when it answers.
+ * It looks only at remote references of earlier runs: commits of this run may still use those of this run. Whether a record needs one is
+ * resolved in the record set by a procedure, which sees all earlier changes. If it finds an orphan it makes a change itself, so its answer
+ * implies that everything it has seen is on the write quorum.
  */
 import type { Logger } from 'svc/kernel'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
@@ -15,7 +15,7 @@ import { isOfRun, referenceFromKey, remoteReferenceEnd, remoteReferenceStart } f
 const referencesPerStep = 512
 
 export interface OrphanSweepOptions {
-  /** By number; the first has the records. */
+  /** By number; the first is the record set. */
   readonly sets: readonly PoolSet[]
   readonly run: Uint8Array
   readonly log: Logger
@@ -23,10 +23,10 @@ export interface OrphanSweepOptions {
 
 export class OrphanSweep {
   readonly #options: OrphanSweepOptions
-  /** Of the set that is looked at. */
+  /** Number of the set that is read now. */
   #number = 1
   #from: Buffer = remoteReferenceStart
-  /** Remote references that were looked at, and those that were deleted. */
+  /** Remote references that were read, and those that were deleted. */
   looked = 0
   deleted = 0
 
@@ -43,7 +43,7 @@ export class OrphanSweep {
     return this.#number >= this.#options.sets.length
   }
 
-  /** Looks at some. Rejects where a set cannot be asked: it is to be tried again. */
+  /** Checks some. Rejects if a set does not answer; the caller tries again. */
   async step(): Promise<void> {
     if (this.isDone) return
     const { sets, run, log } = this.#options

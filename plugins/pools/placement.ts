@@ -1,6 +1,6 @@
 /**
- * Which set a new blob goes to: by chance, each as often as it has free space. Every thread chooses for itself, by figures in shared
- * memory that the thread that commits keeps up to date.
+ * Chooses the set of a new blob at random, weighted by free space. Every thread chooses by figures in shared memory, which the storage
+ * thread updates every two seconds (worker `placement` in `index.ts`).
  */
 import type { Random } from 'svc/kernel'
 import type { DriveStatus } from 'svc/plugins/storage/api'
@@ -10,7 +10,7 @@ const unitBytes = 1024 * 1024
 const unitsMax = 2 ** 31 - 1
 
 export class Placement {
-  /** By the number of the set: free space for data in MiB, 0 where it takes none. */
+  /** By the number of the set: free space for data in MiB, 0 if it takes no blobs. */
   readonly cells: Int32Array
   readonly #random: Random
 
@@ -23,7 +23,7 @@ export class Placement {
     return new SharedArrayBuffer(setCount * 4)
   }
 
-  /** The number of a set. Where none is known to have room it is that of the records, which says why. */
+  /** The number of a set. If none has room, the record set, whose error says why. */
   choose(sizeHint = 0): number {
     const wanted = Math.ceil(sizeHint / unitBytes)
     const weights = Array.from(this.cells, (_, number) => Atomics.load(this.cells, number))
@@ -40,12 +40,12 @@ export class Placement {
     return 0
   }
 
-  /** It has just failed: none goes there before the next look. */
+  /** The set has just failed: gets no blobs until the next `look`. */
   exclude(number: number): void {
     Atomics.store(this.cells, number, 0)
   }
 
-  /** In the thread that commits. */
+  /** Updates the figures; in the storage thread. */
   async look(sets: readonly PoolSet[]): Promise<void> {
     await Promise.all(
       sets.map(async ({ backend, number }) => {
@@ -57,7 +57,7 @@ export class Placement {
   }
 }
 
-/** The drive with the least room decides: each gets as much as the others. */
+/** Bounded by the drive with the least room, because each drive gets the same amount. */
 function freeBytes(drives: readonly DriveStatus[], dataCount: number): number {
   let least = Number.POSITIVE_INFINITY
   for (const { state, freeBytes: free, place } of drives) {

@@ -1,5 +1,7 @@
-/** Writes a blob into a set that has no records: when it is complete its remote reference is committed there, before any record can refer to it. */
-
+/**
+ * Writes a blob into a blob set. When it is complete, its remote reference is committed there, before any record can refer to the blob.
+ * Created by `Routing`.
+ */
 import type { MaybePromise } from 'svc/kernel'
 import type { BlobOptions, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
 import { blobIdFrom, idInSet } from './blob-ids.ts'
@@ -11,7 +13,7 @@ export interface PooledBlobWriterOptions {
   readonly setNumber: number
   readonly sizeHint: number | undefined
   readonly options: BlobOptions | undefined
-  /** Told when the set cannot be written. */
+  /** Called when the set cannot be written. */
   onFailed(): void
 }
 
@@ -19,7 +21,7 @@ export class PooledBlobWriter implements BlobWriter {
   readonly id: string
   readonly #options: PooledBlobWriterOptions
   readonly #writer: BlobWriter
-  /** Its remote reference was asked for: from then on the set decides what becomes of its bytes. */
+  /** Its remote reference was requested: from then on the set decides when the blob is deleted. */
   #hasRemoteReference = false
   #aborting: Promise<void> | undefined
 
@@ -62,10 +64,10 @@ export class PooledBlobWriter implements BlobWriter {
   async #abort(): Promise<void> {
     if (!this.#hasRemoteReference) return this.#writer.abort()
     try {
-      // The blob goes when its last remote reference has gone.
+      // The blob is deleted with its last remote reference.
       await this.#options.backend.execute(procedure.abandon, idInSet(this.id))
     } catch {
-      // It stays until the next start finds out.
+      // It stays until the orphan sweep after the next start.
     }
   }
 }

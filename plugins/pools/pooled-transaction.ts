@@ -1,6 +1,6 @@
 /**
- * What a procedure works with where there are several sets: the transaction of the set that has the records. References to blobs of other
- * sets are taken out of what is put and kept beside the record, in the same transaction.
+ * The transaction that procedures get where there are several sets: that of the record set. It takes references to blobs of other sets out
+ * of each record that is put, and stores them beside it in the same transaction (see record-references.ts). Created by `procedures.ts`.
  */
 import type { PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -18,7 +18,7 @@ import {
 
 const nothing: readonly string[] = []
 
-/** How many records use the reference. Blobs that were referred to before there were groups count with all that refer to them. */
+/** How many records use the reference. One without a group counts all records that refer to the blob. */
 export function countOf(tx: Pick<Transaction, 'counter'>, reference: string): number {
   const key =
     groupOfReference(reference) === noGroup ? blobCountKey(blobOfReference(reference)) : referenceCountKey(reference)
@@ -31,12 +31,12 @@ export class PooledTransaction implements Transaction {
   readonly #user: object
   /** Fresh references that it uses. */
   readonly used: string[] = []
-  /** References that are to be granted first: of blobs that are kept, but not for this group. The transaction must not be made. */
+  /** References to acquire first: the blob is kept, but not for this group. The transaction must not be committed. */
   readonly missing = new Map<string, ReferenceEntry>()
-  /** By reference: what a record had, and another one may have. */
+  /** By reference: entries that a record had and no longer has; another record may still have them. */
   readonly dropped = new Map<string, ReferenceEntry>()
 
-  /** `user`: whom it belongs to, however often it runs. */
+  /** `user`: the commit that it belongs to, the same for each attempt. */
   constructor(tx: Transaction, fresh: FreshReferences, user: object) {
     this.#tx = tx
     this.#fresh = fresh
@@ -79,7 +79,7 @@ export class PooledTransaction implements Transaction {
     this.#refer(key, nothing)
   }
 
-  /** Replaces what the record refers to. */
+  /** Replaces the references of a record. */
   #refer(key: Buffer, ids: readonly string[]): void {
     const place = referencesKey(key)
     const found = this.#tx.get(place)
@@ -94,14 +94,14 @@ export class PooledTransaction implements Transaction {
     else this.#tx.put(place, encodeReferences(entries))
   }
 
-  /** Throws `gone` where nothing keeps the blob: it may be deleted already, or at any moment. */
+  /** Throws `gone` if nothing keeps the blob: it may already be deleted, or be deleted at any moment. */
   #known(id: string, group: string, before: readonly ReferenceEntry[]): ReferenceEntry {
     const reference = blobReferenceOf(id, group)
     const own = before.find(entry => entry.reference === reference) ?? this.dropped.get(reference)
     if (own !== undefined) return own
     const [count = 0, bytes = 0] = this.#tx.counter(blobCountKey(id))
     const size = count > 0 ? bytes / count : (this.#droppedSize(id) ?? this.#fresh.sizeOf(id))
-    if (size === undefined) throw storageErrors.gone('Nothing keeps a blob that is referred to.')
+    if (size === undefined) throw storageErrors.gone('A blob that the record refers to is gone.')
     const entry = { id, reference, size }
     if (countOf(this.#tx, reference) > 0) return entry
     if (this.#fresh.use(reference, this.#user)) this.used.push(reference)
@@ -109,7 +109,7 @@ export class PooledTransaction implements Transaction {
     return entry
   }
 
-  /** Of a blob that a record has let go of in this transaction, for whatever group. */
+  /** Size of a blob that another record has dropped in this transaction, whatever the group. */
   #droppedSize(id: string): number | undefined {
     for (const entry of this.dropped.values()) if (entry.id === id) return entry.size
     return undefined

@@ -1,14 +1,14 @@
-/** What a set says of the storage that it is a part of: kept in the set itself, under `sharedSetKey`. JSON. */
+/** The pools document: what each set stores about the storage that it belongs to, under `sharedSetKey`. JSON. */
 import { storageErrors } from 'svc/plugins/storage/api'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 
 const SetId = Type.String({ pattern: '^[0-9a-f]{32}$' })
 
-/** Of documents that are written. Version 1 is that of storages whose remote references have no groups. */
+/** Version of new documents. Version 1: the remote references of the storage have no groups. */
 export const recordsVersion = 2
 
-/** Of the set that has the records: all sets by number, itself first. Only ever added to. */
+/** Of the record set: lists all sets by number, itself first. Sets are only ever added. */
 export const RecordsDocument = Type.Object(
   {
     version: Type.Union([Type.Literal(1), Type.Literal(recordsVersion)]),
@@ -26,12 +26,12 @@ export const RecordsDocument = Type.Object(
 export type RecordsDocument = Static<typeof RecordsDocument>
 export type ListedSet = RecordsDocument['sets'][number]
 
-/** Of a set that has blobs only. */
+/** Of a blob set. */
 export const BlobsDocument = Type.Object(
   {
     version: Type.Literal(1),
     role: Type.Literal('blobs'),
-    /** Of the set that has the records. */
+    /** Id of the record set. */
     recordsIn: SetId,
   },
   { additionalProperties: false },
@@ -52,10 +52,12 @@ export function decodePoolsDocument(bytes: Uint8Array): PoolsDocument {
   try {
     document = JSON.parse(Buffer.from(bytes).toString())
   } catch (error) {
-    throw storageErrors.corrupt('What a set says of its pools is not valid JSON.', { cause: error })
+    throw storageErrors.corrupt('The pools document of a set is not valid JSON.', { cause: error })
   }
   if (!Value.Check(PoolsDocument, document)) {
-    throw storageErrors.corrupt('What a set says of its pools is not understood.')
+    throw storageErrors.corrupt(
+      'The pools document of a set has unknown or invalid fields. A newer release may have written it.',
+    )
   }
   return document
 }

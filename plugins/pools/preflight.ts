@@ -1,6 +1,6 @@
 /**
- * What `server --dry-run` sees of several sets: whether each could be put together, and whether a set that should be there is missing.
- * Reads only. What a drive that was not stopped cleanly says of its pools only a start reads: that is not looked at then.
+ * Checks for `server --dry-run` whether each set could be opened, and whether a set is missing. Reads only. The pools document of a drive
+ * that was not stopped cleanly is in its journal, which only a start reads: it is not checked then. Called by `index.ts`.
  */
 import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
@@ -19,7 +19,7 @@ export interface PreflightOptions {
 interface Looked extends NamedSet {
   readonly looks: readonly DriveLook[]
   readonly isFormatted: boolean
-  /** Undefined where it says nothing, or cannot be asked. */
+  /** Undefined if it has no pools document, or it cannot be read. */
   readonly says: PoolsDocument | undefined
 }
 
@@ -36,7 +36,7 @@ async function lookAt({ drives, sets, ports }: PreflightOptions, named: NamedSet
   return { ...named, looks, isFormatted, says }
 }
 
-/** One sentence for each reason why the start would be refused. */
+/** A sentence for each reason why a start would be refused. */
 export async function checkPools(options: PreflightOptions): Promise<string[]> {
   const { sets, ports } = options
   const named = cutPools(options.pools)
@@ -56,25 +56,25 @@ export async function checkPools(options: PreflightOptions): Promise<string[]> {
     }
   } else if (formatted.length > 0 && !isAnySilent) {
     problems.push(
-      'The set that has the records is missing. Name the drives of all pools, and make sure that they are mounted.',
+      'The set with the records is missing. Name the drives of all pools, and make sure that they are mounted.',
     )
   }
   return problems
 }
 
-/** Where `checkPools` has found nothing. */
+/** What a start would create. To be called if `checkPools` found no problem. */
 export async function planPools({ sets, ports, pools }: PreflightOptions): Promise<string[]> {
   const plans = await Promise.all(cutPools(pools).map(({ paths }) => sets.plan({ endpoints: paths, ports })))
   return plans.flat()
 }
 
-/** Where `checkPools` has found nothing. */
+/** What was not checked. To be called if `checkPools` found no problem. */
 export async function notLookedAtInPools({ sets, ports, pools }: PreflightOptions): Promise<string[]> {
   const named = cutPools(pools)
   return (await Promise.all(named.map(({ paths }) => sets.notLookedAt({ endpoints: paths, ports })))).flat()
 }
 
-/** A record as the last run left it. Rejects where that cannot be known without a start. */
+/** A record as the last run left it. Rejects if only a start can tell. */
 export async function peekPools(options: PreflightOptions, key: RecordKey): Promise<StoredRecord | undefined> {
   const looked = await Promise.all(cutPools(options.pools).map(each => lookAt(options, each)))
   const formatted = looked.filter(({ isFormatted }) => isFormatted)

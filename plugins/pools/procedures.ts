@@ -1,14 +1,16 @@
 /**
- * What is done under the commit lock of a set of several.
+ * The procedures of a storage of several sets; each runs under the commit lock of one set.
  *
- * | Procedure | Where | What |
+ * | Procedure | Runs in | What it does |
  * |---|---|---|
- * | those of the storage's users | the set of the records | as they are, with a transaction that knows of other sets |
- * | grant | a set of blobs | puts remote references, of a blob that is complete or of those that have one for another group |
- * | forget | a set of blobs | deletes remote references, unless they were granted anew |
- * | giveUp | a set of blobs | says that nobody will refer to a blob any more |
- * | settle | the set of the records | says which of some references no record has, nor will have without another grant |
- * | describe | every set | says what it is a part of |
+ * | those of the storage's users | the record set | as they are, with a `PooledTransaction` |
+ * | acquire | a blob set | writes remote references: of a blob that is complete, or of one that has a remote reference for another group |
+ * | release | a blob set | deletes remote references, unless they were acquired again in the meantime |
+ * | abandon | a blob set | says that the writer of a blob will not use it |
+ * | resolve | the record set | finds which of some references no record has, nor can get without another acquisition |
+ * | describe | every set | writes the pools document |
+ *
+ * `PooledBlobWriter` and `ReferenceAcquirer` acquire; `ReferenceReleaser` and `OrphanSweep` resolve, then release.
  */
 import { sharedSetKey } from 'svc/plugins/erasure/api'
 import type { Procedure, Transaction } from 'svc/plugins/storage/api'
@@ -28,41 +30,41 @@ export const procedure = {
   describe: 'pools.describe',
 } as const
 
-/** How many times something was settled: a change, so that what was seen before it is on the write quorum once this is. */
+/** Counts how often references were resolved. Writing it is a change: once it is on the write quorum, so is everything that was seen before. */
 const resolvedCountKey = Buffer.from([ownTable, 0x63])
 
-/** With ids that blobs have in the set. */
+/** References contain the ids that blobs have in their set. */
 export interface AcquireArgs {
   readonly reference: string
   readonly size: number
-  /** A reference of the same blob that must be there already. Undefined: the blob was written just now. */
+  /** A reference of the same blob that must be there already. Undefined: the blob was just written. */
   readonly existing?: string
 }
 
 export interface ReleaseArgs {
-  /** With ids that blobs have in the set. */
+  /** References contain the ids that blobs have in their set. */
   readonly references: readonly string[]
-  /** What was granted later than this grant of this run stays. */
+  /** Number of an acquisition of this run: what was acquired later stays. */
   readonly upTo: number
 }
 
-/** References that no record has, nor will have but by a grant after `upTo`. */
+/** `unused`: references that no record has, nor can get without an acquisition after `upTo`. */
 export interface Resolved {
   readonly unused: readonly string[]
   readonly upTo: number
 }
 
-/** What the transaction of a user of the storage has done to blobs of other sets. */
+/** What a transaction of the storage's user does to blobs of other sets. */
 export interface Commit {
-  /** References that were fresh. */
+  /** Fresh references that it uses. */
   used: readonly string[]
-  /** The same of every run of it. */
+  /** Fresh references that any attempt of it used. */
   readonly touched: Set<string>
-  /** References that a record had. */
+  /** References that a record had before it. */
   dropped: readonly string[]
-  /** It was not made because these references are to be granted first. */
+  /** References to acquire before it can be made. */
   missing: readonly ReferenceEntry[]
-  /** Its procedure threw: it was not made. */
+  /** Its procedure threw, so it was not made. */
   hasThrown: boolean
 }
 
@@ -71,7 +73,7 @@ export function newCommit(): Commit {
 }
 
 export interface TicketArgs {
-  /** Under which its `Commit` is found: arguments may be copied on their way. */
+  /** Identifies its `Commit`, because arguments may be copied between threads. */
   readonly ticket: number
   readonly args: unknown
 }
@@ -82,7 +84,7 @@ export interface PoolProceduresOptions {
   readonly commits: ReadonlyMap<number, Commit>
   /** Of this run of the server. */
   readonly run: Uint8Array
-  /** These references are to be settled. */
+  /** Called with references that are to be resolved. */
   onAbandoned(references: readonly string[]): void
   /** Of the set that these procedures are for; known before they are called. */
   setNumber(): number
@@ -94,7 +96,7 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
     [procedure.acquire]: (tx: Transaction, all: readonly AcquireArgs[]): readonly (number | undefined)[] => {
       const numbers: (number | undefined)[] = []
       for (const { reference, size, existing } of all) {
-        // A blob that nothing keeps any more is not kept by one that comes now.
+        // If the blob has lost its existing reference, it may be deleted already: no reference is acquired.
         if (existing !== undefined && tx.get(remoteReferenceKey(existing)) === undefined) numbers.push(undefined)
         else {
           const number = fresh.add(blobIdFrom(reference, setNumber()), size, existing === undefined)
@@ -117,7 +119,7 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
       onAbandoned(fresh.abandonBlob(blobIdFrom(blobInSet, setNumber())))
     },
     [procedure.resolve]: (tx: Transaction, references: readonly string[]): Resolved => {
-      // Those that are fresh are settled when they are not any more.
+      // Fresh references are resolved when they are no longer fresh.
       const unused = references.filter(reference => !fresh.deferResolve(reference) && countOf(tx, reference) === 0)
       if (unused.length > 0) {
         const before = tx.get(resolvedCountKey)
@@ -137,9 +139,9 @@ export function createPoolProcedures(options: PoolProceduresOptions): Readonly<R
 function pooled(run: Procedure, fresh: FreshReferences, commits: ReadonlyMap<number, Commit>): Procedure {
   return (tx: Transaction, { ticket, args }: TicketArgs, body) => {
     const commit = commits.get(ticket)
-    // It was given up while it waited.
-    if (commit === undefined) throw storageErrors.unavailable('Nobody waits for this transaction any more.')
-    // It may have run before, in a batch that was taken back.
+    // Its caller gave up waiting.
+    if (commit === undefined) throw storageErrors.unavailable('The caller of this transaction no longer waits for it.')
+    // It may have run before, in a batch that was rolled back.
     fresh.onRefused(commit.used, commit)
     const pooledTx = new PooledTransaction(tx, fresh, commit)
     commit.used = pooledTx.used
@@ -154,7 +156,7 @@ function pooled(run: Procedure, fresh: FreshReferences, commits: ReadonlyMap<num
     }
     if (pooledTx.missing.size > 0) {
       commit.missing = [...pooledTx.missing.values()]
-      throw storageErrors.unavailable('Blobs are not kept for these records yet.')
+      throw storageErrors.unavailable('References to blobs in other sets have to be acquired first.')
     }
     commit.dropped = [...pooledTx.dropped.keys()]
     commit.hasThrown = false

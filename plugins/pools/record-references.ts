@@ -1,14 +1,14 @@
 /**
- * Which record refers to blobs of other sets: kept in the set of the records, beside each record that does, and what follows from it.
- * Table ff, which users of the storage leave to backends:
+ * References of records: for each record, the blobs of other sets that it refers to. They are stored in the record set, beside the record,
+ * in the table ff, which is reserved for backends:
  *
- *     ff x, key               blobs of other sets that the record with this key refers to
- *     ff y, start of key, hash  the same, of a key that is too long for that
- *     counter ff n, blob id   how many records refer to it, and its size times that
- *     counter ff m, reference     how many records of the group refer to the blob
+ *     ff x, key                 blobs of other sets that the record with this key refers to
+ *     ff y, start of key, hash  the same, for a key that is too long
+ *     counter ff n, blob id     how many records refer to the blob, and its size times that
+ *     counter ff m, reference   how many records of the group refer to the blob
  *
- * The first is put, replaced and deleted in the transaction that does the same with the record; the counters are derived from it. So all
- * of it is exact after every crash. What format 1 says of a blob is a reference of no group, and is in no counter of references.
+ * `PooledTransaction` puts, replaces and deletes them in the transaction that does so with the record, and the counters are derived; so
+ * all of it is exact after every crash. In format 1 references have no group, and only the first counter.
  */
 import { createHash } from 'node:crypto'
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
@@ -22,7 +22,7 @@ const format = 2
 const headBytes = 4
 const idBytes = 26
 const entryBytes = idBytes + 8
-/** Longer keys are shortened: a drive's keys are bounded. */
+/** Longer keys are shortened, because a drive's keys are bounded. */
 const keyBytesMax = 3800
 const keptBytes = 3000
 
@@ -35,7 +35,7 @@ export interface ReferenceEntry extends BlobSize {
   readonly reference: string
 }
 
-/** Where the references of the record with this key are. */
+/** Key of the references of the record with this key. */
 export function referencesKey(recordKey: Buffer): Buffer {
   if (recordKey.length <= keyBytesMax) return Buffer.concat([Buffer.from([ownTable, referenceByte]), recordKey])
   const hash = createHash('sha256').update(recordKey).digest()
@@ -55,11 +55,11 @@ export function encodeReferences(entries: readonly BlobSize[]): Buffer {
   return bytes
 }
 
-/** `place`: the key that these are kept under. Throws `corrupt`. */
+/** `place`: the key that they are stored under. Throws `corrupt`. */
 export function decodeReferences(place: Buffer, value: Uint8Array): ReferenceEntry[] {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (bytes.length < headBytes || bytes[0] === 0 || bytes[0]! > format) {
-    throw storageErrors.corrupt('References have an unknown format.')
+    throw storageErrors.corrupt('The references of a record have an unknown format.')
   }
   const group = bytes[0] === 1 ? noGroup : groupOf(place.subarray(2))
   const entries: ReferenceEntry[] = []

@@ -1,4 +1,7 @@
-/** All sets together, as `redundancy` has them. A record's shards are those of its own set, and those of the remote references of its blobs. */
+/**
+ * All sets together, as the service `redundancy` offers them to `heal`. The shards of a record are those of its own, in the record set, and
+ * those of its remote references in blob sets.
+ */
 import type { HealCounts, HealOutcome, PlacedSet, RedundantStorage, ShardState } from 'svc/plugins/erasure/api'
 import { sumOf } from 'svc/plugins/erasure/api'
 import type { DriveStatus, RecordKey } from 'svc/plugins/storage/api'
@@ -13,18 +16,18 @@ import {
   remoteReferencesOf,
 } from './remote-references.ts'
 
-/** Tables from here on are the backends' own. */
+/** Tables from here on are reserved for backends. */
 const usersEnd = Buffer.from([0xfe])
-/** Begins positions in sets that have blobs only: no record has such a key. The number of the set follows, then a key. */
+/** Prefix of scrub positions in blob sets, which no record key has. The number of the set follows, then a key. */
 const positionMark = Buffer.from([0xff, 0xff])
 
-/** A shard is as it is in the worst of several blobs. */
+/** From best to worst: if several blobs of a record have shards on a drive, the worst state counts. */
 const order: readonly ShardState[] = ['ok', 'offline', 'missing', 'corrupt']
 
 type States = (ShardState | undefined)[]
 
 export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStorage {
-  // They are open: nobody has this storage before its start, or after its stop.
+  // They are open: this storage exists from the start to the stop only.
   const sets = pools.map(({ backend, pool, set, number }) => ({ backend, pool, set, number, of: backend.redundant! }))
   const records = sets[0]!
   // Positions are by pool, set and slot.
@@ -43,7 +46,7 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
     const found = await records.backend.get(place)
     return found === undefined ? [] : decodeReferences(place, found.value)
   }
-  /** Each set makes sure that its folders still hold its drives. */
+  /** Makes each set check that its folders still hold its drives. */
   const askFolders = () => Promise.all(sets.map(({ of }) => of.drives()))
   const remoteReferenceOf = ({ reference }: ReferenceEntry) => ({
     set: sets[setOfBlob(reference)]!,
@@ -96,7 +99,7 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
       for (const entry of await referencesOf(key)) {
         const remoteReference = remoteReferenceOf(entry)
         const outcome = await remoteReference.set.of.heal(remoteReference.key, options)
-        // Gone by now together with its record, or it should be there.
+        // The record may have been deleted in the meantime; otherwise the blob is lost.
         const isLost = outcome === undefined && (await isReferred(key, entry))
         if (isLost) gathered.onLost()
         else gathered.add(outcome, offsets.get(remoteReference.set.number)!)
@@ -128,7 +131,7 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
     },
   }
 
-  /** Undefined behind the last set. */
+  /** Undefined after the last set. */
   function positionIn(number: number): Buffer | undefined {
     return number < sets.length ? Buffer.concat([positionMark, Buffer.from([number]), remoteReferenceStart]) : undefined
   }
@@ -138,7 +141,7 @@ export function createRedundantStorage(pools: readonly PoolSet[]): RedundantStor
   }
 }
 
-/** Outcomes of one record in several sets. */
+/** Combines the outcomes of one record in several sets. */
 class Gathering {
   readonly #before: States
   readonly #after: States
@@ -184,7 +187,7 @@ function mix(states: States, more: readonly (ShardState | undefined)[], offset: 
   }
 }
 
-/** Of all sets, by pool and set, with the places that they have in the storage. */
+/** Drives of all sets, with their places in the storage. */
 export async function drivesOf(pools: readonly PoolSet[]): Promise<readonly DriveStatus[]> {
   const inOrder = [...pools].sort((a, b) => a.pool - b.pool || a.set - b.set)
   const statuses = await Promise.all(

@@ -1,6 +1,7 @@
 /**
- * References for records of a group that has none of a blob yet, such as a copy in another bucket: each needs a remote reference before the record's
- * transaction. It is put beside one that the blob has already, in one transaction: so it never keeps a blob that has gone.
+ * Acquires references for a commit whose record is in a group that has no reference to a blob yet, such as a copy in another bucket. The
+ * remote reference is written in a transaction that requires an existing one of the blob; so a deleted blob is never referenced.
+ * Called by `backend.ts`, which then runs the commit again.
  */
 import { idInSet, setOfBlob } from './blob-ids.ts'
 import { blobReferenceOf, noGroup } from './blob-references.ts'
@@ -21,7 +22,7 @@ export class ReferenceAcquirer {
     this.#fresh = fresh
   }
 
-  /** Adds to `asked` what has to be given up if it is not used, before it may be there. Of some the blob may have gone meanwhile. */
+  /** Adds to `asked` every reference that must be abandoned if it is not used, before it is requested. Skips blobs that are gone. */
   async acquire(missing: readonly ReferenceEntry[], asked: Set<string>): Promise<void> {
     for (const { backend, number } of this.#sets) {
       const ofSet = missing.filter(({ id }) => setOfBlob(id) === number)

@@ -1,7 +1,7 @@
 /**
- * Deletes remote references that no record needs any more, behind the answer: first it is settled in the set of the records which references those are, then
- * they are forgotten in theirs. When its last remote reference has gone, a set treats the blob as one that has lost its last record: it stays for
- * `readWindowMs`, and as long as somebody reads it. What is not done when the server ends the next start does.
+ * Releases references in the background: resolves in the record set which of them no record has, then deletes their remote references in the
+ * blob sets. A blob without remote references is handled like one whose last record was deleted: it stays for `readWindowMs`, and as long as
+ * somebody reads it. What is left when the server ends is found by the orphan sweep after the next start.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import { idInSet, setOfBlob } from './blob-ids.ts'
@@ -10,12 +10,12 @@ import type { PoolSet } from './opening.ts'
 import { procedure, type ReleaseArgs, type Resolved } from './procedures.ts'
 
 const referencesPerStep = 256
-/** More than any commit deletes; of more the next start takes care. */
+/** More than any commit deletes; further ones are left to the orphan sweep. */
 const referencesMax = 200_000
 const retryMs = 2000
 
 export interface ReferenceReleaserOptions {
-  /** By number; the first has the records. */
+  /** By number; the first is the record set. */
   readonly sets: readonly PoolSet[]
   readonly clock: Clock
   readonly log: Logger
@@ -23,11 +23,11 @@ export interface ReferenceReleaserOptions {
 
 export class ReferenceReleaser {
   readonly #options: ReferenceReleaserOptions
-  /** By the number of the set: references there. What is settled is for the first. */
+  /** By the number of the set: references to blobs in it that are to be resolved. */
   readonly #queues: readonly Set<string>[]
   readonly #working: (Promise<void> | undefined)[]
   #underWay = 0
-  /** Until something that has failed is tried again. */
+  /** By the number of the set: cancels the timer until the next attempt after a failure. */
   readonly #resting = new Map<number, () => void>()
   #isClosed = false
 
@@ -37,20 +37,20 @@ export class ReferenceReleaser {
     this.#working = options.sets.map(() => undefined)
   }
 
-  /** References that records may have, or not: each that a record has let go of, or that nobody came to use. */
+  /** Adds references that may be unused: a record has dropped them, or nobody came to use them. */
   add(references: readonly string[]): void {
     if (this.#isClosed || references.length === 0) return
     for (const reference of references) {
       const queue = this.#queues[setOfBlob(reference)]
       if (queue === undefined || queue.size >= referencesMax) continue
       queue.add(reference)
-      // What was referred to before there were groups is kept by every record.
+      // A reference without a group is shared by all records, so it has to be resolved too.
       queue.add(blobReferenceOf(blobOfReference(reference), noGroup))
       this.#work(setOfBlob(reference))
     }
   }
 
-  /** References that wait, or are being looked at. */
+  /** References that wait, or are being resolved. */
   get count(): number {
     return this.#queues.reduce((sum, { size }) => sum + size, this.#underWay)
   }
@@ -66,7 +66,7 @@ export class ReferenceReleaser {
   async #empty(number: number): Promise<void> {
     const queue = this.#queues[number]!
     const { sets, clock, log } = this.#options
-    // What comes in one turn goes together.
+    // Collects what is added in this turn of the event loop.
     await undefined
     let step: string[] = []
     try {
@@ -82,7 +82,10 @@ export class ReferenceReleaser {
         step = []
       }
     } catch (error) {
-      log.debug({ err: error, set: number }, 'blobs that nobody needs could not be deleted; it is tried again')
+      log.debug(
+        { err: error, set: number },
+        'blobs that no record needs could not be deleted: they keep their space until the next attempt succeeds',
+      )
       for (const reference of step) queue.add(reference)
       this.#underWay -= step.length
       if (this.#isClosed) return
@@ -94,7 +97,7 @@ export class ReferenceReleaser {
     }
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no step runs any more. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const cancel of this.#resting.values()) cancel()
@@ -102,7 +105,7 @@ export class ReferenceReleaser {
   }
 }
 
-/** Takes them out: one that is added meanwhile is looked at again. */
+/** Removes them from the queue, so that one that is added in the meantime is resolved again. */
 function* take(queue: Set<string>, count: number): Generator<string> {
   for (const reference of queue) {
     if (count-- <= 0) return

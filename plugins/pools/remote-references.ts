@@ -1,13 +1,13 @@
 /**
- * Remote references: the records of a set that has no others. Each is of one blob, which it refers to as records do: so all that a set does for its
- * records (repeating changes, catching up, healing, reading everything, counting) it does for blobs whose records lie in another set. A
- * blob has one for each group of records that refer to it (see references.ts): the set's ledger, which counts by the start of a key up to its
- * first zero byte, is then one of these groups.
+ * Remote references: the records of blob sets. A remote reference stands in a blob set for all records of one group that refer to one of its
+ * blobs (see blob-references.ts), and refers to the blob as any record does. So whatever a set does for its records (replicating, catching up,
+ * healing, scrubbing, counting) it also does for blobs whose records lie in the record set. The group comes first in the key, so the set's
+ * ledger counts by it.
  *
- *     ff s group 00 id in the set    u8 format 2, 16 bytes: the run of the server that put it, f64 size, f64 number of its grant
- *     derived ff b id group          nothing: which remote references a blob has
+ *     ff s group 00 id in the set    u8 format 2, 16 bytes: run of the server that wrote it, f64 size, f64 number of its acquisition
+ *     derived ff b id group          empty: lists the remote references of a blob
  *
- * Format 1 ends with the size, has no group, and no derived entry.
+ * Format 1 ends with the size, and has neither group nor derived entry.
  */
 import type { Derive } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -32,7 +32,7 @@ export function remoteReferenceKey(reference: string): Buffer {
   ])
 }
 
-/** All keys of a group begin like this. */
+/** Common prefix of all keys of a group. */
 export function remoteReferencesOf(group: string): Buffer {
   return Buffer.concat([remoteReferenceStart, Buffer.from(`${group}\0`, 'latin1')])
 }
@@ -43,9 +43,9 @@ export function referenceFromKey(key: Buffer): string {
   return blobReferenceOf(key.latin1Slice(idStart), key.latin1Slice(remoteReferenceStart.length, idStart - 1))
 }
 
-/** What the remote reference was put by: a run of the server, and in it the grants are numbered from 1. */
+/** Which acquisition wrote a remote reference: acquisitions are numbered from 1 in each run of the server. */
 export interface Acquisition {
-  /** 16 bytes that no other run has had. */
+  /** 16 random bytes for each run. */
   readonly run: Uint8Array
   readonly number: number
 }
@@ -59,7 +59,7 @@ export function encodeRemoteReference({ run, number }: Acquisition, size: number
   return bytes
 }
 
-/** Whether the remote reference was put after this grant. Throws `corrupt`. */
+/** Whether the remote reference was written after this acquisition. Throws `corrupt`. */
 export function isNewer(value: Uint8Array, { run, number }: Acquisition): boolean {
   return isOfRun(value, run) && bufferOf(value).readDoubleLE(acquisitionAt) > number
 }
@@ -79,11 +79,11 @@ function entryKey(reference: string): Buffer {
   return Buffer.concat([Buffer.from([ownTable, 0x62]), Buffer.from(reference, 'latin1')])
 }
 
-/** Of the remote references of a blob: start and end of their derived entries. */
+/** Start and end of the derived entries of a blob's remote references. */
 export function remoteReferenceEntriesOf(idInSet: string): [Buffer, Buffer] {
   const start = entryKey(idInSet)
   const end = Buffer.from(start)
-  // Ids are letters and digits: there is always a greater byte.
+  // Ids are letters and digits, so there is always a greater byte.
   end[end.length - 1]!++
   return [start, end]
 }

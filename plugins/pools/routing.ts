@@ -1,4 +1,4 @@
-/** Blobs, wherever they lie: the same in each thread. Everything else is in the set of the records. */
+/** Passes reads and writes of blobs to their sets, in each thread. Everything else goes to the record set. */
 import type { BlobOptions, BlobReader, BlobRef, BlobWriter, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { idInSet, isElsewhere, setOfBlob } from './blob-ids.ts'
@@ -21,7 +21,7 @@ export class Routing {
 
   #setOf({ id }: BlobRef): StorageBackend {
     const set = this.#sets[setOfBlob(id)]
-    if (set === undefined) throw storageErrors.gone('A blob lies in a set that there is not.')
+    if (set === undefined) throw storageErrors.gone('A blob lies in a set that the storage does not have.')
     return set
   }
 

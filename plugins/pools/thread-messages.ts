@@ -1,4 +1,4 @@
-/** What travels between the thread that commits and the workers, apart from what each set has of its own. */
+/** Messages between the storage thread and the worker threads, in addition to those of each set. */
 import type { ExecuteOptions } from 'svc/plugins/storage/api'
 
 export const message = {
@@ -8,7 +8,7 @@ export const message = {
 } as const
 
 export interface PoolsAttachment {
-  /** By the number of a set: its place among those that were named. */
+  /** By the number of a set: its position among those that were named. */
   readonly order: readonly number[]
   /** See `Placement`. */
   readonly cells: SharedArrayBuffer

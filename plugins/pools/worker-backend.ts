@@ -1,4 +1,4 @@
-/** Several sets as a worker thread has them: reads and writes blobs itself, and hands changes of records to the thread that commits. */
+/** The storage in a worker thread: reads and writes blobs itself, and sends commits to the storage thread. Created by `backend.ts`. */
 import type { DriveStatus, ExecuteOptions, StorageBackend } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { createSets, type PoolsContext } from './named-sets.ts'
@@ -8,7 +8,7 @@ import { type ExecuteMessage, message, type PoolsAttachment } from './thread-mes
 
 const main = 0
 
-/** Registers this worker's handlers; `start` attaches. */
+/** Registers this worker's message handlers; `start` attaches to the sets. */
 export function createWorkerPools(options: PoolsContext): StorageBackend {
   const { threads, ports } = options
   const named = createSets(options, () => ({}))

@@ -1,3 +1,4 @@
+/** Configuration: the default of the setting `scanner.cycle`. */
 import { Type } from 'typebox'
 
 export const ScannerConfig = Type.Object({

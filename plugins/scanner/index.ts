@@ -1,3 +1,4 @@
+/** Plugin `scanner`: provides the service of that name. Does no scanning itself. */
 import { definePlugin } from 'svc/kernel'
 import { ScannerConfig } from './config.ts'
 import { atSpeed, declareScannerSettings } from './settings.ts'

@@ -1,4 +1,4 @@
-/** The subsystem `scanner`: how often, and how fast, work goes through what is stored. */
+/** Declares the settings `scanner`, and makes workers rest as they say. */
 import type { BackgroundWorker, Clock } from 'svc/kernel'
 import type { Settings, SettingsService } from 'svc/plugins/settings/api'
 import { Type } from 'typebox'
@@ -12,7 +12,7 @@ const keysOf = (cycleMs: number) =>
     speed: Type.Enum(Object.keys(rests) as (keyof typeof rests)[], {
       default: 'fastest',
       description:
-        'Rests after each slice of work, to leave the drives to requests: none with fastest; 1, 2, 10 or 100 times as long as the slice took with fast, default, slow and slowest, at most 15 s. The reading of all shards never goes faster than with default.',
+        'How long background work rests after each slice, to leave the drives to requests: fastest not at all; fast, default, slow and slowest 1, 2, 10 and 100 times as long as the slice took, at most 15 s. Scrubbing is never faster than default.',
     }),
     cycle: Type.Integer({
       format: 'duration',
@@ -28,19 +28,19 @@ const keysOf = (cycleMs: number) =>
       maximum: 365 * dayMs,
       default: 30 * dayMs,
       description:
-        'How often every shard on every drive of a set is read and verified: from the end of one pass to the beginning of the next. 0: never. A deployment of a single drive has no shards.',
+        'How often every shard on every drive of a set is scrubbed (read and verified): from the end of one pass to the beginning of the next. 0: never. A deployment of a single drive has no shards.',
     }),
   })
 
 export function declareScannerSettings(settings: SettingsService, cycleMs: number): Settings<ScannerSettings> {
   return settings.declare('scanner', {
     description:
-      'Work in the background that goes through what is stored: the application of lifecycle rules, and the reading of every shard of a set of drives.',
+      'Background work that goes through all stored data: lifecycle rules, and the scrubbing of every shard of a set of drives.',
     keys: keysOf(cycleMs),
   })
 }
 
-/** The same worker, resting between slices as the settings say, and at least as with `slowerThan`. */
+/** See `ScannerService.atSpeed`. */
 export function atSpeed(
   worker: BackgroundWorker,
   scanner: Settings<ScannerSettings>,

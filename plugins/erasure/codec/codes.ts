@@ -1,4 +1,4 @@
-/** The codes of one set: as many shards for each, of which more or fewer are parity. Each is made when it is first asked for. */
+/** The codes of one set: all have the same number of shards and differ in parity. Each is created when it is first needed. */
 import { ErasureCode } from './erasure-code.ts'
 import type { ShardMemory } from './shard-memory.ts'
 

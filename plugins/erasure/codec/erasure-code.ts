@@ -15,10 +15,10 @@ import { parityCountMax, shardCountMax } from './matrix.ts'
 import type { Plan } from './plan.ts'
 import { pieceBytes, type ShardMemory } from './shard-memory.ts'
 
-/** Some of them may be undefined: those that a call neither reads nor writes. */
+/** By number; undefined where a call neither reads nor writes a shard. */
 export type Shards = readonly (Uint8Array | undefined)[]
 
-/** Work that is done before others get their turn: input bytes. */
+/** Input bytes after which the event loop gets a turn. */
 const turnBytesMax = 256 * 1024
 
 export class ErasureCode {
@@ -70,8 +70,8 @@ export class ErasureCode {
   }
 
   /**
-   * Whether the shards of `present` belong together: those beyond the first `dataCount` are what the first ones say. Which
-   * one is wrong it does not tell. Throws where there are none beyond.
+   * Whether the shards of `present` are consistent: the first `dataCount` determine the others. Does not tell which one is wrong. Throws
+   * if there are no more than `dataCount`.
    */
   verify(shards: Shards, present = this.#allMask, start = 0, end = lengthOf(shards)): boolean {
     this.#requireShards(present, 0)
@@ -83,7 +83,7 @@ export class ErasureCode {
     return this.#runPieces(plan, shards, start, end, true)
   }
 
-  /** `encode` for shards of any length: whatever waits in the event loop gets its turn after every 256 KiB of data. */
+  /** `encode` for shards of any length: yields to the event loop after every 256 KiB of data. */
   encodeInTurns(shards: Shards, end = lengthOf(shards)): Promise<void> {
     return this.reconstructInTurns(shards, this.#dataMask, this.#allMask ^ this.#dataMask, end)
   }
@@ -132,7 +132,7 @@ export class ErasureCode {
     }
   }
 
-  /** Piece by piece, through our memory where a shard lies elsewhere. Says whether all outputs are what they were. */
+  /** In pieces, copying shards that are not in this memory. Returns whether all outputs equal the present shards. */
   #runPieces(plan: Plan, shards: Shards, start: number, end: number, isComparison: boolean): boolean {
     const { inputs, outputs } = plan
     const { memory } = this
@@ -152,7 +152,7 @@ export class ErasureCode {
         const isInside = isLong && !isComparison && shard.buffer === bytes.buffer
         memory.setOutput(index, isInside ? shard.byteOffset + at : memory.stagingOf(outputs[index]))
       }
-      // Behind a short piece the kernels compute with whatever lies in the staging area; nobody looks at the results.
+      // Behind a short piece the kernels compute with arbitrary bytes of the staging area; the results are ignored.
       this.#runKernels(plan, 0, Math.max(length, strideBytesMax))
       for (const output of outputs) {
         const shard = shards[output]!
@@ -180,7 +180,7 @@ function lengthOf(shards: Shards): number {
   return 0
 }
 
-/** The kernels do not know where a shard ends: a range that is too long would read and write those of others. */
+/** The kernels do not check where a shard ends: a range that is too long would read and write other shards. */
 function requireRanges({ inputs, outputs }: Plan, shards: Shards, start: number, end: number): void {
   if (!(Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end)) {
     throw new RangeError(`${start}…${end} is no range`)

@@ -1,6 +1,6 @@
 /**
- * What to compute for a set of shards that are there and a set that is wanted: which kernels run, and the tables of their
- * coefficients in the memory of the codec. Made once per pattern (some ten microseconds), then kept, least recently used last.
+ * Plans how to compute wanted shards from present ones: which kernels run, and the tables of their coefficients in the codec's memory. Made
+ * once per pattern (some ten microseconds) and cached, least recently used last. Used by `ErasureCode`.
  */
 import { LRUCache } from 'lru-cache'
 import { multiply } from './galois-field.ts'
@@ -42,7 +42,7 @@ export class PlanCache {
   readonly #plans: LRUCache<number, Plan>
   readonly #freeSlots = Array.from({ length: slotCount }, (_, index) => index)
 
-  /** Tables are kept in `bytes` from `address` on. */
+  /** Tables are stored in `bytes` from `address` on. */
   constructor(bytes: Uint8Array, address: number) {
     this.#bytes = bytes
     this.#address = address
@@ -70,7 +70,7 @@ export class PlanCache {
     const outputs = membersOf(wanted).map((shard, index) => ({ shard, row: rows[index] }))
     const sum = outputs.findIndex(({ row }) => row.every(coefficient => coefficient === 1))
     if (sum > 0) outputs.unshift(...outputs.splice(sum, 1))
-    // Full, the oldest goes; its slot must be free before this plan is entered.
+    // When full, evicts the oldest: its slot must be free before this plan is entered.
     if (this.#freeSlots.length === 0) this.#plans.pop()
     const slot = this.#freeSlots.pop()!
     const runs: KernelRun[] = []

@@ -1,8 +1,8 @@
 /**
  * Memory that the codec computes in without copies, and from which its users allocate what they want to encode: one piece of
- * WebAssembly memory, never grown, so that its buffers never move. Allocations begin on pages of 4 KiB, as O_DIRECT wants them.
+ * WebAssembly memory, never grown, so that its buffers never move. Allocations are aligned to 4 KiB pages, as O_DIRECT requires.
  *
- * The beginning is the codec's own: addresses for a call, the tables of loss patterns, and room for shards that lie elsewhere.
+ * The beginning is reserved for the codec: addresses for a call, the tables of loss patterns, and a staging area for shards outside.
  */
 import { Buffer } from 'node:buffer'
 import { bestVariant, instantiateKernels, type Kernels, type KernelVariant } from './kernels.ts'
@@ -43,7 +43,7 @@ export class ShardMemory {
   /** Lengths by address. */
   readonly #allocated = new Map<number, number>()
 
-  /** `sizeBytes` is what can be allocated from it, at least; some 600 KiB come on top. `variant` is for tests. */
+  /** `sizeBytes`: how much can be allocated, at least; some 600 KiB are added. `variant` is for tests. */
   constructor(sizeBytes: number, variant: KernelVariant = bestVariant()) {
     const pages = Math.ceil((reservedBytes + sizeBytes) / wasmPageBytes)
     this.memory = new WebAssembly.Memory({ initial: pages, maximum: pages })
@@ -54,7 +54,7 @@ export class ShardMemory {
     this.#free = [{ start: reservedBytes, end: this.bytes.length }]
   }
 
-  /** Room, aligned to 4 KiB, with whatever it had before; undefined when there is none. To be given back with `release`. */
+  /** Memory aligned to 4 KiB, with arbitrary content; undefined if there is none. To be released with `release`. */
   allocate(sizeBytes: number): Buffer | undefined {
     const length = Math.max(1, Math.ceil(sizeBytes / pageBytes)) * pageBytes
     const index = this.#free.findIndex(span => span.end - span.start >= length)
@@ -67,7 +67,7 @@ export class ShardMemory {
     return this.bytes.subarray(start, start + sizeBytes)
   }
 
-  /** Takes what `allocate` returned. */
+  /** Takes back what `allocate` returned. */
   release(buffer: Uint8Array): void {
     const start = buffer.byteOffset
     const length = this.#allocated.get(start)
@@ -83,7 +83,7 @@ export class ShardMemory {
     this.#join(index - 1)
   }
 
-  /** Makes one of a free span and the next where they touch. */
+  /** Merges a free span and the next one if they are adjacent. */
   #join(index: number): void {
     const span = this.#free[index]
     const next = this.#free[index + 1]

@@ -1,7 +1,7 @@
 /**
- * The shards of one stripe while it is filled, in memory that the codec works in and drives can write from: the copy of a body
- * into it is the only one. The data shards lie one behind the other, so a body is copied in as it comes, and the last, shorter
- * stripe of a body is cut into shards where it lies (see layout.ts).
+ * The shards of one stripe while it is filled, in memory that the codec computes in and drives can write from: a body is copied only
+ * once, into it. The data shards are consecutive, so a body is copied as it comes, and the last, shorter stripe of a body is cut into
+ * shards in place (see layout.ts). Pooled by `StripePool`, filled by `SetBlobWriter`.
  */
 import { shardUnitOf } from '../layout.ts'
 import type { ErasureCode } from './erasure-code.ts'
@@ -23,13 +23,13 @@ export class StripeBuffer {
     this.#fullShards = this.#shardsOf(unitBytes)
   }
 
-  /** Undefined when the codec's memory has no room just now. Shards of full stripes begin on pages where the unit is a multiple of 4 KiB. */
+  /** Undefined if the codec's memory has no room now. Shards of full stripes are page-aligned if the unit is a multiple of 4 KiB. */
   static create(code: ErasureCode, unitBytes: number): StripeBuffer | undefined {
     const bytes = code.memory.allocate(code.shardCount * unitBytes)
     return bytes && new StripeBuffer(code, unitBytes, bytes)
   }
 
-  /** From now on it has other stripes, of as many shards: to be called while it is empty. */
+  /** Prepares for stripes of another code with as many shards. To be called while it is empty. */
   use(code: ErasureCode): void {
     if (code === this.#code) return
     if (code.shardCount !== this.#code.shardCount || code.memory !== this.#code.memory || this.#filledBytes > 0) {
@@ -48,7 +48,7 @@ export class StripeBuffer {
     return this.#filledBytes === this.#capacity
   }
 
-  /** Copies from `chunk`, beginning at `from`, what there is room for; says how much that was. */
+  /** Copies from `chunk`, beginning at `from`, as much as fits. Returns how much that was. */
   append(chunk: Uint8Array, from = 0): number {
     const count = Math.min(chunk.length - from, this.#capacity - this.#filledBytes)
     this.#bytes.set(
@@ -73,7 +73,7 @@ export class StripeBuffer {
     this.#filledBytes = 0
   }
 
-  /** Gives the memory back. */
+  /** Returns the memory to the codec. */
   release(): void {
     this.#code.memory.release(this.#bytes)
   }

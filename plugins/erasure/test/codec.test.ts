@@ -1,4 +1,4 @@
-/** The codec against scalar arithmetic, against answers that another program computed, and against every loss that it must survive. */
+/** Compares the codec with scalar arithmetic and with the answers of another program, for every loss that it must survive. */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { coefficient, parityOf } from './scalar-code.ts'
 const folder = import.meta.dirname
 const root = resolve(folder, '../../..')
 const python = '/usr/bin/python3'
-/** Every engine has the plain one; where it lacks the other there is nothing to test. */
+/** Every engine has the plain kernels; the relaxed ones are tested if the engine has them. */
 const variants: readonly KernelVariant[] = bestVariant() === 'relaxed' ? ['relaxed', 'plain'] : ['plain']
 
 interface KnownAnswers {
@@ -60,7 +60,7 @@ function usedCodes(): Map<string, readonly [number, number]> {
   return codes
 }
 
-t.test('the matrix is the one of the documents, and so are the answers', t => {
+t.test('the matrix and the known answers are those of the documents', t => {
   for (let row = 0; row < 8; row++) {
     const bytes = Buffer.from(Array.from({ length: 16 }, (_, column) => parityCoefficient(row, column)))
     t.equal(bytes.toString('hex'), knownAnswers.matrix[row], `row ${row}`)
@@ -89,7 +89,7 @@ t.test('the matrix is the one of the documents, and so are the answers', t => {
 
 const hasPython = spawnSync(python, ['--version']).status === 0
 const pythonMissing = hasPython || process.env.CI ? false : `${python} is not installed`
-t.test('the answers are those of a program that shares nothing with the codec', { skip: pythonMissing }, t => {
+t.test('the known answers are computed by a program that shares no code with the codec', { skip: pythonMissing }, t => {
   const { status, stdout } = spawnSync(python, [join(folder, 'known-answers.py')], { encoding: 'utf8' })
   t.equal(status, 0)
   t.same(JSON.parse(stdout), knownAnswers)
@@ -104,7 +104,7 @@ for (const variant of variants) {
       const code = new ErasureCode(memory, dataCount, parityCount)
       const expected = scalarShards(dataCount, parityCount, length, dataCount * 17 + parityCount)
       const all = (1 << code.shardCount) - 1
-      // Inside of the codec's memory and outside of it: two ways through the code.
+      // Shards inside and outside of the codec's memory take different code paths.
       const buffers = expected.map(shard => {
         const inside = memory.allocate(length)!
         shard.copy(inside)
@@ -148,7 +148,7 @@ for (const variant of variants) {
     const memory = new ShardMemory(4 << 20, variant)
     const around = (...sizes: number[]) => fc.constantFrom(...sizes.flatMap(size => [size - 1, size, size + 1]))
     const lengths = fc.oneof(fc.nat(200), around(16, 32, 48, 64, 128, 4096, 16_384, 32_768, 16_384 + 64, 65_536))
-    // All and none are ways of their own through the code, and the most likely ones.
+    // All and none take code paths of their own, and are the most likely.
     const masks = fc.oneof(fc.constant(0xffff), fc.constant(0), fc.nat(0xffff))
     const property = fc.property(
       fc.integer({ min: 1, max: 16 }),
@@ -218,13 +218,13 @@ t.test('verification finds one wrong bit, wherever it is', t => {
   }
   const shards = scalarShards(4, 2, 100, 9)
   shards[0][99] ^= 1
-  t.ok(code.verify(shards, 0b111111, 0, 99), 'outside of the range nothing is looked at')
+  t.ok(code.verify(shards, 0b111111, 0, 99), 'bytes outside of the range are not verified')
   t.throws(() => code.verify(shards, 0b001111), /no shard to verify/)
   t.throws(() => code.verify(shards, 0b000111), RangeError)
   t.end()
 })
 
-t.test('what makes no sense is refused before a byte is written', t => {
+t.test('invalid arguments are refused before a byte is written', t => {
   const memory = new ShardMemory(1 << 20)
   for (const [data, parity] of [
     [0, 1],
@@ -260,7 +260,7 @@ t.test('what makes no sense is refused before a byte is written', t => {
   t.end()
 })
 
-t.test('long shards give way to the event loop', async t => {
+t.test('coding long shards yields to the event loop', async t => {
   const memory = new ShardMemory(0)
   const code = new ErasureCode(memory, 4, 2)
   const expected = scalarShards(4, 2, 300_001, 5)
@@ -289,7 +289,7 @@ t.test('long shards give way to the event loop', async t => {
   t.ok(turnCount >= encodeTurns + 4, 'as many again')
 })
 
-t.test('memory is given in pages, taken back, and joined', t => {
+t.test('memory is allocated in pages, released, and merged', t => {
   const memory = new ShardMemory(64 * 1024)
   const buffers: Buffer[] = []
   for (let buffer = memory.allocate(5000); buffer !== undefined; buffer = memory.allocate(5000)) buffers.push(buffer)
@@ -331,11 +331,11 @@ t.test('shards at the very end of the memory', t => {
   t.end()
 })
 
-t.test('plans that were evicted are made again, and no two share tables', t => {
+t.test('evicted plans are computed again, and no two plans share tables', t => {
   const code = new ErasureCode(new ShardMemory(0), 12, 4)
   const expected = scalarShards(12, 4, 70, 3)
   const patterns = [...masksOf(16, 2), ...masksOf(16, 3)].slice(0, 300)
-  // Going back and forth meets plans that are still there, and ones that are not.
+  // Going back and forth uses both cached and evicted plans.
   for (const lost of [...patterns, ...patterns.toReversed(), ...patterns]) {
     const shards = expected.map((bytes, shard) => ((lost >> shard) & 1 ? Buffer.alloc(70) : bytes))
     code.reconstruct(shards, 0xffff & ~lost, lost)
@@ -360,7 +360,7 @@ t.test('worker threads have codecs of their own', async t => {
   await worker.terminate()
 })
 
-t.test('the WebAssembly is what its source makes', t => {
+t.test('the committed WebAssembly is what its source generates', t => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['.ci/build-wasm.mjs', '--check'], {
     cwd: root,
     encoding: 'utf8',

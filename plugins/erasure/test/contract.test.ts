@@ -1,9 +1,9 @@
-/** A set keeps what every storage backend keeps, whatever its shape, and with as many drives away as it bears. */
+/** A set passes the contract suite of storage backends in every shape, and with as many drives offline as it has parity. */
 import { contractDerive, contractProcedures, storageBackendContract } from 'svc/plugins/storage/contract'
 import t from 'tap'
 import { newFolders, openTestSet } from './fixtures/open-set.ts'
 
-// The server's listeners keep its process alive; timers of the clock do not.
+// The clock's timers do not keep the process alive; a server's listeners would.
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 

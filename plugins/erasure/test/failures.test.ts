@@ -1,4 +1,4 @@
-/** Sets of real folders that lose drives, get them back, and get others: nothing is lost, and the ledger knows what is missing. */
+/** Sets of real folders whose drives fail, return and are replaced: no data is lost, and the ledger counts what is missing. */
 import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { headOf } from '../set-record.ts'
 import { newFolders, openTestSet, type TestSet } from './fixtures/open-set.ts'
 
-// The server's listeners keep its process alive; timers of the clock do not.
+// The clock's timers do not keep the process alive; a server's listeners would.
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 
@@ -37,7 +37,7 @@ interface Stored {
 
 const sizes = [0, 1, 512, 513, 5000, 70_000, 131_072, 200_000, 1_500_000]
 
-/** Clients of a set, who remember what was acknowledged. */
+/** Clients of a set; they remember every acknowledged change. */
 class Clients {
   readonly stored = new Map<string, Stored>()
   readonly #random = createSeededRandom(seed)
@@ -89,7 +89,7 @@ class Clients {
   }
 }
 
-/** Drives that are slow to open come later: on a busy machine not all are back after one round. */
+/** One round waits only briefly for slow drives, so on a busy machine several are needed. */
 async function untilAllAreBack({ set, repairLoop }: TestSet): Promise<void> {
   while (!set.isWhole) {
     await repairLoop.bringBack(new AbortController().signal)
@@ -149,20 +149,20 @@ for (const [driveCount, parityCount] of [
     set = await openTestSet(paths, options)
     await clients.verify(t, set.backend, 'without some drives')
     const without = await set.ledger.read()
-    t.strictSame(without.below, without.total, 'all records lack the shards of drives that are away')
+    t.strictSame(without.below, without.total, 'all records lack the shards of offline drives')
     await change(clients, set.backend, 'third')
     await clients.verify(t, set.backend, 'after changes without them')
     for (const path of gone) await unhide(path)
     await untilAllAreBack(set)
     await clients.verify(t, set.backend, 'after their return')
-    t.ok((await set.ledger.read()).below.records > 0, 'what was written meanwhile lacks shards')
+    t.ok((await set.ledger.read()).below.records > 0, 'records written in the meantime lack shards')
     await healAll(set)
     t.equal((await set.ledger.read()).below.records, 0, 'until it is healed')
 
     await restart()
     t.equal(set.set.currentCount, driveCount)
     await set.stop()
-    // The others: what is read now was made by healing.
+    // The other drives are gone now: these shards were rebuilt.
     const others = paths.slice(-parityCount)
     for (const path of others) await hide(path)
     set = await openTestSet(paths, options)
@@ -175,7 +175,7 @@ for (const [driveCount, parityCount] of [
     await clients.verify(t, set.backend, 'with replaced drives')
     t.ok((await set.ledger.read()).below.records > 0)
     await healAll(set)
-    t.equal((await set.ledger.read()).below.records, 0, 'replaced drives are filled')
+    t.equal((await set.ledger.read()).below.records, 0, 'replaced drives are rebuilt')
     await set.stop()
     for (const path of paths.slice(0, parityCount)) await hide(path)
     set = await openTestSet(paths, options)
@@ -183,7 +183,7 @@ for (const [driveCount, parityCount] of [
     await set.stop()
     for (const path of paths.slice(0, parityCount)) await unhide(path)
 
-    // Another order of the paths: drives are known by what they say.
+    // Another order of the paths: drives are identified by their format.
     set = await openTestSet([...paths].reverse(), options)
     t.equal(set.set.currentCount, driveCount, 'drives were moved')
     await clients.verify(t, set.backend, 'moved')
@@ -195,14 +195,14 @@ async function files(path: string): Promise<string[]> {
   return entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
 }
 
-t.test('damaged blobs are read from other drives, and made anew', async t => {
+t.test('corrupt shards of blobs are read from other drives, and rebuilt', async t => {
   const paths = await newFolders(t, 4)
   const clients = new Clients()
   const options = { procedures, derive, parityCount: 2 }
   let set = await openTestSet(paths, options)
   t.teardown(() => set.stop())
   for (let i = 0; i < 20; i++) await clients.put(set.backend, `n${i}`)
-  // Of so many blobs some have data shards on the drives that are damaged: no reader would notice parity.
+  // So many blobs that some have data shards on the damaged drives; readers do not read parity.
   for (let i = 0; i < 16; i++) await clients.put(set.backend, `blob${i}`, 200_000)
   await set.stop()
   let damaged = 0
@@ -218,11 +218,11 @@ t.test('damaged blobs are read from other drives, and made anew', async t => {
   set = await openTestSet(paths, options)
   await clients.verify(t, set.backend, 'with damaged blobs')
   await set.repairLoop.markMissingShards()
-  t.ok((await set.ledger.read()).below.records > 0, 'readers have told')
+  t.ok((await set.ledger.read()).below.records > 0, 'readers have reported them')
   await healAll(set)
-  // Nobody reads parity as long as all is well.
+  // Readers do not read parity while no data shard is missing.
   while (await set.repairLoop.scrubSome(new AbortController().signal));
-  t.ok(set.repairLoop.counts.damaged > 0, 'what readers do not see is found by reading everything')
+  t.ok(set.repairLoop.counts.damaged > 0, 'scrubbing finds damage that readers do not')
   t.equal((await set.ledger.read()).below.records, 0)
   await set.stop()
   for (const path of [paths[0]!, paths[3]!]) await hide(path)
@@ -230,7 +230,7 @@ t.test('damaged blobs are read from other drives, and made anew', async t => {
   await clients.verify(t, set.backend, 'from what was made anew')
 })
 
-t.test('files that have come to another drive are not taken for its own', async t => {
+t.test('a shard file that was moved to another drive is not used there', async t => {
   const paths = await newFolders(t, 4)
   const clients = new Clients()
   const options = { procedures, derive, parityCount: 2 }
@@ -253,7 +253,7 @@ t.test('files that have come to another drive are not taken for its own', async 
   await clients.verify(t, set.backend, 'from what was made anew')
 })
 
-t.test('what is found missing while nothing can be written is written down later', async t => {
+t.test('shards found missing without a write quorum are marked later', async t => {
   const paths = await newFolders(t, 4)
   const clients = new Clients()
   const options = { procedures, derive, parityCount: 2 }
@@ -270,12 +270,12 @@ t.test('what is found missing while nothing can be written is written down later
   for (const path of paths.slice(2)) await unhide(path)
   await untilAllAreBack(set)
   await set.repairLoop.markMissingShards()
-  t.equal((await set.ledger.read()).below.records, 1, 'it was not forgotten')
+  t.equal((await set.ledger.read()).below.records, 1, 'the report was kept')
   await healAll(set)
   t.equal((await set.ledger.read()).below.records, 0)
 })
 
-t.test('drives that hang hold nobody up', async t => {
+t.test('a drive that hangs does not block requests', async t => {
   const paths = await newFolders(t, 4)
   const clients = new Clients()
   const hanging = new Set<string>()
@@ -293,20 +293,20 @@ t.test('drives that hang hold nobody up', async t => {
   }
   const others = () => set.set.members.filter(member => member !== set.set.leader())
 
-  // Each of these would never end if the drive was waited for.
+  // None of these would end if they waited for the drive.
   hanging.add(others()[0]!.path)
   await writeAll('second')
-  t.equal(set.set.currentCount, 3, 'it is given up')
+  t.equal(set.set.currentCount, 3, 'the drive is offline')
   t.match(set.complaints().join(), /has not answered for/)
   await clients.verify(t, set.backend, 'without it')
   await set.repairLoop.bringBack(new AbortController().signal)
-  t.equal(set.set.currentCount, 3, 'and not taken back while it hangs')
+  t.equal(set.set.currentCount, 3, 'and stays offline while it hangs')
   await back()
   await clients.verify(t, set.backend, 'with it')
 
   const leader = set.set.leader()
   hanging.add(leader.path)
-  await t.rejects(clients.put(set.backend, 'lost', 100), { code: 'unavailable' }, 'whether it was made nobody knows')
+  await t.rejects(clients.put(set.backend, 'lost', 100), { code: 'unavailable' }, 'the change is in doubt')
   clients.stored.delete('lost')
   t.not(set.set.leader(), leader, 'another one leads')
   await writeAll('third')
@@ -314,14 +314,14 @@ t.test('drives that hang hold nobody up', async t => {
   await clients.verify(t, set.backend, 'what the former leader made alone does not count')
 
   for (const { path } of others().slice(0, 2)) hanging.add(path)
-  await t.rejects(writeAll('fourth'), { code: 'unavailable' }, 'two of four: nothing can be written')
+  await t.rejects(writeAll('fourth'), { code: 'unavailable' }, 'two of four drives: no write quorum')
   for (const name of [...clients.stored.keys()]) if (name.startsWith('fourth')) clients.stored.delete(name)
   const names = await set.backend.scan(keyOf('first'), keyOf('firsu'), cursor => {
     let count = 0
     while (cursor.next()) count++
     return count
   })
-  t.equal(names, sizes.length, 'and everything be read')
+  t.equal(names, sizes.length, 'and everything can be read')
   await back()
   await set.stop()
   hanging.add(paths[3]!)
@@ -333,7 +333,7 @@ t.test('drives that hang hold nobody up', async t => {
   t.equal((await set.ledger.read()).below.records, 0)
 })
 
-t.test('what cannot be put together is refused with its reason', async t => {
+t.test('a set that cannot be opened is refused with the reason', async t => {
   const paths = await newFolders(t, 4)
   const options = { procedures, derive, parityCount: 2 }
   const set = await openTestSet(paths, options)

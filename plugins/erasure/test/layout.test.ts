@@ -1,4 +1,4 @@
-/** Layouts against a model that places one byte after the other, and bodies through stripes, losses and ranges. */
+/** Compares the layout with a model that places byte by byte; reads bodies back through stripes, losses and ranges. */
 import fc from 'fast-check'
 import t from 'tap'
 import { ErasureCode } from '../codec/erasure-code.ts'
@@ -15,7 +15,7 @@ import {
   stripeCountOf,
 } from '../layout.ts'
 
-/** Shard and offset of each byte of a body, and the length of shards, by the sentence at the head of layout.ts. */
+/** The model: shard and offset of each byte of a body, and the length of shards, as the head of layout.ts says. */
 function placesOf({ bodyBytes, dataCount, unitBytes }: BodyLayout): { places: [number, number][]; shardBytes: number } {
   const places: [number, number][] = []
   let shardBytes = 0
@@ -76,7 +76,7 @@ t.test('each byte is where the model puts it', t => {
   t.end()
 })
 
-t.test('lengths are exact where 32 bits end', t => {
+t.test('lengths are exact beyond 32 bits', t => {
   const property = fc.property(
     fc.integer({ min: 1, max: 16 }),
     fc.integer({ min: 0, max: 50 * 2 ** 40 }),
@@ -99,7 +99,7 @@ t.test('lengths are exact where 32 bits end', t => {
   t.end()
 })
 
-t.test('bodies come back from what is left of them, whole and in parts', t => {
+t.test('bodies are reconstructed from the remaining shards, whole and in ranges', t => {
   const memory = new ShardMemory(1 << 20)
   const property = fc.property(
     fc.integer({ min: 1, max: 12 }),
@@ -140,7 +140,7 @@ t.test('bodies come back from what is left of them, whole and in parts', t => {
       if (shards.some(shard => shard.length !== shardBytesOf(layout))) throw new Error('length of shards')
       if (parityCount > 0 && bodyBytes > 0 && !code.verify(shards)) throw new Error('not verified')
 
-      // Losses: up to parityCount of those that the number names.
+      // Loses up to parityCount of the shards in the mask.
       let lost = 0
       for (let shard = 0, count = 0; shard < code.shardCount && count < parityCount; shard++) {
         if ((lostWish >> shard) & 1) {
@@ -169,7 +169,7 @@ t.test('bodies come back from what is left of them, whole and in parts', t => {
     stripes[0]!.finish().every(shard => shard.length === 0),
     'an empty stripe has empty shards',
   )
-  t.equal(stripes[0]!.append(Buffer.alloc(300_000, 1)), 4 * 64 * 1024, 'takes what it has room for')
+  t.equal(stripes[0]!.append(Buffer.alloc(300_000, 1)), 4 * 64 * 1024, 'takes as much as fits')
   t.ok(
     stripes[0]!.finish().every(shard => shard.byteOffset % 4096 === 0),
     'shards begin on pages',

@@ -1,4 +1,4 @@
-/** What shards are missing is written down in changes that hold nobody up, and only where records would say otherwise. */
+/** Missing shards are marked in bounded changes, and only in records that say that they are there. */
 import { mkdir, rm } from 'node:fs/promises'
 import type { Derive, Procedure, Transaction } from 'svc/plugins/storage/api'
 import t from 'tap'
@@ -18,7 +18,7 @@ const procedures: Record<string, Procedure> = {
 const options = { procedures, derive, parityCount: 1 }
 const recordCount = 600
 
-t.test('many damages are written down in bounded changes', async t => {
+t.test('many missing shards are marked in bounded changes', async t => {
   const open = await openTestSet(await newFolders(t, 3), options)
   t.teardown(() => open.stop())
   const { set, repairLoop, ledger, backend } = open
@@ -32,7 +32,7 @@ t.test('many damages are written down in bounded changes', async t => {
   const sizes: number[] = []
   const mark = set.mark.bind(set)
   set.mark = marks => {
-    // In the midst of it nothing can be written any more: what is left then is not forgotten.
+    // Then writing fails: the shards that are not marked yet must be kept.
     if (sizes.length === 1) {
       set.mark = mark
       return Promise.reject(new Error('it cannot be written for this test'))
@@ -42,12 +42,12 @@ t.test('many damages are written down in bounded changes', async t => {
   }
   await t.rejects(repairLoop.markMissingShards(), /cannot be written/)
   t.ok(sizes[0]! > 0 && sizes[0]! <= 256, 'a change is bounded')
-  t.equal((await ledger.read()).below.records, sizes[0], 'what was written down stays')
+  t.equal((await ledger.read()).below.records, sizes[0], 'marks that were committed stay')
   await repairLoop.markMissingShards()
-  t.equal((await ledger.read()).below.records, recordCount, 'and the rest follows')
+  t.equal((await ledger.read()).below.records, recordCount, 'the others are marked later')
 })
 
-t.test('of a drive that was replaced no record needs a correction, and all are healed', async t => {
+t.test('a replaced drive needs no marks, and all of its shards are rebuilt', async t => {
   const paths = await newFolders(t, 3)
   let open = await openTestSet(paths, options)
   t.teardown(() => open.stop())
@@ -66,15 +66,11 @@ t.test('of a drive that was replaced no record needs a correction, and all are h
   const { signal } = new AbortController()
   t.ok(set.isWhole, 'the empty drive has all records')
   t.equal((await ledger.read()).below.records, 21, 'the ledger has all records')
-  t.strictSame(set.missingShards.take(), [], 'without any of them being written again')
-  // A client has met the hole before it is filled.
+  t.strictSame(set.missingShards.take(), [], 'without marks in any record')
+  // A reader has found a missing shard before it is rebuilt.
   set.onMissingShard({ slot: 1, blobId: id })
   while (await repairLoop.healSome(signal));
-  t.strictSame(
-    set.missingShards.take(),
-    [],
-    'what was missing is known: nobody looks for it, and it is no damage any more',
-  )
+  t.strictSame(set.missingShards.take(), [], 'a rebuilt shard is no longer reported as missing')
   t.equal((await ledger.read()).below.records, 0, 'all are healed')
   t.match(repairLoop.counts, { healed: 21, failed: 0 })
 })

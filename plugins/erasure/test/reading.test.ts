@@ -1,4 +1,4 @@
-/** Memory of what is read is used again, and never while anybody still looks at it. */
+/** Memory of read windows is reused, and never while a reader still uses it. */
 import type { BlobChunk, BlobReader, Derive } from 'svc/plugins/storage/api'
 import { createSeededRandom } from 'svc/testing'
 import t from 'tap'
@@ -10,7 +10,7 @@ t.teardown(() => clearInterval(keepAlive))
 
 const derive: Derive = () => undefined
 
-t.test('many readers at once, some of which end early, get their own bytes, also without some drives', async t => {
+t.test('concurrent readers get their own bytes, even if some end early or drives are offline', async t => {
   const seed = Number(process.env.SEED ?? 1 + Math.floor(Math.random() * 2 ** 30))
   t.comment(`seed ${seed}`)
   const random = createSeededRandom(seed)
@@ -36,7 +36,7 @@ t.test('many readers at once, some of which end early, get their own bytes, also
       const { chunk, at } = held.shift()!
       if (!chunk.bytes.equals(bytes.subarray(at, at + chunk.bytes.length))) wrong++
       chunk.release()
-      // A second time it is nobody's business any more.
+      // Releasing a second time has no effect.
       chunk.release()
     }
     let at = start
@@ -47,7 +47,7 @@ t.test('many readers at once, some of which end early, get their own bytes, also
       if (!isToEnd && random.float() < 0.3) break
     }
     if (isToEnd && at !== start + length) wrong++
-    // What was given out is valid after the end, too.
+    // Chunks stay valid after the end of the reader.
     reader.close()
     while (held.length > 0) look()
   }
@@ -61,15 +61,19 @@ t.test('many readers at once, some of which end early, get their own bytes, also
   const { keptBytes } = windowPool
   t.ok(keptBytes > 0, 'memory is kept')
   for (let i = 0; i < 20; i++) await read(true)
-  t.equal(windowPool.keptBytes, keptBytes, 'one reader after the other takes what there is, and gives it back')
+  t.equal(windowPool.keptBytes, keptBytes, 'consecutive readers reuse the same memory')
 })
 
-t.test('what is kept is bounded', async t => {
+t.test('the pool keeps a bounded amount of memory', async t => {
   const pool = new WindowPool(1000)
   const lent = Array.from({ length: 5 }, () => pool.acquire(300))
   for (const buffer of lent) pool.release(buffer)
   t.equal(pool.keptBytes, 900)
   const again = [pool.acquire(300), pool.acquire(300), pool.acquire(300), pool.acquire(300)]
-  t.equal(new Set([...again, lent[3], lent[4]]).size, 6, 'none is lent twice, and those beyond the bound are gone')
+  t.equal(
+    new Set([...again, lent[3], lent[4]]).size,
+    6,
+    'no buffer is acquired twice, and buffers beyond the bound are dropped',
+  )
   t.equal(pool.keptBytes, 0)
 })

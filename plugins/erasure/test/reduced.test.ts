@@ -1,4 +1,4 @@
-/** Bodies and blobs with less parity than their set: they take less room, and bear fewer losses. */
+/** Bodies and blobs with less parity than their set: they take less space, and survive fewer losses. */
 import { mkdir, rm } from 'node:fs/promises'
 import type { BlobRef, Derive, Procedure } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
@@ -21,7 +21,7 @@ interface PutArgs {
 
 const procedures: Readonly<Record<string, Procedure>> = {
   put: (tx, { name, blobs, from = [] }: PutArgs, body) => {
-    // Who puts a blob again has read the record that has it.
+    // A procedure that puts a blob again has read the record that has it.
     for (const other of from) tx.get(keyOf(other))
     tx.put(keyOf(name), Buffer.from(name), { body, blobs })
   },
@@ -60,7 +60,7 @@ function lose(t: Test, { set }: TestSet, slot: number): void {
   t.not(set.members[slot]!.state, 'current')
 }
 
-t.test('of six drives three may be lost, and one of what has reduced redundancy', async t => {
+t.test('standard data survives the loss of three of six drives, reduced data the loss of one', async t => {
   const paths = await newFolders(t, 6)
   let set = await openTestSet(paths, { procedures, derive, parityCount: 3 })
   t.teardown(() => set.stop())
@@ -78,7 +78,7 @@ t.test('of six drives three may be lost, and one of what has reduced redundancy'
   lose(t, set, 2)
   await t.rejects(readBlob(set.backend, reduced), { code: 'unavailable' }, 'without two not')
   await t.rejects(readBody(set, 'body-reduced'), { code: 'unavailable' })
-  t.ok((await readBlob(set.backend, standard)).equals(large), 'what has full redundancy is read')
+  t.ok((await readBlob(set.backend, standard)).equals(large), 'standard data can be read')
   t.ok((await readBody(set, 'body-standard')).equals(body))
   await t.rejects(
     store(set, 'reduced', '-2'),
@@ -87,7 +87,7 @@ t.test('of six drives three may be lost, and one of what has reduced redundancy'
   )
   t.ok((await readBlob(set.backend, await store(set, 'standard', '-3'))).equals(large))
 
-  // The parity of what was written does not follow the configuration.
+  // Existing data keeps its parity when the configuration changes.
   await set.stop()
   set = await openTestSet(paths, { procedures, derive, parityCount: 3, reducedParityCount: 2 })
   t.ok((await readBlob(set.backend, reduced)).equals(large), 'with all drives again')
@@ -102,10 +102,10 @@ t.test('of six drives three may be lost, and one of what has reduced redundancy'
     blobs: [{ parityCount: 1 }, { parityCount: 3 }, { parityCount: 2 }],
   })
 
-  // What was written without a drive bears no further loss before it is healed.
+  // Reduced data that was written without a drive survives no loss before it is healed.
   await heal(t, set)
 
-  // A drive that is replaced gets all of its shards anew.
+  // All shards of a replaced drive are rebuilt.
   await set.stop()
   await rm(paths[4]!, { recursive: true })
   await mkdir(paths[4]!)
@@ -120,7 +120,7 @@ t.test('of six drives three may be lost, and one of what has reduced redundancy'
   t.ok((await readBody(set, 'body-reduced')).equals(body))
 })
 
-t.test('what has less parity is healed first', async t => {
+t.test('data with less parity is healed first', async t => {
   const set = await openTestSet(await newFolders(t, 4), { procedures, derive, parityCount: 2 })
   t.teardown(() => set.stop())
   lose(t, set, 3)

@@ -1,6 +1,6 @@
 /**
- * One schedule after another over simulated hardware. Runs as a worker of simulation.test.ts, where no test runner watches each
- * promise, or by hand: `node --conditions=svc-src plugins/erasure/test/simulate.ts SEED ROUNDS`.
+ * Runs random schedules over simulated hardware. Started as a worker of simulation.test.ts, where no test runner tracks each promise, or
+ * by hand: `node --conditions=svc-src plugins/erasure/test/simulate.ts SEED ROUNDS`.
  */
 import assert from 'node:assert/strict'
 import { runSchedules, type SeededRandom } from 'svc/testing'
@@ -12,7 +12,7 @@ export interface Totals extends Counts {
   replaced: number
   /** While the set runs. */
   swapped: number
-  /** Of these, taken into the set before its end. */
+  /** Of these, those that became drives of the running set. */
   takenIn: number
   rotten: number
   emptied: number
@@ -25,7 +25,7 @@ export interface Totals extends Counts {
   tooFew: number
 }
 
-/** Drives, and how many of them are parity. */
+/** Number of drives, and how many shards are parity. */
 const shapes = [
   [2, 1],
   [3, 1],
@@ -42,11 +42,11 @@ class Schedule {
   readonly #totals: Totals
   readonly #parityCount: number
   readonly #harmedMax: number
-  /** Drives that may lack something: never more than the least parity. */
+  /** Drives that may lack data: never more than the least parity. */
   readonly #weak = new Set<number>()
-  /** All drives were full at once: any of them may lack something. */
+  /** All drives were full at once: any of them may lack data. */
   #isFragile = false
-  /** In this life: what was open may still be. */
+  /** A drive was pulled in this life: the set may still have its files open. */
   #hasPulled = false
 
   constructor(random: SeededRandom, totals: Totals) {
@@ -54,13 +54,13 @@ class Schedule {
     this.#totals = totals
     const [driveCount, parityCount] = random.pick(shapes)
     this.#parityCount = parityCount
-    // Where bodies have less parity, fewer drives may be harmed without loss.
+    // Bodies with less parity survive fewer harmed drives.
     const reducedParityCount = random.float() < 0.4 ? random.integer(parityCount + 1) : parityCount
     this.#harmedMax = reducedParityCount
     this.#set = new SimulatedSet(random, driveCount, { parityCount, reducedParityCount }, totals)
   }
 
-  /** A drive that may be harmed; undefined where none may. */
+  /** A drive that may be harmed; undefined if none may. */
   #victim(): number | undefined {
     if (this.#isFragile) return undefined
     const { hardware } = this.#set
@@ -96,7 +96,7 @@ class Schedule {
     await this.#heal()
     const { set: open } = set.open
     if (!open.isWhole) {
-      // What a damaged journal keeps from opening is replaced.
+      // A drive that a damaged journal keeps from opening is replaced.
       for (const { index, state } of open.members) if (state !== 'current') set.hardware[index]!.replace()
       set.crash(['process'])
       await this.#start()
@@ -115,7 +115,7 @@ class Schedule {
     this.#isFragile = false
   }
 
-  /** Starts may be cut short, or find too few drives, before one succeeds. */
+  /** Starts may be interrupted, or find too few drives, before one succeeds. */
   async #start(): Promise<void> {
     const set = this.#set
     while (this.#random.float() < 0.2) {
@@ -129,7 +129,7 @@ class Schedule {
     if (error !== undefined) throw error
   }
 
-  /** With more than parity away a set that exists does not start, and loses nothing by that. */
+  /** With more drives offline than parity an existing set refuses to start, and loses nothing. */
   async #refuse(): Promise<void> {
     const set = this.#set
     if (!set.isMade) return
@@ -137,7 +137,7 @@ class Schedule {
     const count = this.#parityCount + 1
     const first = this.#random.integer(set.hardware.length)
     const away = new Set(Array.from({ length: count }, (_, i) => (first + i) % set.hardware.length))
-    // Where none is there but empty folders nobody knows that there ever was a set.
+    // If only empty folders are there, nothing tells that there was a set.
     if (set.hardware.every((hardware, i) => away.has(i) || hardware.isAbsent || !hardware.isFormatted)) return
     for (const i of away) set.hardware[i]!.isAbsent = true
     const error = await set.start()
@@ -204,7 +204,7 @@ class Schedule {
     }
   }
 
-  /** Long enough that what hangs is given up. */
+  /** Long enough for drives that hang to time out. */
   async #wait(): Promise<void> {
     for (let ticks = this.#random.integer(3000); ticks > 0; ticks--) await this.#set.tick()
   }
@@ -212,11 +212,11 @@ class Schedule {
   #countLate(): void {
     for (const { index, timeoutCount } of this.#set.open.set.members) {
       this.#totals.late += timeoutCount
-      assert.ok(timeoutCount === 0 || this.#weak.has(index), 'only drives that hang are given up')
+      assert.ok(timeoutCount === 0 || this.#weak.has(index), 'only drives that hang time out')
     }
   }
 
-  /** Something breaks, or works again. */
+  /** A drive breaks, or works again. */
   #fail(): void {
     const set = this.#set
     if (this.#weak.size === 0 && this.#random.float() < 0.15) {
@@ -262,7 +262,7 @@ class Schedule {
     }
   }
 
-  /** A drive is pulled and, once the set has let go of it, an empty file system put in its place. */
+  /** Removes a drive and, once the set has taken it offline, puts an empty file system in its place. */
   async #swap(bringBack: () => void): Promise<void> {
     const set = this.#set
     const victim = this.#victim()
@@ -304,7 +304,7 @@ class Schedule {
     for (const hardware of set.hardware) hardware.squeeze(false)
   }
 
-  /** What becomes of drives between two lives. */
+  /** Changes to drives between two lives. */
   #afflict(): void {
     const set = this.#set
     const totals = this.#totals

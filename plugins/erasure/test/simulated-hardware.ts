@@ -1,4 +1,4 @@
-/** One drive's hardware: a disk and an index in memory, that can be taken away, break, lose power and be replaced. */
+/** The simulated hardware of one drive: a disk and an index in memory that can be removed, fail, lose power and be replaced. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Disk, DiskFile } from 'svc/kernel'
 import { SimulatedIndex } from 'svc/plugins/drive/testing'
@@ -13,15 +13,15 @@ export class SimulatedHardware {
   index!: SimulatedIndex
   /** The folder is not there. */
   isAbsent = false
-  /** Everything that is asked of it fails. */
+  /** Every operation fails. */
   isBroken = false
-  /** Nothing that is asked of it is answered, whether it is done or not. */
+  /** No operation is answered, whether it is done or not. */
   #isHanging = false
   #released: (() => void)[] = []
   /** Operations of this life that have not ended. */
   #inFlight = 0
   #connection!: Disk
-  /** Of the connection: files of an earlier one are lost. */
+  /** Number of the connection: files that were opened in an earlier one fail. */
   #number = 0
 
   constructor(path: string, random: SeededRandom, capacityBytes: number) {
@@ -31,7 +31,7 @@ export class SimulatedHardware {
     this.replace()
   }
 
-  /** An empty folder takes its place. */
+  /** Puts an empty folder in its place. */
   replace(): void {
     this.disk = new SimulatedDisk({ random: this.#random, capacityBytes: this.#capacityBytes })
     void this.disk.connect().makeDirectory(this.path)
@@ -44,7 +44,7 @@ export class SimulatedHardware {
     this.#inFlight = 0
     this.#number++
     this.isBroken = false
-    // What an earlier process has asked for is never answered.
+    // Operations of an earlier process are never answered.
     this.#released = []
     this.index.stall = () => this.#answering()
   }
@@ -65,7 +65,7 @@ export class SimulatedHardware {
     })
   }
 
-  /** Of the process, or of its power; what ran on it never ends. */
+  /** Ends the process, or cuts its power; operations that were running never end. */
   crash(kind: 'power' | 'process'): void {
     this.disk.errorRate = 0
     this.index.failureRate = 0
@@ -84,7 +84,7 @@ export class SimulatedHardware {
     this.index.failureRate = 1
   }
 
-  /** It says of itself what it is. */
+  /** What a folder says about the drive in it. */
   get isFormatted(): boolean {
     return this.disk.files(this.path).includes(`${this.path}/format.json`)
   }
@@ -93,7 +93,7 @@ export class SimulatedHardware {
     return this.#inFlight === 0 && this.index.isIdle
   }
 
-  /** After `breakDown`. With the loss of its power only when nobody has it open. */
+  /** After `breakDown`. Loses its power only while nobody has it open. */
   mend(losesPower: boolean): void {
     this.index.failureRate = 0
     if (losesPower) this.crash('power')
@@ -134,7 +134,7 @@ function failure(code: string): Error {
 export function connectAll(drives: readonly SimulatedHardware[], isAlive: () => boolean): Disk {
   const at = (path: string) => drives.find(drive => path === drive.path || path.startsWith(`${drive.path}/`))
   const on = <T>(path: string, operation: (disk: Disk) => Promise<T>): Promise<T> => {
-    // What a process does after its end is not part of the story.
+    // What a process does after its end is ignored.
     if (!isAlive()) return new Promise(() => undefined)
     const drive = at(path)
     return drive === undefined ? Promise.reject(failure('ENOENT')) : drive.run(operation)

@@ -1,7 +1,7 @@
 /**
- * A set over simulated hardware, with clients, and a model of what must be true. Every transaction is a *run* with a number, and writes
- * into one record which run it is; it has read there which one came before it. So a set that comes back tells by itself which runs it
- * consists of, whoever led: the chain from its last run back to the one that was verified last.
+ * A set over simulated hardware, with clients, and a model of what must be true. Every transaction is a *run* with a number. It writes its
+ * number into one record, after reading the number of the run before it there. So a set that comes back tells which runs it consists of,
+ * whichever drive led: the chain from its last run back to the last verified one.
  */
 import assert from 'node:assert/strict'
 import { pino } from 'pino'
@@ -53,7 +53,7 @@ export interface Counts {
   rejected: number
   verified: number
   healed: number
-  /** Times that everything was said to be redundant, and was. */
+  /** How often everything was said to be redundant, and was. */
   honest: number
   recounts: number
   reads: number
@@ -88,16 +88,16 @@ export class SimulatedSet {
   readonly random: SeededRandom
   readonly hardware: SimulatedHardware[]
   readonly parityCount: number
-  /** Of every other body, where it is less than that of the set. */
+  /** Parity of every other body, if it is less than that of the set. */
   readonly reducedParityCount: number
   readonly #paths: readonly string[]
   #runs = new Map<number, Run>()
   #nextRun = 1
   #acknowledged: number[] = []
-  /** Clients whose change was refused for certain. */
+  /** Clients whose change was certainly refused. */
   #refused = new Set<number>()
   #nextClient = 1
-  /** The last run that was verified, and what the set consisted of then. */
+  /** The last verified run, and the content of the set then. */
   #base = 0
   #expected = new Map<string, Value>()
   readonly #time: SimulatedTime
@@ -142,7 +142,7 @@ export class SimulatedSet {
     return this.#time.until(promise, what)
   }
 
-  /** Resolves with the error where the set refuses to start, or with false where it was interrupted after so many ticks. */
+  /** Resolves with the error if the set refuses to start, or with false if it was interrupted after so many ticks. */
   async start(ticksMax = Number.POSITIVE_INFINITY): Promise<unknown> {
     this.#drives = createSimulatedDrives({
       config: { ...simulatedDriveConfig, segmentBytes: 256 * 1024 },
@@ -159,7 +159,7 @@ export class SimulatedSet {
       parityCount: this.parityCount,
       reducedParityCount: this.reducedParityCount,
       isMount: async () => true,
-      // The folders are of no file system: asking takes time that no seed decides.
+      // The folders are on no file system: asking the real one would take a time that does not depend on the seed.
       sharedFileSystems: async () => [],
       threads: createSingleThread(log),
       ports: {
@@ -169,7 +169,7 @@ export class SimulatedSet {
       },
       log,
       drives: this.#drives.service,
-      // Long enough that none is late only because the others were luckier.
+      // Long enough that no drive times out only because the others were scheduled earlier.
       tickMs: 100,
       onOpen: open => {
         opened = open
@@ -218,7 +218,7 @@ export class SimulatedSet {
   #createProcedure(): Procedure {
     const life = this.#life
     return (tx, args, body) => {
-      // What a process does after its end is not part of the story.
+      // What a process does after its end is ignored.
       if (life !== this.#life) throw new Error('the process has ended')
       return this.#run(tx, args, body)
     }
@@ -289,7 +289,7 @@ export class SimulatedSet {
     return { change: { kind: 'put', name, value, ifAbsent: random.float() < 0.2 }, body: contentOf(client, size) }
   }
 
-  /** One client that makes a change; resolves when it is acknowledged or refused, or never. */
+  /** A client makes a change; resolves when it is acknowledged or refused, or never. */
   async change(): Promise<void> {
     const backend = this.#backend!
     const life = this.#life
@@ -336,7 +336,7 @@ export class SimulatedSet {
     }
   }
 
-  /** Reads a record as a client does; right, or an honest error. */
+  /** Reads a record as a client does: must be right, or an honest error. */
   async read(): Promise<void> {
     const life = this.#life
     const key = keyOf(String.fromCharCode(97 + this.random.integer(keyCount)))
@@ -362,7 +362,7 @@ export class SimulatedSet {
     return readBlob(this.#backend!, value.blob, 0, value.size)
   }
 
-  /** What the drives do beside requests. */
+  /** Background work of the drives. */
   housekeep(): void {
     for (const one of this.#drives!.open) {
       const luck = this.random.float()
@@ -373,13 +373,13 @@ export class SimulatedSet {
     }
   }
 
-  /** Whether the folder of a drive is open in this life. */
+  /** Whether the drive is open in this life. */
   isOpen(path: string): boolean {
     for (const { drive } of this.#drives!.open) if (drive.path === path) return true
     return false
   }
 
-  /** A start waits neither for drives that take long to open nor for those that take long to catch up, where there are enough others. */
+  /** A start does not wait for drives that are slow to open or to catch up, if there are enough others. */
   async #arrivals(): Promise<void> {
     const { set, repairLoop } = this.open
     const isComing = ({ returning, index }: Member) => returning !== undefined && !this.hardware[index]!.isHanging
@@ -390,7 +390,7 @@ export class SimulatedSet {
     await this.ticking(repairLoop.bringBack(new AbortController().signal), 'bringing back')
   }
 
-  /** Checks a set that has come back against everything that was promised. */
+  /** Checks a set that has come back against everything that was acknowledged. */
   async verify(): Promise<void> {
     await this.#arrivals()
     const last = await this.#backend!.get(lastKey)
@@ -420,7 +420,7 @@ export class SimulatedSet {
     this.#base = found
     this.#acknowledged = []
     if (this.open.set.epoch !== 0) {
-      // Of runs that are not part of the chain none may ever come back. Without a write quorum nobody can promise that.
+      // Runs outside of the chain must never come back. Without a write quorum this cannot be guaranteed.
       this.#runs = new Map()
       this.#refused.clear()
     }
@@ -453,7 +453,7 @@ export class SimulatedSet {
     }
   }
 
-  /** At any instant: the ledger is what follows from the records. */
+  /** At any instant the ledger equals what follows from the records. */
   recount(): void {
     const { set } = this.open
     if (set.currentCount === 0) return
@@ -478,7 +478,7 @@ export class SimulatedSet {
     this.counts.recounts++
   }
 
-  /** Does all that can be done. Resolves with the slots that lack nothing of what they should have. */
+  /** Repairs all that can be repaired. Resolves with the slots that lack nothing of what they should have. */
   async heal(): Promise<ReadonlySet<number>> {
     const { set, repairLoop, ledger } = this.open
     const { signal } = new AbortController()
@@ -502,23 +502,23 @@ export class SimulatedSet {
         break
       }
       assert.ok(attempt < 5, `healing leaves ${JSON.stringify(lacking)}; ${set.currentCount} of ${wanted} are current`)
-      // What could not be healed is tried again after a while.
+      // Records that could not be healed are tried again after a while.
       this.#time.pass(61_000)
       await this.tick()
     }
     this.counts.healed++
-    // Damage of a journal is mended when it is read, which takes days: until then its drive may not open without its index.
+    // A damaged journal is only repaired when it is read, which takes days: until then its drive may not open without its index.
     const isWhole = ({ state, index }: Member) =>
       state === 'current' && !this.#rottenJournals.has(this.hardware[index]!.disk)
     return new Set(set.members.filter(isWhole).map(({ index }) => index))
   }
 
-  /** Drives with damage that nobody has read yet: it is not known. */
+  /** Drives with damage that nobody has read yet. */
   readonly #rotten = new Set<SimulatedHardware>()
 
   readonly #rottenJournals = new WeakSet<SimulatedDisk>()
 
-  /** When nothing is said to be missing, nothing is, before anybody has looked for it. */
+  /** If nothing is reported as missing, nothing is, even before anybody has checked. */
   async #requireHonesty(): Promise<void> {
     const { set, repairLoop, ledger, healing } = this.open
     const isFull = set.isWhole && repairLoop.unmarkedShardCount === 0 && (await ledger.read()).below.records === 0
@@ -542,8 +542,8 @@ export class SimulatedSet {
   }
 
   /**
-   * With nothing under way: all current drives have the same records, and what these say of shards is true. Resolves with what they say
-   * is lacking on drives that are there.
+   * With no requests running: all current drives have the same records, and what these say of shards is true. Resolves with the shards
+   * that they say are missing on online drives.
    */
   async #inspect(): Promise<{ lacking: string[] }> {
     const { set } = this.open
@@ -606,7 +606,7 @@ export class SimulatedSet {
     return shards[(slot - rotation + slotCount) % slotCount]!
   }
 
-  /** Damages bits of what lies on a drive, between two lives. */
+  /** Flips bits on a drive between two lives. */
   rot(hardware: SimulatedHardware): void {
     this.#rotten.add(hardware)
     const { disk, path } = hardware
@@ -625,7 +625,7 @@ function padded(answer: MaybePromise<readonly number[]>): readonly number[] {
   return sums.length === 0 ? [0, 0] : sums
 }
 
-/** All records but those that each drive has for itself. */
+/** All records but those that each drive has of its own. */
 async function dump(drive: Drive): Promise<Map<string, string>> {
   return drive.scan(start, end, cursor => {
     const records = new Map<string, string>()

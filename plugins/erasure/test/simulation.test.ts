@@ -1,12 +1,12 @@
 /**
- * Schedules of clients, power losses, crashes, failing, full, stale, replaced and damaged drives over simulated hardware, checked against the
- * invariants of erasure-set.ts. ROUNDS and SEED in the environment repeat or extend a run: `SEED=$RANDOM ROUNDS=1000`. Without them the
- * schedules are always the same, those among them that have found something once.
+ * Random schedules of clients, power losses, crashes, and failing, full, stale, replaced and damaged drives over simulated hardware, checked
+ * against the invariants of erasure-set.ts. ROUNDS and SEED in the environment repeat or extend a run: `SEED=$RANDOM ROUNDS=1000`. Without
+ * them the schedules are always the same, and include those that have found a defect before.
  */
 import { schedulesMsMax, testSchedules } from 'svc/testing'
 import t from 'tap'
 
-// More where there is time for them.
+// More rounds if ROUNDS allows them.
 const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 60 : 12))
 const firstSeed = Number(process.env.SEED ?? 1)
 const script = new URL('./simulate.ts', import.meta.url)

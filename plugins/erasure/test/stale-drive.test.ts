@@ -1,4 +1,4 @@
-/** Drives that come back as they were some time ago: nothing that they lack is taken for there, before anybody has read it. */
+/** Drives restored from an old copy: their missing shards are known before anybody reads them. */
 import { cp, rename, rm } from 'node:fs/promises'
 import type { Derive, Procedure } from 'svc/plugins/storage/api'
 import { createSeededRandom } from 'svc/testing'
@@ -38,7 +38,7 @@ async function heal({ repairLoop }: TestSet): Promise<void> {
   } while (repairLoop.unmarkedShardCount > 0)
 }
 
-/** What is missing although nothing says so. */
+/** Shards that are missing although no record and no note says so. */
 async function liesOf({ set, healing }: TestSet): Promise<string[]> {
   const records = await set.leader().drive.scan(Buffer.from([0]), Buffer.from([tableByte]), cursor => {
     const found: { readonly key: Buffer; readonly record: Buffer }[] = []
@@ -98,14 +98,14 @@ for (const smallCount of [10, 300, 5000]) {
     await putBack(paths[0]!, copy)
     set = await openTestSet(paths, options)
     await set.repairLoop.bringBack(signal)
-    t.ok(set.repairLoop.unmarkedShardCount > 0, 'it is known at once that something is missing')
+    t.ok(set.repairLoop.unmarkedShardCount > 0, 'missing shards are reported at once')
     await set.repairLoop.markMissingShards()
-    t.ok((await set.ledger.read()).below.records >= 5, 'and then, what')
+    t.ok((await set.ledger.read()).below.records >= 5, 'and then marked in their records')
     await requireWhole(t, set, 'healed')
   })
 }
 
-t.test('a copy that was made between catching up and healing', async t => {
+t.test('a drive is restored from a copy made between catching up and healing', async t => {
   const paths = await newFolders(t, 4)
   let set = await openTestSet(paths, options)
   t.teardown(() => set.stop())
@@ -128,7 +128,7 @@ t.test('a copy that was made between catching up and healing', async t => {
   await requireWhole(t, set, 'healed')
 })
 
-t.test('what a drive lacks is remembered where the process ends before a record says so', async t => {
+t.test('notes of missing shards survive a crash before the records are marked', async t => {
   const paths = await newFolders(t, 4)
   let set = await openTestSet(paths, options)
   t.teardown(() => set.stop())
@@ -141,7 +141,7 @@ t.test('what a drive lacks is remembered where the process ends before a record 
   set = await openTestSet(paths, options)
   await set.repairLoop.bringBack(signal)
   t.ok(set.set.isWhole, 'it has all records')
-  // Nothing was marked.
+  // No record is marked yet.
   await set.stop()
   set = await openTestSet(paths, options)
   await set.repairLoop.bringBack(signal)

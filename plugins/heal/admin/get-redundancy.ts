@@ -3,9 +3,9 @@ import { type Static, Type } from 'typebox'
 import type {} from '../api.ts'
 
 const amounts = {
-  records: Type.Integer({ description: 'Versions and parts that are kept in shards.' }),
-  bytes: Type.Integer({ description: 'Of their data, without parity.' }),
-  belowRecords: Type.Integer({ description: 'Of them, those that lack a shard, or have one on a drive that is away.' }),
+  records: Type.Integer({ description: 'Versions and parts that are stored as shards.' }),
+  bytes: Type.Integer({ description: 'Bytes of their data, without parity.' }),
+  belowRecords: Type.Integer({ description: 'How many of them lack a shard, or have one on an offline drive.' }),
   belowBytes: Type.Integer(),
 }
 
@@ -13,20 +13,20 @@ export const Redundancy = Type.Object(
   {
     isFull: Type.Boolean({
       description:
-        'Every drive is there and has all records, nothing lacks a shard, and no damage that was found is open.',
+        'Every drive is there and has all records, nothing lacks a shard, and no damage that was found is left.',
     }),
     summary: Type.String({ description: 'The same in sentences, with what is missing.' }),
     ...amounts,
-    healed: Type.Integer({ description: 'Versions and parts that were given shards since the start of the server.' }),
-    failed: Type.Integer({ description: 'Attempts at it that failed since then; they are made again.' }),
+    healed: Type.Integer({ description: 'Versions and parts that got missing shards since the start of the server.' }),
+    failed: Type.Integer({ description: 'Attempts to heal that failed since then; they are repeated.' }),
     scrub: Type.Optional(
       Type.Object(
         {
           startedAt: Type.String({ format: 'date-time' }),
           endedAt: Type.Optional(Type.String({ format: 'date-time' })),
-          damaged: Type.Integer({ description: 'Records of which a shard was missing or wrong.' }),
+          damaged: Type.Integer({ description: 'Records that had a missing or corrupt shard.' }),
         },
-        { description: 'The pass over all shards that is under way, or the last one; each is read and verified.' },
+        { description: 'The running scrub, or the last one: it reads and verifies every shard.' },
       ),
     ),
     sets: Type.Array(
@@ -35,7 +35,7 @@ export const Redundancy = Type.Object(
         set: Type.Integer(),
         drives: Type.Integer(),
         online: Type.Integer(),
-        healing: Type.Integer({ description: 'Drives that are being given records or shards.' }),
+        healing: Type.Integer({ description: 'Drives whose records or shards are being rebuilt.' }),
         state: Type.String(),
         ...amounts,
       }),

@@ -12,12 +12,12 @@ export const HealRequest = Type.Object(
           'With a bucket: also keys with a slash behind the prefix. Without one: every object of every bucket.',
       }),
     ),
-    dryRun: Type.Optional(Type.Boolean({ description: 'Only say what is missing.' })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only report what is missing.' })),
     deep: Type.Optional(Type.Boolean({ description: 'Verify the checksum of every block.' })),
     remove: Type.Optional(
       Type.Boolean({
         description:
-          'Delete dangling objects that are found: those that have lost more shards than there is parity, made sure of with every drive there. Never implied.',
+          'Delete dangling objects: those that have lost more shards than there is parity, determined with every drive online. Never implied.',
       }),
     ),
   },
@@ -57,7 +57,7 @@ export const HealJob = Type.Object(
     finishedAt: Type.Optional(Type.String({ format: 'date-time' })),
     current: Type.String(),
     scanned: Type.Integer(),
-    damaged: Type.Integer({ description: 'Lacked a shard, or had a wrong one, on a drive that is there.' }),
+    damaged: Type.Integer({ description: 'Records with a missing or corrupt shard on a drive that is online.' }),
     healed: Type.Integer(),
     failed: Type.Integer(),
     dangling: Type.Integer(),

@@ -1,4 +1,4 @@
-/** When every shard is read: after a cycle, from where it was, on a clock that a test moves. */
+/** When a scrub begins and where it continues, on a fake clock. */
 import type { RedundantSet } from 'svc/plugins/erasure/api'
 import { createFakeClock, startKernel } from 'svc/testing'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { createDeepScan, type DeepScans } from '../deep-scan.ts'
 
 const day = 86_400_000
 
-t.test('a pass is due a cycle after the last one, and a restart goes on where it was', async t => {
+t.test('a scrub is due one cycle after the last one, and a restart continues where it was', async t => {
   const clock = createFakeClock()
   const { log } = await startKernel({ plugins: [], until: 'set-up' })
   let document: unknown
@@ -41,7 +41,7 @@ t.test('a pass is due a cycle after the last one, and a restart goes on where it
     })
   const { signal } = new AbortController()
   let scan = start()
-  t.equal(await scan.work(signal), 'idle', 'a new set has just been written')
+  t.equal(await scan.work(signal), 'idle', 'the set is new, so no scrub is due')
   await clock.advance(2 * day - 1)
   t.equal(await start().work(signal), 'idle', 'also after a restart')
   await clock.advance(1)

@@ -1,4 +1,4 @@
-/** Several sets keep what every storage backend keeps, wherever blobs lie. */
+/** A storage of several sets passes the contract suite of storage backends, wherever blobs lie. */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { contractDerive, contractProcedures, storageBackendContract } from 'svc/
 import t from 'tap'
 import { newFolder, openTestPools, pathsIn } from './fixtures/open-pools.ts'
 
-// The server's listeners keep its process alive; timers of the clock do not.
+// The clock's timers do not keep the process alive; a server's listeners would.
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 const options = { procedures: contractProcedures, derive: contractDerive }

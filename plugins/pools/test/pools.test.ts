@@ -1,4 +1,4 @@
-/** Cutting drives into sets, recognising sets at a start, and references that nothing keeps. */
+/** Cutting drives into sets, recognizing sets at a start, and releasing references. */
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from 'svc/plugins/storage/api'
@@ -20,7 +20,7 @@ import {
 } from '../remote-references.ts'
 import { newFolder, openTestPools, pathsIn, type TestPools } from './fixtures/open-pools.ts'
 
-// The server's listeners keep its process alive; timers of the clock do not.
+// The clock's timers do not keep the process alive; a server's listeners would.
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 const options = { procedures: contractProcedures, derive: contractDerive }
@@ -80,7 +80,7 @@ t.test('drives are cut into the largest equal sets', async t => {
   t.match(poolProblems(Array.from({ length: 33 }, (_, i) => pathsIn('', `p${i}-`, 2))), [/33 sets; there may be 32/])
 })
 
-t.test('an id says its set, and is another one in no set', async t => {
+t.test('a blob id says its set, and is converted to the id within it', async t => {
   const id = '01hf7yaw82wdb431pq34k2rzja'
   t.notOk(isElsewhere(id))
   t.equal(setOfBlob(id), 0)
@@ -100,7 +100,7 @@ t.test('an id says its set, and is another one in no set', async t => {
   t.notOk(referencesKey(longest).equals(referencesKey(other)))
 })
 
-t.test('sets are recognised wherever they are named, and missing ones are missed', async t => {
+t.test('sets are recognized in any order, and a missing set is refused', async t => {
   const folder = await newFolder(t)
   const [d, e, f] = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2), pathsIn(folder, 'f', 2)]
   let pools = await openTestPools([d], options)
@@ -127,7 +127,7 @@ t.test('sets are recognised wherever they are named, and missing ones are missed
 
   await t.rejects(openTestPools([d], options), { code: 'pool_missing' })
   await t.rejects(openTestPools([e], options), { code: 'pool_missing' })
-  await t.rejects(openTestPools([f, d], options), { code: 'pool_missing' }, 'and nothing is made of the new folders')
+  await t.rejects(openTestPools([f, d], options), { code: 'pool_missing' }, 'and nothing is written to the new folders')
   await t.rejects(openTestPools([[...d, ...e]], options), { code: 'drive_foreign' })
   const other = await openTestPools([f], options)
   await put(other, 'of another deployment')
@@ -140,7 +140,7 @@ t.test('sets are recognised wherever they are named, and missing ones are missed
   t.ok((await readBlob(pools.backend, ref)).equals(bytes))
 })
 
-t.test('a record refers only to what is kept for it', async t => {
+t.test('a record can refer only to blobs that are kept', async t => {
   const folder = await newFolder(t)
   const shapes = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2)]
   let pools = await openTestPools(shapes, options)
@@ -153,7 +153,11 @@ t.test('a record refers only to what is kept for it', async t => {
   ]
   await put(pools, 'a', first.ref.id)
   await first.writer.abort()
-  t.equal((await readBlob(pools.backend, first.ref)).length, 150_000, 'what a record refers to is not given up')
+  t.equal(
+    (await readBlob(pools.backend, first.ref)).length,
+    150_000,
+    'aborting a writer keeps a blob that a record refers to',
+  )
   await second.writer.abort()
   await t.rejects(put(pools, 'b', second.ref.id), { code: 'gone' })
   t.equal(await pools.backend.get(keyOf('b')), undefined)
@@ -164,7 +168,7 @@ t.test('a record refers only to what is kept for it', async t => {
   await remove(pools, 'c')
   t.equal((await readBlob(pools.backend, third.ref)).length, 150_000)
   await isGone(pools, first.ref)
-  // Keys without a zero byte are a group each.
+  // Each key without a zero byte is a group of its own.
   const amounts = await pools.redundant.amounts([keyOf('a'), keyOf('c'), keyOf('d'), keyOf('d')])
   t.match(amounts, { total: { records: 2, bytes: 300_000 }, below: { records: 0 } })
   t.match(await pools.redundant.heal(keyOf('d'), { deep: true, dryRun: false }), {
@@ -176,7 +180,7 @@ t.test('a record refers only to what is kept for it', async t => {
   await put(pools, 'a')
   await t.rejects(put(pools, 'e', third.ref.id), { code: 'gone' })
 
-  // What never came to have a record goes at the next start.
+  // A blob without a record is deleted after the next start.
   const left = await writeBlob(pools, Buffer.alloc(150_000, 4))
   while (!pools.orphanSweep.isDone) await pools.orphanSweep.step()
   t.equal((await readBlob(pools.backend, left.ref)).length, 150_000, 'not in the run that wrote it')
@@ -186,7 +190,7 @@ t.test('a record refers only to what is kept for it', async t => {
   t.equal(pools.orphanSweep.deleted, 1)
 })
 
-t.test('each bucket has its own figures, also of blobs that buckets share', async t => {
+t.test('each bucket has its own counts, also of blobs that buckets share', async t => {
   const folder = await newFolder(t)
   const shapes = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2)]
   const pools = await openTestPools(shapes, options)
@@ -265,7 +269,7 @@ t.test('each bucket has its own figures, also of blobs that buckets share', asyn
   ])
 })
 
-t.test('references without groups, as they were written before, keep what they refer to', async t => {
+t.test('references of format 1, which have no groups, keep their blobs', async t => {
   const folder = await newFolder(t)
   const shapes = [pathsIn(folder, 'd', 2), pathsIn(folder, 'e', 2)]
   const procedures: typeof contractProcedures = {
@@ -289,7 +293,7 @@ t.test('references without groups, as they were written before, keep what they r
 
   pools = await openTestPools(shapes, { ...options, procedures })
   while (!pools.orphanSweep.isDone) await pools.orphanSweep.step()
-  t.equal(pools.orphanSweep.deleted, 1, 'what was kept for nobody in particular')
+  t.equal(pools.orphanSweep.deleted, 1, 'the reference without a known group')
   const steps = (...list: { put?: Buffer; delete?: Buffer; blobs?: readonly string[] }[]) =>
     pools.backend.execute('contract.steps', list)
   t.match(await pools.redundant.heal(inBucket('one'), { deep: true, dryRun: false }), { isReadable: true })
@@ -303,7 +307,7 @@ t.test('references without groups, as they were written before, keep what they r
   t.ok(await isGone(pools, ref))
 })
 
-t.test('a remote reference of an earlier format is of another run, and newer than nothing', t => {
+t.test('a remote reference of format 1 counts as one of an earlier run', t => {
   const run = Buffer.alloc(16, 7)
   const remoteReference = encodeRemoteReference({ run, number: 5 }, 1000)
   t.ok(isOfRun(remoteReference, run))

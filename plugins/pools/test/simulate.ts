@@ -1,6 +1,6 @@
 /**
- * One schedule after another over simulated pools. Runs as a worker of simulation.test.ts, where no test runner watches each promise, or
- * by hand: `node --conditions=svc-src plugins/pools/test/simulate.ts SEED ROUNDS`.
+ * Runs random schedules over simulated pools. Started as a worker of simulation.test.ts, where no test runner tracks each promise, or by
+ * hand: `node --conditions=svc-src plugins/pools/test/simulate.ts SEED ROUNDS`.
  */
 import assert from 'node:assert/strict'
 import { runSchedules, type SeededRandom } from 'svc/testing'
@@ -40,7 +40,7 @@ class Schedule {
     await pools.settle()
   }
 
-  /** Starts may be cut short before one succeeds. */
+  /** Starts may be interrupted before one succeeds. */
   async #start(): Promise<void> {
     const pools = this.#pools
     while (this.#random.float() < 0.25) {
@@ -87,7 +87,7 @@ class Schedule {
     else pools.crash(pools.pools.flat().map(() => this.#random.pick(['power', 'process'] as const)))
   }
 
-  /** One drive of a pool, always the same, may be away; a pool may be added. */
+  /** One drive of a pool, always the same, may be offline; a pool may be added. */
   #afflict(): void {
     const pools = this.#pools
     for (const pool of pools.pools) {

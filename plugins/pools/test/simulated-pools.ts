@@ -1,7 +1,7 @@
 /**
- * Several sets over simulated drives, with clients, and a model of what must be true. Every transaction is a *run* with a number, and
- * writes into one record which run it is; it has read there which one came before it. So a storage that comes back tells by itself which
- * runs it consists of: the chain from its last run back to the one that was verified last.
+ * Several sets over simulated drives, with clients, and a model of what must be true. Every transaction is a *run* with a number. It writes
+ * its number into one record, after reading the number of the run before it there. So a storage that comes back tells which runs it
+ * consists of: the chain from its last run back to the last verified one.
  */
 import assert from 'node:assert/strict'
 import { pino } from 'pino'
@@ -52,7 +52,7 @@ type Change =
   | { readonly kind: 'delete'; readonly name: string }
   | { readonly kind: 'move' | 'copy'; readonly name: string; readonly to: string }
 
-/** A set alone believes who says that no record came to refer to a blob: where that is not known its blobs are not given up. */
+/** A set alone trusts its caller that no record refers to an aborted blob; so blobs of a commit in doubt are not aborted. */
 type Abort = (isInDoubt?: boolean) => Promise<void>
 
 interface Run {
@@ -66,9 +66,9 @@ export interface Counts {
   acknowledged: number
   rejected: number
   verified: number
-  /** Blobs in sets without records that a comparison has deleted. */
+  /** Blobs in blob sets that an orphan sweep has deleted. */
   collected: number
-  /** Comparisons after which remote references were exactly what records refer to. */
+  /** Orphan sweeps after which the remote references were exactly those that records need. */
   exact: number
   /** Lives at whose end nothing was left over. */
   quiet: number
@@ -128,7 +128,7 @@ function missing(): Error {
 /** The disks of all drives as one tree, for one life of the process. */
 function connectAll(hardware: readonly Hardware[], isAlive: () => boolean): Disk {
   const on = <T>(path: string, operation: (disk: Disk) => Promise<T>): Promise<T> => {
-    // What a process does after its end is not part of the story.
+    // What a process does after its end is ignored.
     if (!isAlive()) return new Promise(() => undefined)
     const drive = hardware.find(one => path === one.path || path.startsWith(`${one.path}/`))
     return drive === undefined || drive.isAbsent ? Promise.reject(missing()) : operation(drive.connection)
@@ -137,7 +137,7 @@ function connectAll(hardware: readonly Hardware[], isAlive: () => boolean): Disk
     open: (path, options) => on(path, disk => disk.open(path, options)),
     makeDirectory: path => on(path, disk => disk.makeDirectory(path)),
     list: path => on(path, disk => disk.list(path)),
-    // What a folder has is known by its own name and a dot.
+    // The folder of a drive is asked for as its name and `/.`: it always exists.
     exists: async path => path === '/' || path.endsWith('/.') || on(path, disk => disk.exists(path)).catch(() => false),
     rename: (from, to) => on(from, disk => disk.rename(from, to)),
     remove: path => on(path, disk => disk.remove(path)),
@@ -191,7 +191,7 @@ export class SimulatedPools {
     return this.#time.until(promise, what)
   }
 
-  /** Resolves with the error where the start is refused, or with false where it was interrupted after so many ticks. */
+  /** Resolves with the error if the start is refused, or with false if it was interrupted after so many ticks. */
   async start(ticksMax = Number.POSITIVE_INFINITY): Promise<unknown> {
     const all = this.pools.flat()
     const { life } = this
@@ -203,7 +203,7 @@ export class SimulatedPools {
       indexOf: path => all.find(one => one.path === path)!.index,
     })
     const sets = createSimulatedSets(drives.service, () => 1)
-    // In any order: pools are known by what they say.
+    // In any order: pools are recognized by what they say.
     const named = this.pools.map(pool => pool.map(({ path }) => path))
     if (this.#base > 0 && this.random.float() < 0.5) named.reverse()
     let opened: OpenPools | undefined
@@ -244,7 +244,7 @@ export class SimulatedPools {
     this.#backend = backend
     this.#open = opened
     this.#sets = sets.open
-    // Blobs of records' own set are not what this is about.
+    // Blobs in the record set are not tested here.
     if (this.random.float() < 0.7) opened!.placement.exclude(0)
     return undefined
   }
@@ -284,7 +284,7 @@ export class SimulatedPools {
         case 'move':
         case 'copy':
           if (present === undefined || change.to === change.name) return false
-          // Both orders come to the same.
+          // Both orders have the same result.
           if (change.kind === 'move' && client % 2 === 0) tx.delete(key)
           putAgain(change.to)
           if (change.kind === 'move' && client % 2 === 1) tx.delete(key)
@@ -323,7 +323,7 @@ export class SimulatedPools {
     }
   }
 
-  /** One client that makes a change; resolves when it is acknowledged or refused, or never. */
+  /** A client makes a change; resolves when it is acknowledged or refused, or never. */
   async change(): Promise<void> {
     const { random, life } = this
     const backend = this.#backend!
@@ -337,7 +337,7 @@ export class SimulatedPools {
       const copies = 0.5
       if (luck < 0.15) change = { kind: 'delete', name }
       else if (luck < 0.15 + copies) {
-        // Several at once, so that grants of one reference meet.
+        // Several at once, so that acquisitions of one reference meet.
         const others = Array.from({ length: random.pick([0, 0, 1, 3]) }, () => this.#copyOnly(backend, name))
         joined.push(...others)
         change = { kind: luck < 0.25 ? 'move' : 'copy', name, to: random.pick(names) }
@@ -345,7 +345,7 @@ export class SimulatedPools {
         const written = await this.#writeBlob(backend, client, name)
         abort = written.abort
         change = { kind: 'put', name, value: written.value, ifAbsent: random.float() < 0.3 }
-        // Clients go away, and bodies turn out to be wrong.
+        // Clients disconnect, and bodies turn out to be wrong.
         if (random.float() < 0.15) {
           await abort()
           return
@@ -387,7 +387,7 @@ export class SimulatedPools {
     }
   }
 
-  /** What sets do in the background, and the comparison. */
+  /** Background work of the sets, and the orphan sweep. */
   async work(): Promise<void> {
     const { signal } = new AbortController()
     const { orphanSweep } = this.open
@@ -405,7 +405,7 @@ export class SimulatedPools {
     }
   }
 
-  /** Checks what has come back against everything that was promised. */
+  /** Checks a storage that has come back against everything that was acknowledged. */
   async verify(): Promise<void> {
     const backend = this.#backend!
     const last = await backend.get(lastKey)
@@ -449,12 +449,12 @@ export class SimulatedPools {
     return readBlob(this.#backend!, blob)
   }
 
-  /** After every client was answered, and none in doubt: nothing is left in this run but what records refer to. */
+  /** After every client was answered, none of them in doubt: only what records refer to is left. */
   async quiet(): Promise<void> {
     const { orphanSweep, releaser, sets } = this.open
     if (this.#doubts > 0) return
     for (let ticks = 0; ticks < 100 || releaser.count > 0; ticks++) {
-      // A set that lacks a drive may take no changes: it forgets when it does.
+      // A set without a write quorum takes no changes: it releases when it has one.
       if (ticks > 3000) return
       await this.tick()
     }
@@ -483,8 +483,8 @@ export class SimulatedPools {
   }
 
   /**
-   * With nothing under way and all drives there: takes all drives back, compares, and finds in each set the remote references of exactly those
-   * blobs that records refer to. To be called after a start, before any client.
+   * With no requests running and all drives there: brings all drives back, runs the orphan sweep, and finds in each set the remote
+   * references of exactly those blobs that records refer to. To be called after a start, before any client.
    */
   async settle(): Promise<void> {
     const { orphanSweep, sets } = this.open

@@ -1,13 +1,13 @@
 /**
- * Schedules of clients, power losses, crashes, drives that are away and pools that are added, over simulated drives: nothing that was
- * acknowledged is lost, and after a comparison each set has the remote references of exactly those blobs that records refer to. ROUNDS and SEED in
- * the environment repeat or extend a run: `SEED=$RANDOM ROUNDS=1000`. Without them the schedules are always the same.
+ * Random schedules of clients, power losses, crashes, offline drives and added pools, over simulated drives: no acknowledged change is lost,
+ * and after an orphan sweep each set has exactly the remote references that records need. ROUNDS and SEED in the environment repeat or
+ * extend a run: `SEED=$RANDOM ROUNDS=1000`. Without them the schedules are always the same.
  */
 import { schedulesMsMax, testSchedules } from 'svc/testing'
 import t from 'tap'
 import type { Totals } from './simulate.ts'
 
-// More where there is time for them.
+// More rounds if ROUNDS allows them.
 const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 100 : 20))
 const firstSeed = Number(process.env.SEED ?? 1)
 const script = new URL('./simulate.ts', import.meta.url)
@@ -19,6 +19,6 @@ t.test(
   { timeout: schedulesMsMax },
   async t => {
     const { exact } = await testSchedules<Totals>(t, { script, firstSeed, rounds, allHappensFrom: 20 })
-    t.equal(exact, rounds, 'each schedule ends with a comparison')
+    t.equal(exact, rounds, 'each schedule ends with an orphan sweep')
   },
 )

@@ -1,4 +1,4 @@
-/** How the worker rests between slices, on a clock that a test moves. */
+/** How long workers rest between slices, on a fake clock. */
 import type { Settings } from 'svc/plugins/settings/api'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
@@ -26,7 +26,7 @@ async function start(speed: ScannerSettings['speed'], outcome: 'more' | 'idle' =
   return { clock, abort, worker, ended: () => ended }
 }
 
-t.test('it rests as many times as long as a slice took, and at most 15 seconds', async t => {
+t.test('a worker rests for the configured multiple of the last slice, and at most 15 seconds', async t => {
   for (const [speed, restMs] of [
     ['fastest', 0],
     ['fast', sliceMs],
@@ -48,7 +48,7 @@ t.test('it rests as many times as long as a slice took, and at most 15 seconds',
   }
 })
 
-t.test('what has nothing more to do does not rest, and a stop ends a rest at once', async t => {
+t.test('an idle worker does not rest, and a stop ends a rest at once', async t => {
   t.equal((await start('slowest', 'idle')).ended(), 'idle')
   const { abort, ended, clock } = await start('slowest')
   t.equal(ended(), undefined)
