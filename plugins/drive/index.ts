@@ -9,7 +9,7 @@ export default definePlugin({
   name: 'drive',
   provides: ['drives'],
   config: DriveConfig,
-  // A start may have to read the whole journal.
+  // A start may replay the whole journal.
   startTimeoutMs: 3_600_000,
   setup({ config, contribute, background, threads }) {
     const { service, open } = createDrives(config)

@@ -20,7 +20,7 @@ export const StorageConfig = Type.Object({
 
 export type StorageConfig = Static<typeof StorageConfig>
 
-/** What holds for every backend. Undefined, or what is wrong. */
+/** Rules for every backend. Undefined, or the problem. */
 export function checkEndpoints(endpoints: readonly string[]): string | undefined {
   if (endpoints.length === 0) return 'must name a drive, for example /var/lib/svc'
   const relative = endpoints.find(endpoint => !isAbsolute(endpoint) && !endpoint.includes('://'))

@@ -12,7 +12,7 @@ export default definePlugin({
   provides: ['storage'],
   points: storagePoints,
   config: StorageConfig,
-  // A backend may have to read its whole journal.
+  // A backend may have to replay its whole journal.
   startTimeoutMs: 3_600_000,
   preflight: config => checkFolders(expandPools(config.endpoints).flat()),
   setup({ config, log, ports, threads, services, point }) {
@@ -34,7 +34,7 @@ export default definePlugin({
         const factory = requireFactory()
         const options = { endpoints, pools, ports }
         const problems = factory.validate(endpoints, pools).map(problem => `SVC_ENDPOINTS: ${problem}`)
-        // Told by `preflight` already.
+        // `preflight` has reported these already.
         const isUsable = problems.length === 0 && (await checkFolders(endpoints)).length === 0
         if (isUsable) problems.push(...((await factory.check?.(options)) ?? []))
         front.setPeek(async key => {
@@ -68,7 +68,7 @@ export default definePlugin({
   },
 })
 
-/** Drives that one set may have. */
+/** Largest number of drives in a set. */
 const setDrivesMax = 16
 
 function backendFor(pools: readonly (readonly string[])[]): string {
