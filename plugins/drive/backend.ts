@@ -6,7 +6,9 @@ import type { DrivesService } from './api.ts'
 export function validateEndpoints(endpoints: readonly string[]): string[] {
   if (endpoints.length === 0) return ['No drive is named.']
   if (endpoints.length > 1)
-    return ['The storage backend "drive" serves one folder. Name one folder, or load the plugin "erasure" for several.']
+    return [
+      'The storage backend "drive" serves one folder. Name one folder, or use the backend "erasure" for a set of several.',
+    ]
   const [path] = endpoints as [string]
   return isAbsolute(path) ? [] : [`The drive path ${JSON.stringify(path)} is not absolute.`]
 }

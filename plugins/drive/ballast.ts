@@ -70,11 +70,14 @@ export class Ballast {
           await file.datasync()
         })
       } catch (error) {
-        log.warn({ err: error }, 'the ballast could not be given back')
+        log.warn({ err: error }, 'the ballast could not be released')
         return false
       }
       this.allocatedBytes = left
-      log.warn({ user, leftBytes: left }, 'the file system is full: a piece of the ballast has been given back')
+      log.warn(
+        { user, leftBytes: left },
+        'the file system is full: a piece of the ballast has been released for deletes and the index',
+      )
       return true
     })
   }
@@ -97,7 +100,7 @@ export class Ballast {
         await this.#change('create', file => this.#write(file, this.allocatedBytes, grown))
         if (isNew) await disk.syncDirectory(folder)
       } catch (error) {
-        log.debug({ err: error }, 'the ballast could not be taken')
+        log.debug({ err: error }, 'the ballast could not be refilled')
         this.#refillsSkipped = refillsSkippedMax
         await this.#change('write', file => file.truncate(this.allocatedBytes)).catch(() => {
           // Excess bytes in the file are counted at the next start.

@@ -136,7 +136,8 @@ export class Checkpoints {
         // The journal has all the data. Only the memtable grows meanwhile, and `isBehind` bounds it.
         this.failures++
         if (await makeRoom(error)) continue
-        if (this.failure === undefined) log.error({ err: error }, 'the index could not be written; trying again')
+        if (this.failure === undefined)
+          log.error({ err: error }, 'the index could not be written; trying again; no data is lost, the journal has it')
         this.failure = error
         for (const reject of this.#waiting) reject(error)
         this.#waiting.clear()
@@ -173,7 +174,10 @@ export class Checkpoints {
     try {
       await this.flush()
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the index is behind; the next start reads the rest from the journal')
+      this.#options.log.warn(
+        { err: error },
+        'the last changes could not be written to the index; the next start replays them from the journal',
+      )
     }
     this.#closed = true
     this.#cancelPause?.()

@@ -280,8 +280,13 @@ export class Compaction {
     if (rescued === undefined) return
     damage.rescueMs = Number.POSITIVE_INFINITY
     const { moved, unreadable } = rescued
-    if (unreadable > 0) log.error({ segment, moved, unreadable }, 'bodies in a damaged journal segment cannot be read')
-    else if (moved > 0) log.warn({ segment, moved }, 'what a damaged journal segment had was written again')
+    if (unreadable > 0)
+      log.error(
+        { segment, moved, unreadable },
+        'bodies in a damaged journal segment cannot be read; their objects must be uploaded again, healed or deleted',
+      )
+    else if (moved > 0)
+      log.warn({ segment, moved }, 'the intact records of a damaged journal segment have been written again')
   }
 
   /**

@@ -295,7 +295,7 @@ export class Drive {
       },
       () => signal.aborted || this.#isStopping || !isKnown,
     )
-    if (count > 0) log.info({ count }, 'deleted blobs that no record references')
+    if (count > 0) log.info({ count }, 'deleted unreferenced blobs of former runs')
     return isKnown
   }
 
@@ -315,7 +315,11 @@ export class Drive {
     try {
       const { problem } = await this.#options.index.check(`${this.path}/index`, 'all', 'live')
       if (problem === undefined || this.#isStopping) return
-      this.engine.fail(new Error(`The index is damaged: ${problem}. The next start builds it again from the journal.`))
+      this.engine.fail(
+        new Error(
+          `The index is damaged: ${problem}. No data is lost: restart the server, which rebuilds the index from the journal.`,
+        ),
+      )
     } finally {
       this.#isCheckingIndex = false
     }
@@ -333,7 +337,9 @@ export class Drive {
       if (this.#isStopping || this.#hasFailed || (await disk.exists(path))) continue
       // The tail may have moved on, and the old segment may have been compacted.
       if (segment !== this.journal.tail.segment) return
-      this.engine.fail(new Error(`${path} was removed while the drive was in use.`))
+      this.engine.fail(
+        new Error(`${path} was removed while the drive was in use. Nothing more is written to the drive.`),
+      )
     }
   }
 

@@ -247,7 +247,8 @@ export class Engine {
     const queued = this.#queue.slice(this.#queueHead)
     this.#queue = []
     this.#queueHead = 0
-    for (const pending of queued) pending.reject(storageErrors.full('The index cannot be written.'))
+    for (const pending of queued)
+      pending.reject(storageErrors.full('The index cannot be written, so nothing was stored. Free space on the drive.'))
   }
 
   #nextPlace(): BatchPlace {

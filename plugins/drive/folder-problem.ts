@@ -13,7 +13,7 @@ export function asDriveError(error: unknown, drivePath: string): unknown {
   const { code, path = drivePath, syscall } = error as NodeJS.ErrnoException
   if (isOutOfSpace(error)) {
     return storageErrors.full(
-      `The drive ${drivePath} cannot be opened: its file system is full. Make room and start again.`,
+      `The drive ${drivePath} cannot be opened: its file system is full. Free space and start again.`,
       {
         cause: error,
       },
@@ -31,7 +31,7 @@ function problemOf(code: string | undefined, path: string): string | undefined {
     case 'EEXIST':
       return `${path} is not a folder. Name a folder, or a place where one can be created.`
     case 'ENOENT':
-      return `${path} cannot be created there. Name a folder of a file system that keeps files.`
+      return `${path} cannot be created there. Name a folder of a file system that stores files.`
     case 'EROFS':
       return `the file system of ${path} is read-only.`
     case 'EACCES':

@@ -71,7 +71,7 @@ export async function openHighWaterMark(
       // The zeros that pad the last batch may be missing.
       if (segment === reached.segment && alignUp(offset) >= reached.offset) return
       throw driveErrors.journal_damaged(
-        `The journal is damaged: it ends in segment ${segment} at ${offset}, but had reached segment ${reached.segment} at ${reached.offset}. Acknowledged writes are missing. Restore the drive, or start with a new folder.`,
+        `The journal is damaged: it ends in segment ${segment} at ${offset}, but had reached segment ${reached.segment} at ${reached.offset}. Starting would lose acknowledged writes, so nothing was changed. Restore the drive from a backup, or start with a new folder.`,
       )
     },
     note({ segment, offset }) {

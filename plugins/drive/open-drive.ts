@@ -218,7 +218,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       },
       recovered.sequence,
     )
-    if (recovered.batchesReplayed > 0) log.info({ batches: recovered.batchesReplayed }, 'the journal has been replayed')
+    if (recovered.batchesReplayed > 0)
+      log.info({ batches: recovered.batchesReplayed }, 'replayed the end of the journal, which the index did not have')
     drive = create({
       journalKey: format.journalKey,
       driveId: format.driveId.toString('hex'),
@@ -305,7 +306,7 @@ async function openIndex(options: DriveOptions, marker: IndexMarker): Promise<Op
       options.log.warn({ err: error }, 'the index cannot be opened')
     }
   }
-  options.log.warn({ path, problem }, 'the index cannot be used; it is built again from the journal')
+  options.log.warn({ path, problem }, 'the index is damaged; no data is lost: it is being rebuilt from the journal')
   await options.index.setAside(path)
   return { index: await options.index.open(path), found: undefined, isWhole: true }
 }
@@ -318,7 +319,7 @@ async function examineIndex({ index, log }: DriveOptions, marker: IndexMarker, p
     return await index.check(path, marker.wasClean ? 'start' : 'all', 'free')
   } catch (error) {
     // Without a checking process the index is used unchecked.
-    log.warn({ err: error }, 'the index could not be checked')
+    log.warn({ err: error }, 'the index could not be checked; it is used unchecked')
     return { problem: undefined, isWhole: false }
   }
 }

@@ -44,7 +44,7 @@ export async function checkDrive(disk: Disk, path: string): Promise<string[]> {
 /** One sentence per thing that opening the drive would create. */
 export async function planDrive(disk: Disk, path: string): Promise<string[]> {
   const { state } = await lookAtDrive(disk, path)
-  return state === 'empty' ? [`A new drive is made in ${path}.`] : []
+  return state === 'empty' ? [`A new drive is created in ${path}.`] : []
 }
 
 /** The identity of the folder. Does not reject: a problem is part of the answer. */
@@ -76,7 +76,7 @@ async function requireFileSystem(disk: Disk, path: string): Promise<void> {
   }
   if ((await disk.space(at)).totalBytes > 0) return
   throw driveErrors.drive_not_writable(
-    `${path} cannot be the drive: ${at} has no room for anything. Name a folder of a file system that keeps files.`,
+    `${path} cannot be the drive: ${at} has no space at all. Name a folder of a file system that stores files.`,
   )
 }
 
@@ -89,11 +89,11 @@ export async function peekDrive(disk: Disk, path: string, key: RecordKey): Promi
   if (!(await disk.exists(path)) || (await findFormat(disk, path)) === undefined) return undefined
   const isWhole = (await disk.exists(`${index}/data.mdb`)) && (await disk.exists(`${index}/lock.mdb`))
   if (!isWhole || !(await wasLeftClean(disk, path))) {
-    throw storageErrors.unavailable('the last run was not stopped cleanly, and only a start reads the journal')
+    throw storageErrors.unavailable('the last run was not stopped cleanly, and only a start replays the journal')
   }
   // In a separate process, because LMDB trusts what it reads and a damaged file may crash it.
   if ((await lmdbIndexFolder.check(index, 'start', 'untouched')).problem !== undefined) {
-    throw storageErrors.unavailable('the index is damaged, and only a start builds it again from the journal')
+    throw storageErrors.unavailable('the index is damaged, and only a start rebuilds it from the journal')
   }
   const opened = openLmdbIndex(index, { readOnly: true })
   try {

@@ -108,7 +108,7 @@ t.test('endpoints are checked without touching them', async t => {
   t.strictSame(validateEndpoints(['/data']), [])
   t.match(validateEndpoints(['data']), [/not absolute/])
   t.match(validateEndpoints([]), [/No drive/])
-  t.match(validateEndpoints(['/a', '/b']), [/not built yet/])
+  t.match(validateEndpoints(['/a', '/b']), [/serves one folder/])
 })
 
 t.test('a second server is kept out, and let in when the first has ended', async t => {
@@ -600,7 +600,7 @@ t.test('a dry run names what a start would refuse, and changes nothing', async t
   t.same(await checkDrive(disk, join(path, 'not/yet')), [])
   t.equal(await peekDrive(disk, path, recordKey('b')), undefined)
   t.same(await readdir(path), [])
-  t.match(await checkDrive(disk, '/proc/foo'), [/keeps files/])
+  t.match(await checkDrive(disk, '/proc/foo'), [/stores files/])
   await writeFile(join(path, 'mine'), '')
   t.match(await checkDrive(disk, path), [/is not empty and has no format.json \(found mine\)/])
   await rm(join(path, 'mine'))
@@ -669,8 +669,8 @@ t.test('the log says once that the drive is full, and once that it has room agai
   await look()
   t.same(
     lines,
-    ['another thread has filled the drive since the last measurement'],
-    'another thread has written it full since the last look',
+    ['the drive is full: new data is refused'],
+    'another thread has filled the drive since the last measurement',
   )
   freeBytes = 0
   await look()

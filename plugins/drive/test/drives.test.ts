@@ -183,7 +183,7 @@ t.test('a drive of another deployment is refused, and a failed start leaves noth
   ] as const) {
     t.match(await service.look(ports, join(folder, name)), { state: 'unusable', driveId: undefined, problem })
   }
-  t.match(await service.look(ports, '/proc/drive'), { state: 'unusable', problem: /no room/ })
+  t.match(await service.look(ports, '/proc/drive'), { state: 'unusable', problem: /no space/ })
   await rm(join(path, 'blobs'), { recursive: true })
   t.match(await service.look(ports, path), { state: 'unusable', driveId: status!.id, problem: /"blobs"/ })
   await writeFile(join(path, 'format.json'), '{')
