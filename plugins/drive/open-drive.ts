@@ -306,7 +306,7 @@ async function openIndex(options: DriveOptions, marker: IndexMarker): Promise<Op
       options.log.warn({ err: error }, 'the index cannot be opened')
     }
   }
-  options.log.warn({ path, problem }, 'the index is damaged; no data is lost: it is being rebuilt from the journal')
+  options.log.warn({ path, problem }, 'the index cannot be used; no data is lost: it is being rebuilt from the journal')
   await options.index.setAside(path)
   return { index: await options.index.open(path), found: undefined, isWhole: true }
 }

@@ -150,7 +150,7 @@ t.test(`${rounds} kinds of corruption`, { timeout: 600_000 }, t =>
       const what = await damage(random, data, pages)
       warnings = []
       drive = await openDrive(path)
-      if (warnings.some(warning => warning.includes('built again'))) rebuilt++
+      if (warnings.some(warning => warning.includes('being rebuilt'))) rebuilt++
       else if (warnings.length > 0) t.fail(warnings.join())
       verify(drive, what)
       await change(drive, round, 40)
