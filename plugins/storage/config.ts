@@ -7,7 +7,7 @@ export const StorageConfig = Type.Object({
     variable: 'SVC_ENDPOINTS',
     positional: true,
     description:
-      'Where the data lies: the absolute path of a folder, or of several drives (`/mnt/d{1...4}` names four, which are a pool). Arguments of the command line win.',
+      'The location of the data: the absolute path of a folder, or the paths of several drives (`/mnt/d{1...4}` names four, which are a pool). Arguments of the command line take precedence.',
     check: checkEndpoints,
   }),
   backend: Type.String({

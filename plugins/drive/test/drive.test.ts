@@ -237,7 +237,7 @@ t.test('callers are answered in commit order, those without changes included', a
   const changed = drive.execute('change', undefined, undefined).then(() => answers.push('changed'))
   while (held === undefined) await sleep(1)
   const looked = drive.execute('look', undefined, undefined).then(seen => answers.push(seen))
-  // It is run while the write is held.
+  // It runs while the write is delayed.
   await new Promise(resolve => setImmediate(() => setImmediate(resolve)))
   held()
   await Promise.all([changed, looked])

@@ -236,7 +236,7 @@ t.test('a blob with a given id replaces one with the same id, which is being rea
   await given.write(next.subarray(2_000_000))
   const nextRef = await given.finish()
   while (await take()) {}
-  t.ok(Buffer.concat(chunks).equals(old), 'who has begun gets the rest of the same bytes')
+  t.ok(Buffer.concat(chunks).equals(old), 'a reader that had begun gets the rest of the same bytes')
   t.ok((await readBlob(drive, any)).equals(next))
   t.ok((await readBlob(drive, any, 1_234_567, 10)).equals(next.subarray(0, 10)))
   t.ok((await readBlob(drive, nextRef)).equals(next))

@@ -410,7 +410,7 @@ export class SimulatedDrive {
   }
 
   #ticking<T>(promise: Promise<T>): Promise<T> {
-    return this.#time.until(promise, 'what the drive does')
+    return this.#time.until(promise, 'work of the drive')
   }
 
   /** The background work of about one second. */
