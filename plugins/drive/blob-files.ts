@@ -3,7 +3,7 @@
  * drive; only the storage thread collects garbage.
  *
  * - A file is deleted only when no record references its id.
- * - A blob of this run is never garbage: clean-up looks only at ids from before the start.
+ * - A blob of this run is never garbage: clean-up ignores ids from after the start, and ids that this run has written (`BlobMarks`).
  */
 import type { Clock, Disk, Logger, MaybePromise, Random } from 'svc/kernel'
 import type { BlobMarks } from './blob-marks.ts'

@@ -1,3 +1,4 @@
+/** The configuration of drives, and the division of its memory among the drives of a set. */
 import { type Static, Type } from 'typebox'
 
 /** Lower bounds per drive: one buffer of a writer, and two blocks of a reader. */

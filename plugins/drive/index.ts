@@ -1,3 +1,4 @@
+/** Wires the plugin `drive`: contributes the backend of that name, provides the service `drives`, runs the background work. */
 import { definePlugin } from 'svc/kernel'
 import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'

@@ -1,5 +1,5 @@
 /**
- * Rescue of a damaged segment: writes its current records again at the tail. Their values come from the index, and a body counts
+ * Rescue of a damaged segment, called by `Compaction`: writes its current records again at the tail. Their values come from the index, and a body counts
  * as intact when its own checksum matches, whatever is damaged around it. All records of the drive are scanned, because a damaged
  * segment does not say which records are its own.
  */

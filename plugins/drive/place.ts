@@ -1,5 +1,5 @@
 /**
- * A folder of a drive, pinned to the file system it was on when the drive was opened. Callers call `require` before they create,
+ * A folder of a drive, bound to the file system it was on when the drive was opened. Callers call `require` before they create,
  * replace or delete a file by name: if another file system was mounted over the folder, possibly another drive, the change would
  * hit that one. Files that are already open are not affected.
  */

@@ -111,7 +111,7 @@ export async function watchSpace(options: SpaceOptions): Promise<Space> {
       latest = await disk.space(path)
       isToldBlind = false
     } catch (error) {
-      // Once: who took the drive away knows it.
+      // Logged once: a drive that is gone stays gone for a while.
       if (!isToldBlind) log.warn({ path, reason: (error as Error).message }, 'could not ask for the free space')
       isToldBlind = true
     }

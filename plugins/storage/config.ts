@@ -1,3 +1,4 @@
+/** The configuration of the plugin `storage`: endpoints and backend, with the checks that hold for every backend. */
 import { isAbsolute } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { rangeProblem } from './ranges.ts'

@@ -1,3 +1,4 @@
+/** Wires the plugin `storage`: chooses the configured backend, checks it for `--dry-run`, creates, starts and stops it. */
 import { definePlugin } from 'svc/kernel'
 import { type StorageBackend, storageErrors } from './api.ts'
 import { StorageConfig } from './config.ts'

@@ -1,3 +1,4 @@
+/** The answer of the process that checks an index, whether it exits or hangs. */
 import { join } from 'node:path'
 import t from 'tap'
 import { checkInProcess } from '../index-folder.ts'

@@ -1,3 +1,4 @@
+/** Record keys: their escapes and their order. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { recordTable as table } from 'svc/plugins/storage/api'
