@@ -1,6 +1,6 @@
 /**
- * Page-aligned memory outside the JavaScript heap, as O_DIRECT wants it. WebAssembly memory is the one that JavaScript can
- * have: its pages are mapped, hence aligned, and never move as long as it is not grown.
+ * Page-aligned memory outside the JavaScript heap, as O_DIRECT requires. Only WebAssembly memory offers that: its pages are
+ * mapped, hence aligned, and never move unless it grows.
  */
 import { Buffer } from 'node:buffer'
 
@@ -8,7 +8,7 @@ const wasmPageBytes = 65_536
 
 export const blockBytes = 4096
 
-/** At least `sizeBytes`, zeroed, beginning on a page. Given back to the system when nothing refers to it any more. */
+/** At least `sizeBytes`, zeroed, page-aligned. Freed when nothing refers to it. */
 export function allocateAligned(sizeBytes: number): Buffer {
   const pages = Math.ceil(sizeBytes / wasmPageBytes)
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages })

@@ -1,7 +1,9 @@
 /**
- * Drives: what one folder of one file system keeps, for whoever makes one storage of several of them. A drive is a storage
- * backend of its own, with its own journal, index and blobs; this face is what a drive in another process could have, too: every
- * call may be answered late, and fails with `storageErrors` (`unavailable`: offline, `faulty`, `full`, `corrupt`, `gone`).
+ * The face of the plugin `drive`: drives, each of which is a storage backend in one folder of one file system, with its own
+ * journal, index and blobs. The backends `drive` (one folder) and `erasure` (a set of several) build on it.
+ *
+ * The interface would also fit a drive in another process: any call may take long, and fails with a code of `storageErrors`
+ * (`unavailable`: offline, `faulty`, `full`, `corrupt`, `gone`).
  */
 import type { Logger, Ports, Threads } from 'svc/kernel'
 import type {
@@ -14,74 +16,77 @@ import type {
   StoredRecord,
 } from 'svc/plugins/storage/api'
 
-/** As `check` of a `BlobRef`: the file's own checksums are enough. For who knows by other means that it is the right one. */
+/**
+ * Value of `check` in a `BlobRef` for callers that identify the content by other means: only the file's own checksums are
+ * verified.
+ */
 export const anyBlobCheck = -1
 
 export interface DriveOptions {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string
-  /** Names its messages between threads: unique among the drives of a process, the same in each thread. */
+  /** Prefix of its messages between threads: unique among the drives of a process, the same in each thread. */
   readonly name: string
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly derive: Derive
   readonly threads: Threads
   readonly ports: Ports
   readonly log: Logger
-  /** What a folder without a format will belong to. Default: a new deployment. A drive of another one is refused at the start. */
+  /** The deployment of a folder without a format. Default: a new deployment. A start refuses a drive of another deployment. */
   readonly deploymentId?: string
   /**
-   * Whether a blob of a former run may be deleted because no record of this drive refers to it: asked before each. `later`: it is not known
-   * yet, and the rest is to be looked at again; without an id, of none of them. Default: `delete`. In the main thread.
+   * Called in the main thread for each unreferenced blob of a former run: whether it may be deleted. `later`: not known yet, ask
+   * again. Without an id: whether that is unknown for all blobs. Default: `delete`.
    */
   garbage?(blobId?: string): Garbage
-  /** Among how many drives the memory of the configuration (caches, buffers) is divided. Default 1. */
+  /** The configured memory (caches, buffers) is divided by this number of drives. Default 1. */
   readonly shareOf?: number
 }
 
 export type Garbage = 'delete' | 'keep' | 'later'
 
 export interface DriveBlobOptions extends BlobOptions {
-  /** Made by the caller: see `newBlobId`. */
+  /** An id from `newBlobId`. */
   readonly id?: string
 }
 
 export interface Drive extends StorageBackend {
   /**
-   * With an id of the caller: what has that name already is replaced when the new one is finished, and
-   * stays until then. `abort` of one that was finished deletes it unless a record references it. RangeError for what is no id.
+   * With the caller's `id`, finishing replaces a blob that already has this id, which stays until then. `abort` after `finish`
+   * deletes the new blob unless a record references it. Throws RangeError for an invalid id.
    */
   createBlob(sizeHint?: number, options?: DriveBlobOptions): BlobWriter
   /**
-   * Brings a blob that can be read onto stable storage: what a process that was killed left may be in the memory of the machine only.
-   * Rejects where it is not there.
+   * Syncs a readable blob to stable storage: a killed process may have left it in the page cache only. Rejects if the blob does
+   * not exist.
    */
   syncBlob(id: string): Promise<void>
-  /** 32 hexadecimal digits; only of a drive that has been started, in the main thread. */
+  /** 32 hexadecimal digits. Only in the main thread, after the start. */
   readonly driveId: string
 }
 
-/** What a folder says of itself, without opening it. */
+/** The identity of a folder, read without opening it. */
 export interface DriveLook {
   readonly path: string
-  /** `empty`: it may become a drive, or does not exist yet. `unusable`: why is in `problem`. */
+  /** `empty`: may become a drive; the folder may not exist yet. `unusable`: `problem` says why. */
   readonly state: 'empty' | 'formatted' | 'unusable'
-  /** 32 hexadecimal digits where formatted. */
+  /** 32 hexadecimal digits; undefined unless formatted. */
   readonly driveId: string | undefined
   readonly deploymentId: string | undefined
-  /** A sentence. */
+  /** One sentence. */
   readonly problem: string | undefined
 }
 
 export interface DrivesService {
   /** Reads `format.json`; changes nothing. */
   look(ports: Ports, path: string): Promise<DriveLook>
-  /** For `server --dry-run`: one sentence for each reason why a drive could not be opened there. Changes nothing. */
+  /** For `server --dry-run`: one sentence per reason why the drive could not be opened. Changes nothing. */
   check(ports: Ports, path: string): Promise<readonly string[]>
-  /** For `server --dry-run`, where `check` found nothing: see `StorageBackendFactory.peek`. */
+  /** For `server --dry-run`, after a `check` without findings: see `StorageBackendFactory.peek`. */
   peek(ports: Ports, path: string, key: RecordKey): Promise<StoredRecord | undefined>
-  /** During set-up or later, in every thread with the same options but its own `threads`. Does no I/O before `start`. */
+  /** Called in every thread, with the same options except for `threads`. Does no I/O before `start`. */
   create(options: DriveOptions): Drive
-  /** An id that no blob has had. */
+  /** A new, unique blob id. */
   newBlobId(ports: Ports): string
 }
 

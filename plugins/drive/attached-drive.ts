@@ -1,6 +1,6 @@
 /**
- * The drive as a worker thread has it: reads the index and the files itself, writes blobs itself, and hands changes to the
- * storage thread, which is the only one that commits. Reads that the index can answer need no message.
+ * The drive in a worker thread. It reads the index and the journal files itself and writes blobs itself; only commits go to the
+ * storage thread, which alone may commit. A read needs a message only when the memtable may have a newer state (`SharedState`).
  */
 import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
 import type {
@@ -61,7 +61,7 @@ interface Waiting {
 const main = 0
 const memtableAttemptsMax = 10
 
-/** Registers this worker's handlers; `start` attaches. */
+/** Registers this worker's message handlers; `start` attaches to the storage thread. */
 export function createAttachedDrive(options: AttachedDriveOptions): Drive {
   const { threads, config, ports, log } = options
   let drive: AttachedDrive | undefined
@@ -184,8 +184,8 @@ class AttachedDrive {
   }
 
   /**
-   * Arguments that cannot be cloned kept the whole message from being sent: fails those and sends the others again. False when
-   * all arguments can be cloned: then it was a result, and the changes have been made.
+   * Called when a message could not be sent because some arguments cannot be cloned: rejects those calls and sends the others
+   * again. False when all arguments can be cloned: then a result could not be, and the changes have been made.
    */
   #dropUnsendable(items: readonly ExecuteMessage[], waiting: readonly Waiting[], error: Error): boolean {
     const isSendable = items.map(canBeCloned)
@@ -218,12 +218,12 @@ class AttachedDrive {
     }
   }
 
-  /** The drive has been closed by the thread that owns it, and may even be open again. */
+  /** Whether the storage thread has closed the drive; it may have opened it again since. */
   get isDetached(): boolean {
     return this.#shared.isClosed
   }
 
-  /** Makes reads see at least what the storage thread has put into the index by now. */
+  /** Renews the index snapshot if the storage thread has written a checkpoint since. */
   #refresh(): void {
     const { epoch } = this.#shared
     if (epoch === this.#epoch) return
@@ -264,7 +264,10 @@ class AttachedDrive {
     )
   }
 
-  /** For a time in which the index cannot be written, because the drive is full: with what it lacks, from the storage thread. */
+  /**
+   * Scan that lays the memtable, asked from the storage thread, over the index: for the time in which a full drive cannot write
+   * its index.
+   */
   async #scanWithMemtable<T>(
     table: 'records' | 'derived',
     start: RecordKey,
@@ -274,7 +277,8 @@ class AttachedDrive {
     const question: MemtableQuestion = { table, start: new Uint8Array(start), end: new Uint8Array(end) }
     for (let attempt = 0; attempt < memtableAttemptsMax; attempt++) {
       const { positions, entries } = await this.#threads.call<MemtableAnswer>(main, message.memtable, question)
-      // In one turn with the walk: both see the same snapshot. One that is ahead of the answer would show some changes twice.
+      // Refresh and walk run in one turn, so both see the same snapshot. A snapshot newer than the answer would show some changes
+      // twice.
       this.#index.refresh()
       const position = this.#index.get('internal', positionKey) ?? noPosition
       if (positions.some(other => position.equals(other)))

@@ -1,6 +1,6 @@
 /**
- * What is done for the drives beside requests. Each kind of work goes over the open drives in turn, one at a time, so that several
- * of them load the machine no more than one does.
+ * Background work of the drives: blob clean-up, compaction, checks of index and journal. Each kind of work visits the open drives
+ * one after the other, so that several drives load the machine no more than one.
  */
 import type { BackgroundWorker } from 'svc/kernel'
 import type { OpenDrive } from './owned-drive.ts'
@@ -67,7 +67,7 @@ export function createBackgroundWork(open: ReadonlySet<OpenDrive>): BackgroundWo
   ]
 }
 
-/** One unit for each drive. A drive in which it fails does not keep the others from theirs. */
+/** Runs one unit per drive. A failure on one drive does not keep the others from their turn. */
 async function inTurn(
   open: ReadonlySet<OpenDrive>,
   signal: AbortSignal,
@@ -77,7 +77,7 @@ async function inTurn(
   let isMore = false
   for (const drive of [...open]) {
     if (signal.aborted) break
-    // Closed while another one had its turn.
+    // Closed during another drive's turn.
     if (!open.has(drive)) continue
     try {
       if ((await unit(drive)) === 'more') isMore = true
@@ -85,7 +85,7 @@ async function inTurn(
       if (open.has(drive)) failures.push(error)
     }
   }
-  if (failures.length > 1) throw new AggregateError(failures, `it failed on ${failures.length} drives`)
+  if (failures.length > 1) throw new AggregateError(failures, `the work failed on ${failures.length} drives`)
   if (failures.length === 1) throw failures[0]
   return isMore ? 'more' : 'idle'
 }

@@ -1,9 +1,10 @@
 /**
- * The file `ballast`: space that is taken while there is plenty, to be given back when somebody else has filled the file system
- * to the last byte. Then deletes and the index have something to go on with. It counts as part of the reserve.
+ * The file `ballast`: disk space occupied in good times and released when other software has filled the file system to the last
+ * byte, so that deletes and the index can still be written. It counts as part of the reserve. `open-drive.ts` opens it; the
+ * engine and the checkpoints release pieces.
  *
- * It is given back in pieces, because the others who share the file system may be faster than we are; the last piece is for the
- * journal alone, so that an index which wants much does not keep deletes from being written.
+ * - It is released piece by piece, because other software may take a freed piece first.
+ * - The last piece is for the journal only, so that a large index cannot stop deletes.
  */
 import type { Disk, DiskFile, Logger, Random } from 'svc/kernel'
 import { allocateAligned, blockBytes } from './aligned-memory.ts'
@@ -17,7 +18,7 @@ export interface BallastOptions {
   readonly random: Random
   readonly log: Logger
   readonly path: string
-  /** The reserve that it is part of, in bytes: it takes up half of that, at most 32 MiB. */
+  /** The reserve that contains it, in bytes. The ballast takes half of it, at most 32 MiB. */
   readonly reserveBytes: number
   readonly direct: boolean
 }
@@ -26,14 +27,14 @@ export type BallastUser = 'journal' | 'index'
 
 export class Ballast {
   readonly #options: BallastOptions
-  /** What is given back at a time. */
+  /** Bytes released at a time. */
   readonly pieceBytes: number
   readonly targetBytes: number
-  /** Really allocated now. */
-  heldBytes = 0
-  /** Calls of `refill` that do nothing, because it failed: a quota does not show in the figures of the file system. */
+  /** Bytes allocated now. */
+  allocatedBytes = 0
+  /** Calls of `refill` to skip after a failure, since a quota does not show in the reported free space. */
   #refillsSkipped = 0
-  /** One change of the file at a time. */
+  /** Serializes changes of the file. */
   #changing: Promise<unknown> = Promise.resolve()
 
   constructor(options: BallastOptions) {
@@ -43,76 +44,79 @@ export class Ballast {
     this.targetBytes = this.pieceBytes * pieceCount
   }
 
-  /** Finds out what an earlier run has left. */
+  /** Reads the size that an earlier run has left. */
   async open(): Promise<void> {
     const { disk, path } = this.#options
     if (!(await disk.exists(path))) return
     const file = await disk.open(path, { mode: 'read' })
     try {
-      this.heldBytes = Math.floor((await file.size()) / blockBytes) * blockBytes
+      this.allocatedBytes = Math.floor((await file.size()) / blockBytes) * blockBytes
     } finally {
       await file.close()
     }
   }
 
-  /** Gives a piece back. Resolves with false when there is none for this user, and when that failed. */
+  /** Releases a piece. Resolves with false when none is left for this user, or when the release failed. */
   release(user: BallastUser): Promise<boolean> {
     return this.#inTurn(async () => {
       const { log } = this.#options
       const keptBytes = user === 'journal' ? 0 : this.pieceBytes
-      const left = Math.max(keptBytes, this.heldBytes - Math.max(this.pieceBytes, blockBytes))
-      if (left >= this.heldBytes) return false
+      const left = Math.max(keptBytes, this.allocatedBytes - Math.max(this.pieceBytes, blockBytes))
+      if (left >= this.allocatedBytes) return false
       try {
         await this.#change('write', async file => {
           await file.truncate(left)
-          // Some file systems give blocks to others only once it is certain that they were given back.
+          // Some file systems reuse blocks only after the truncation is synced.
           await file.datasync()
         })
       } catch (error) {
-        log.warn({ err: error }, 'the ballast could not be given back')
+        log.warn({ err: error }, 'the ballast could not be released')
         return false
       }
-      this.heldBytes = left
-      log.warn({ user, leftBytes: left }, 'the file system is full: a piece of the ballast has been given back')
+      this.allocatedBytes = left
+      log.warn(
+        { user, leftBytes: left },
+        'the file system is full: a piece of the ballast has been released for deletes and the index',
+      )
       return true
     })
   }
 
-  /** Takes a piece where it leaves as much as it will be in all. Called now and then. */
+  /** Adds a piece if the free space then stays at least as large as the full ballast. Called about once a second. */
   refill(freeBytes: number): Promise<void> {
     return this.#inTurn(async () => {
       const { disk, path, log } = this.#options
-      const grown = Math.min(this.targetBytes, this.heldBytes + this.pieceBytes)
+      const grown = Math.min(this.targetBytes, this.allocatedBytes + this.pieceBytes)
       if (this.#refillsSkipped > 0) {
         this.#refillsSkipped--
         return
       }
-      if (grown <= this.heldBytes || freeBytes - (grown - this.heldBytes) < this.targetBytes) return
+      if (grown <= this.allocatedBytes || freeBytes - (grown - this.allocatedBytes) < this.targetBytes) return
       try {
         const folder = path.slice(0, path.lastIndexOf('/'))
-        // What lies there may be the file system below, since ours was unmounted: that is not ours to fill.
+        // Without `format.json` the drive has been unmounted, and this is the file system below it, which must not be filled.
         if (!(await disk.exists(`${folder}/format.json`))) return
-        const isNew = this.heldBytes === 0 && !(await disk.exists(path))
-        await this.#change('create', file => this.#write(file, this.heldBytes, grown))
+        const isNew = this.allocatedBytes === 0 && !(await disk.exists(path))
+        await this.#change('create', file => this.#write(file, this.allocatedBytes, grown))
         if (isNew) await disk.syncDirectory(folder)
       } catch (error) {
-        log.debug({ err: error }, 'the ballast could not be taken')
+        log.debug({ err: error }, 'the ballast could not be refilled')
         this.#refillsSkipped = refillsSkippedMax
-        await this.#change('write', file => file.truncate(this.heldBytes)).catch(() => {
-          // What is too much there is found at the next start.
+        await this.#change('write', file => file.truncate(this.allocatedBytes)).catch(() => {
+          // Excess bytes in the file are counted at the next start.
         })
         return
       }
-      this.heldBytes = grown
+      this.allocatedBytes = grown
     })
   }
 
-  /** Resolves when nothing of it is being changed any more: the drive belongs to somebody else once it is closed. */
+  /** Resolves when no change of the file is pending. A closed drive may be opened by another process. */
   async settled(): Promise<void> {
     await this.#changing
   }
 
-  /** Bytes that do not compress: a file system that compresses would take no space for zeros. */
+  /** Random bytes: a compressing file system would allocate no space for zeros. */
   async #write(file: DiskFile, from: number, to: number): Promise<void> {
     const noise = this.#noise()
     for (let at = from; at < to; at += noise.length) {

@@ -1,9 +1,12 @@
-/** A batch while it is filled: the bytes of one journal write, and whom to tell when it is durable. */
+/**
+ * A batch while it is being filled: the bytes of one journal write, and the transactions to settle when it is durable. The engine
+ * alternates between two of them.
+ */
 import { allocateAligned, blockBytes } from './aligned-memory.ts'
 import type { BatchPlace } from './journal.ts'
 import { batchHeaderBytes, EntryWriter } from './journal-format.ts'
 
-/** A body that was written with a batch, to be cached once it is durable. */
+/** A body written with a batch, to be cached when the batch is durable. */
 export interface WrittenBody {
   readonly segment: number
   readonly offset: number
@@ -12,14 +15,14 @@ export interface WrittenBody {
 
 export class Batch<Outcome = unknown> {
   buffer: Buffer
-  /** The header and the bodies that have been filled in. */
+  /** End of the header and the bodies written so far. */
   #bodyEnd = batchHeaderBytes
   readonly entries = new EntryWriter()
   transactionCount = 0
   place: BatchPlace = { segment: 0, offset: 0 }
   readonly outcomes: Outcome[] = []
   readonly bodies: WrittenBody[] = []
-  /** Beyond this it takes no further transaction. */
+  /** The batch takes no further transaction beyond this size. */
   readonly softBytes: number
   #bodyEndBefore = 0
   #bodiesBefore = 0
@@ -29,7 +32,7 @@ export class Batch<Outcome = unknown> {
     this.buffer = allocateAligned(this.#usualBytes)
   }
 
-  /** The soft limit and one large transaction on top. */
+  /** The soft limit plus one large transaction. */
   get #usualBytes(): number {
     return 2 * this.softBytes
   }
@@ -51,7 +54,7 @@ export class Batch<Outcome = unknown> {
     return this.#bodyEnd - batchHeaderBytes
   }
 
-  /** Empties it after use; the outcomes are the caller's to settle. */
+  /** Empties the batch for reuse. The caller has taken the outcomes and settles them. */
   clear(): void {
     this.#bodyEnd = batchHeaderBytes
     this.entries.length = 0
@@ -78,7 +81,7 @@ export class Batch<Outcome = unknown> {
 
   /** Returns the body's offset in the segment. */
   writeBody(body: Uint8Array): number {
-    // One byte at least, so that every body has a place of its own.
+    // At least one byte, so that every body has its own location.
     const size = Math.max(1, body.length)
     const at = this.#bodyEnd
     this.#reserve(at + size)
@@ -94,13 +97,13 @@ export class Batch<Outcome = unknown> {
     this.transactionCount++
   }
 
-  /** Puts the transactions behind the bodies: after this nothing more is added. */
+  /** Copies the transactions behind the bodies. Nothing may be added afterwards. */
   seal(): void {
     this.#reserve(this.length)
     this.entries.bytes.copy(this.buffer, this.#bodyEnd, 0, this.entries.length)
   }
 
-  /** Keeps a page free at the end for the padding. */
+  /** Keeps a block free at the end for padding. */
   #reserve(size: number): void {
     const needed = size + blockBytes
     if (needed <= this.buffer.length) return

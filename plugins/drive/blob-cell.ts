@@ -1,4 +1,7 @@
-/** Where tables in shared memory that are about blobs have one: those whose ids have the same hash share a cell. */
+/**
+ * Hash of a blob id to a cell of the tables in shared memory (`BlobPins`, `BlobMarks`). Blobs with the same hash share a cell;
+ * both tables are built so that this causes only extra waiting.
+ */
 export const blobCellCount = 1 << 14
 
 /** FNV-1a, folded. */

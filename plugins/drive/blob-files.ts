@@ -1,4 +1,10 @@
-/** Where blobs lie: names, folders, deletion, and the collection of what no record references. */
+/**
+ * The files of blobs: ids, folders, deletion, and the clean-up of files that no record references. One instance per thread and
+ * drive; only the storage thread collects garbage.
+ *
+ * - A file is deleted only when no record references its id.
+ * - A blob of this run is never garbage: clean-up ignores ids from after the start, and ids that this run has written (`BlobMarks`).
+ */
 import type { Clock, Disk, Logger, MaybePromise, Random } from 'svc/kernel'
 import type { BlobMarks } from './blob-marks.ts'
 import type { Place } from './place.ts'
@@ -6,7 +12,7 @@ import type { Place } from './place.ts'
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeCharacters = 10
 const randomCharacters = 16
-/** At the end of an id: they name the folder. */
+/** The last characters of an id determine its folder. */
 const folderCharacters = 2
 const idPattern = new RegExp(`^[${alphabet}]{${timeCharacters + randomCharacters}}$`)
 const folderCount = 256
@@ -14,16 +20,16 @@ const deletesAtOnceMax = 4
 
 export interface BlobFilesOptions {
   readonly disk: Disk
-  /** The folder of all blobs. */
+  /** The folder `blobs`. */
   readonly place: Place
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** When the drive was opened. */
+  /** When the drive was opened, in milliseconds since 1970. */
   readonly startMs: number
-  /** The same in all threads. */
+  /** Shared by all threads. */
   readonly marks: BlobMarks
-  /** Resolves when a blob that has lost its last reference will not be deleted for that any more. */
+  /** Resolves when an unreferenced blob is no longer going to be deleted. */
   spare(id: string): Promise<void>
   /** Deletes a blob unless a record references it. */
   discard(id: string): MaybePromise<void>
@@ -36,13 +42,13 @@ export class BlobFiles {
   readonly #clock: Clock
   readonly #random: Random
   readonly #log: Logger
-  /** Blobs that were written before this are garbage when no record references them. */
+  /** Blobs with an id from before this time are garbage when no record references them. */
   readonly startMs: number
   readonly #syncs = new Map<string, { running: Promise<void>; next: Promise<void> | undefined }>()
   readonly #marks: BlobMarks
   readonly #spare: (id: string) => Promise<void>
   readonly #discard: (id: string) => MaybePromise<void>
-  /** Files to be deleted, and who is to be told. */
+  /** Files to delete, with the callback of each. */
   readonly #deletes = new Map<string, ((id: string) => void) | undefined>()
   readonly #underWay = new Map<string, Promise<void>>()
   #deleting = 0
@@ -63,19 +69,19 @@ export class BlobFiles {
     this.#lastIdMs = options.startMs
   }
 
-  /** Its time is never before this start. */
+  /** The time in the id is never before the start of this run. */
   newId(): string {
     this.#lastIdMs = Math.max(this.#lastIdMs, this.#clock.now())
     return createBlobId(this.#lastIdMs, this.#random)
   }
 
-  /** An id for what is to become the file of another one: in the same folder, and garbage after a crash. */
+  /** A temporary id for the file that will replace another blob: in the same folder, and garbage after a crash. */
   newIdBeside(id: string): string {
     return this.newId().slice(0, -folderCharacters) + id.slice(-folderCharacters)
   }
 
   folderOf(id: string): string {
-    // The random part spreads; the time part would fill one folder after the other.
+    // The random part spreads over all folders; the time part would fill them one after the other.
     const spread = (alphabet.indexOf(id.at(-1)!) * 32 + alphabet.indexOf(id.at(-2)!)) % folderCount
     return `${this.#path}/${spread.toString(16).padStart(2, '0')}`
   }
@@ -99,7 +105,7 @@ export class BlobFiles {
     return false
   }
 
-  /** Makes the names in a blob's folder durable. Calls at the same time share one sync that begins after all of them. */
+  /** Syncs the folder of a blob. Concurrent calls share one sync, which begins after all of them. */
   syncFolderOf(id: string): Promise<void> {
     const folder = this.folderOf(id)
     const current = this.#syncs.get(folder)
@@ -111,7 +117,7 @@ export class BlobFiles {
     return current.next
   }
 
-  /** Brings the bytes of a blob that is there, and its name, onto stable storage. */
+  /** Syncs the content and the name of an existing blob. */
   async sync(id: string): Promise<void> {
     const file = await this.#disk.open(this.pathOf(id), { mode: 'write' })
     try {
@@ -133,12 +139,12 @@ export class BlobFiles {
     return running
   }
 
-  /** Of a blob of a given id, before anything is written: it is no garbage. */
+  /** Protects a blob with a given id from clean-up. Called before anything is written. */
   onWriting(id: string): void {
     if (timeOf(id) < this.startMs) this.#marks.onWriting(id)
   }
 
-  /** Resolves when nobody is about to delete what has this id: the new one may take its place. */
+  /** Resolves when no thread is about to delete the file with this id, so that a new one may replace it. */
   async makeWay(id: string): Promise<void> {
     while (this.#marks.isCollecting(id)) {
       await new Promise<void>(resolve => {
@@ -149,22 +155,28 @@ export class BlobFiles {
     if (this.#marks.mayBeDying(id)) await this.#spare(id)
   }
 
-  /** Deletes files in the background. What a crash leaves is collected at the next start. `onDone` is called for each, also where it failed. */
+  /**
+   * Deletes files in the background; after a crash the next start deletes the rest. `onDone` is called for each file, after a
+   * failure too.
+   */
   deleteSoon(ids: readonly string[], onDone?: (id: string) => void): void {
     for (const id of ids) this.#deletes.set(id, onDone ?? this.#deletes.get(id))
     while (this.#deleting < deletesAtOnceMax && this.#deletes.size > 0) void this.#deleteSome()
   }
 
-  /** Deletes a blob that was finished, unless a record references it: then it is not the writer's any more. */
+  /** Deletes a finished blob unless a record references it. */
   async discard(id: string): Promise<void> {
     try {
       await this.#discard(id)
     } catch (error) {
-      this.#log.debug({ err: error, blob: id }, 'a blob that was given up stays until the next start')
+      this.#log.debug(
+        { err: error, blob: id },
+        'an abandoned blob could not be deleted now; the next start will delete it',
+      )
     }
   }
 
-  /** Takes back a `deleteSoon`; `onDone` is not called then. A deletion that is under way is waited for. */
+  /** Cancels a `deleteSoon`, whose `onDone` is then not called. Waits for a deletion that is under way. */
   async keep(id: string): Promise<void> {
     this.#deletes.delete(id)
     await this.#underWay.get(id)
@@ -197,7 +209,7 @@ export class BlobFiles {
     }
   }
 
-  /** Deletes blobs of former runs that are garbage. Resolves with their number. */
+  /** Deletes the garbage among blobs of former runs. Resolves with the number of deleted files. */
   async collectGarbage(isGarbage: (id: string) => boolean, isStopped: () => boolean): Promise<number> {
     let collected = 0
     for (const folder of await this.#disk.list(this.#path)) {
@@ -217,7 +229,7 @@ export class BlobFiles {
   }
 }
 
-/** 10 characters of time (milliseconds since 1970) and 16 of randomness. */
+/** 10 characters of time (milliseconds since 1970) and 16 random ones. */
 export function createBlobId(timeMs: number, random: Random): string {
   let id = ''
   let time = timeMs
@@ -230,12 +242,12 @@ export function createBlobId(timeMs: number, random: Random): string {
   return id
 }
 
-/** An id comes to be a file name: throws where it is none that `createBlobId` makes. */
+/** Throws RangeError unless `createBlobId` could have made this id: ids become file names. */
 export function requireBlobId(id: string): void {
   if (!idPattern.test(id)) throw new RangeError('not the id of a blob')
 }
 
-/** Milliseconds since 1970 that an id begins with; 0 for what is no id. */
+/** The time in an id, in milliseconds since 1970; 0 for an invalid id. */
 function timeOf(id: string): number {
   let time = 0
   for (let i = 0; i < timeCharacters; i++) time = time * 32 + alphabet.indexOf(id[i] ?? '0')

@@ -1,7 +1,7 @@
 /**
- * The bytes of a blob file: the data, zeros up to 4 KiB, then a footer: 32 bytes of trailer and the table, one crc32 for each
- * 256 KiB block of data, little-endian, and zeros up to 4 KiB. The crc32 of the table stands in the record that references the
- * blob, so a file that is whole but not the right one shows.
+ * The format of a blob file: the data, zeros up to 4 KiB, then a footer of a 32-byte trailer and the checksum table (one crc32 per
+ * 256 KiB block of data, little-endian), and zeros up to 4 KiB. The record that references the blob has the crc32 of the table, so
+ * an intact file of another blob is detected.
  *
  *     trailer  0 "svcblob1"  8 u32 format  12 u32 block bytes  16 f64 data bytes  24 u32 crc of the table  28 u32 crc of 0…28
  */
@@ -39,7 +39,10 @@ export function encodeFooter(sizeBytes: number, checksums: readonly number[]): {
   return { footer, check }
 }
 
-/** The table of checksums, or undefined when the footer is not that of the referenced blob; of any blob of that size with `anyBlobCheck`. */
+/**
+ * The table of checksums. Undefined when the footer is not that of the referenced blob (with `anyBlobCheck`: of any blob of this
+ * size).
+ */
 export function decodeFooter(footer: Buffer, sizeBytes: number, check: number): Buffer | undefined {
   if (footer.length !== footerBytes(sizeBytes) || magic.compare(footer, 0, 8) !== 0) return undefined
   if (crc32(footer.subarray(0, 28)) !== footer.readUInt32LE(28) || footer.readDoubleLE(16) !== sizeBytes)

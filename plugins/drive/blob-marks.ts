@@ -1,15 +1,15 @@
 /**
- * What threads that write blobs of given ids and the thread that deletes blobs must know of each other, in shared memory. The cell of
- * a blob is a hash of its id: those that share one are only treated with more care than needed.
+ * Shared memory that coordinates threads that write blobs of given ids with the storage thread, which deletes blobs. Each blob
+ * has a cell by the hash of its id; blobs that share a cell are only treated with more care than needed.
  *
- * - `dying`: how many blobs with that hash have lost their last reference and may be deleted. Whoever finishes one of them anew
- *   first has it taken off that list, by the thread that owns the drive.
- * - `written`: one with that hash was written in this run, with an id from an earlier one. It is no garbage, though nothing may
- *   reference it yet.
- * - `collecting`: one with that hash is being deleted as garbage right now. Whoever is to put a new one in its place waits.
+ * - `dying`: number of blobs with this hash that have lost their last reference and may be deleted. A writer that finishes one of
+ *   them anew first has the storage thread take it off that list.
+ * - `written`: a blob with this hash and an id from an earlier run was written in this run. It is no garbage, even if no record
+ *   references it yet.
+ * - `collecting`: a blob with this hash is being deleted as garbage. A writer that would replace it waits.
  *
- * A writer sets `written` first and looks at `collecting` later; the collector sets `collecting` first and looks at `written` later.
- * So one of them sees the other.
+ * Guarantee: clean-up never deletes a blob that is being written. The writer sets `written` before it reads `collecting`;
+ * clean-up sets `collecting` before it reads `written`. So at least one of them sees the other.
  */
 import { blobCell, blobCellCount } from './blob-cell.ts'
 
@@ -22,7 +22,7 @@ const dyingMask = collecting - 1
 export class BlobMarks {
   readonly #cells: Int32Array
 
-  /** `memory` is shared where there are several threads. */
+  /** `memory` is shared when there are several threads. */
   constructor(memory: SharedArrayBuffer | ArrayBuffer) {
     this.#cells = new Int32Array(memory)
   }
@@ -31,7 +31,7 @@ export class BlobMarks {
     Atomics.add(this.#cells, blobCell(id), 1)
   }
 
-  /** It is deleted, or was taken off the list. */
+  /** The blob has been deleted, or was taken off the list. */
   onSettled(id: string): void {
     Atomics.sub(this.#cells, blobCell(id), 1)
   }
@@ -44,7 +44,9 @@ export class BlobMarks {
     Atomics.or(this.#cells, blobCell(id), written)
   }
 
-  /** False when it has to stay. Otherwise `endCollect` must follow. For one thread, one at a time. */
+  /**
+   * False when the blob must stay; otherwise the caller must call `endCollect`. Only for the storage thread, one blob at a time.
+   */
   beginCollect(id: string): boolean {
     const cell = blobCell(id)
     if ((Atomics.or(this.#cells, cell, collecting) & written) === 0) return true

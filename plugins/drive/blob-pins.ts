@@ -1,7 +1,8 @@
 /**
- * Which blobs are being read. Each thread counts its own readers in a table that the storage thread can look into, so that a
- * blob that has lost its last reference stays as long as somebody needs it, and taking hold of one costs no message. The cell of a
- * blob is a hash of its id: blobs that share one only wait for each other. The table of a thread that ends goes with it.
+ * Pins: which blobs are being read. Each thread counts its own readers in a table in shared memory, which the storage thread
+ * reads before it deletes a blob. So an unreferenced blob stays while anybody reads it, and pinning costs no message. Each blob
+ * has a cell by the hash of its id; blobs that share a cell only wait for each other. The table of a thread that exits is
+ * dropped, and its pins with it.
  */
 import type { BlobRef } from 'svc/plugins/storage/api'
 import { blobCell, blobCellCount } from './blob-cell.ts'
@@ -11,12 +12,12 @@ export const blobPinsBytes = blobCellCount * 4
 export class BlobPins {
   readonly #cells: Int32Array
 
-  /** `memory` is shared where the holder is not the storage thread. */
+  /** `memory` is shared unless the pins belong to the storage thread. */
   constructor(memory: SharedArrayBuffer | ArrayBuffer) {
     this.#cells = new Int32Array(memory)
   }
 
-  /** Returns what lets go of them again, once. */
+  /** Pins these blobs. Returns the function that unpins them; further calls of it do nothing. */
   pin(blobs: readonly BlobRef[]): () => void {
     for (let i = 0; i < blobs.length; i++) Atomics.add(this.#cells, blobCell(blobs[i]!.id), 1)
     let isPinned = true

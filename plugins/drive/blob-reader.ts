@@ -1,6 +1,7 @@
 /**
- * Reads a range of a blob in verified chunks of up to two blocks, reading ahead while the caller works on what it has. Buffers
- * come from a pool; beyond its bound a reader gets along with one buffer at a time, so many slow readers cost little each.
+ * Reads a range of a blob in verified chunks of up to two blocks, and reads ahead while the caller processes a chunk. Every block
+ * is verified against its checksum before the caller gets it. Buffers come from a pool per thread; beyond the pool's bound a
+ * reader works with one buffer at a time, so many slow readers cost little memory each.
  */
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
@@ -13,16 +14,19 @@ import { blobBlockBytes, decodeFooter, footerBytes, footerOffset } from './blob-
 
 const chunkBytesMax = 2 * blobBlockBytes
 const readAheadMax = 2
-/** Sizes of buffers. Shards of a megabyte on many drives are short: in long buffers there would be room for few of them. */
+/**
+ * Sizes of buffers. The smaller one is for the short shards of medium objects: in long buffers the pool would have room for few
+ * of them.
+ */
 const bufferSizes = [blobBlockBytes / 2, chunkBytesMax] as const
 const tableCacheBytes = 4 * 1024 * 1024
 
-/** What readers of one thread share. */
+/** State shared by the readers of one thread: buffers and tables of checksums. */
 export class BlobReading {
   readonly disk: Disk
   readonly files: BlobFiles
   readonly tables: LRUCache<string, Buffer>
-  /** By size. */
+  /** Free buffers by size. */
   readonly #free: ReadonlyMap<number, Buffer[]> = new Map(bufferSizes.map(size => [size, []]))
   readonly #bytesMax: number
   #lentBytes = 0
@@ -39,7 +43,7 @@ export class BlobReading {
     return this.#lentBytes + chunkBytesMax <= this.#bytesMax
   }
 
-  /** At least so long; at most `chunkBytesMax`. */
+  /** A buffer of at least `length` bytes, which is at most `chunkBytesMax`. */
   lend(length: number): Buffer {
     const size = length <= bufferSizes[0] ? bufferSizes[0] : bufferSizes[1]
     this.#lentBytes += size
@@ -52,7 +56,7 @@ export class BlobReading {
   takeBack(buffer: Buffer): void {
     const size = buffer.length
     this.#lentBytes -= size
-    // What is read now is kept for what is read next: those of the other size make room.
+    // The bound counts both sizes: free buffers of the other size are dropped to make room.
     const others = this.#free.get(size === bufferSizes[0] ? bufferSizes[1] : bufferSizes[0])!
     while (this.#freeBytes + this.#lentBytes + size > this.#bytesMax) {
       const other = others.pop()
@@ -73,7 +77,7 @@ export class DriveBlobReader implements BlobReader {
   readonly #ref: BlobRef
   #file: Promise<DiskFile> | undefined
   #table: Promise<Buffer> | undefined
-  /** Next byte to ask for, and the end. */
+  /** The next byte to read, and the end of the range. */
   #at: number
   readonly #end: number
   readonly #ahead: ReadAhead[] = []
@@ -108,13 +112,13 @@ export class DriveBlobReader implements BlobReader {
       const end = Math.min(this.#end, blockStart + chunkBytesMax)
       this.#at = end
       const chunk = this.#read(blockStart, start, end)
-      // The error belongs to whoever asks for this chunk; until then nobody else must trip over it.
+      // The consumer of this chunk gets the error later; without a handler it would count as an unhandled rejection.
       chunk.catch(() => undefined)
       this.#ahead.push({ chunk })
     }
   }
 
-  /** Reads the blocks that hold [start, end) and verifies each of them. */
+  /** Reads the blocks that contain [start, end) and verifies each. */
   async #read(blockStart: number, start: number, end: number): Promise<BlobChunk> {
     const { size } = this.#ref
     const lastBlock = Math.floor((end - 1) / blobBlockBytes)
@@ -156,7 +160,7 @@ export class DriveBlobReader implements BlobReader {
   async #readTable(file: DiskFile): Promise<Buffer> {
     const { tables } = this.#shared
     const { id, size, check } = this.#ref
-    // What is remembered may be of a file that this one has replaced: only the check of the reference can tell.
+    // The cached table may be of a file that has been replaced since; only the check in the reference can tell.
     const cached = check === anyBlobCheck ? undefined : tables.get(id)
     if (cached !== undefined && crc32(cached) === check) return cached
     const footer = Buffer.allocUnsafeSlow(footerBytes(size))
@@ -188,7 +192,7 @@ export class DriveBlobReader implements BlobReader {
     if (this.#underWay > 0) return
     const file = this.#file
     this.#file = undefined
-    // Closing a file that was only read cannot lose anything.
+    // Closing a file that was only read cannot lose data.
     file?.then(open => open.close()).catch(() => undefined)
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Writes one blob: copies into an aligned buffer, writes it when it is full while the next one fills, and ends with the footer
- * and a sync. Nobody sees the file before a record references it, so a failure on the way leaves garbage, never half a blob.
+ * Writes one blob: fills an aligned buffer while the previous one is being written, and ends with the footer and a sync of file
+ * and folder. No record references the file before `finish` resolves, so a crash or failure on the way leaves garbage, never a
+ * partial blob.
  */
 import { crc32 } from 'node:zlib'
 import type { Disk, DiskFile, MaybePromise } from 'svc/kernel'
@@ -25,7 +26,7 @@ export interface BlobWriterOptions {
   onRefused(): void
 }
 
-/** What writers of one thread share. */
+/** Dependencies shared by the writers of one thread. */
 export function blobWriting(disk: Disk, files: BlobFiles, config: DriveConfig, space: SpaceBudget): BlobWriterOptions {
   return {
     disk,
@@ -40,18 +41,18 @@ export function blobWriting(disk: Disk, files: BlobFiles, config: DriveConfig, s
 
 export class DriveBlobWriter implements BlobWriter, BufferHolder {
   readonly id: string
-  /** What the file has as its name until it is finished: another than the blob's own where that was given. */
+  /** The file's id until `finish`: a temporary one when the caller gave the blob's id. */
   readonly #fileId: string
-  /** The file has taken the place of what has the given id, or is about to. */
+  /** The file has replaced, or is about to replace, the blob with the given id. */
   #isInPlace = false
   readonly #options: BlobWriterOptions
   #file: Promise<DiskFile> | undefined
   #buffer: Buffer | undefined
   /** Bytes in the buffer. */
   #filled = 0
-  /** Where the buffer's first byte belongs in the file: a multiple of 4 KiB. */
+  /** File offset of the buffer's first byte, a multiple of 4 KiB. */
   #position = 0
-  /** What did not make up 4 KiB when the buffer was given up; it goes before what follows. */
+  /** The tail of less than 4 KiB when the buffer was yielded; written before the bytes that follow. */
   #residue: Buffer | undefined
   #sizeBytes = 0
   readonly #checksums: number[] = []
@@ -59,7 +60,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
   #blockFilled = 0
   #writing: Promise<void> | undefined
   #isBusy = false
-  /** Has been asked for its buffer while it was busy. */
+  /** The pool asked for the buffer while the writer was busy. */
   #yieldsNext = false
   #yielding: Promise<void> | undefined
   #error: unknown
@@ -94,7 +95,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
   }
 
   async #writeSlowly(chunk: Uint8Array): Promise<void> {
-    if (this.#isBusy) throw new Error('a blob was written to before the write before had resolved')
+    if (this.#isBusy) throw new Error('write was called before the previous write had resolved')
     this.#isBusy = true
     try {
       await this.#yielding
@@ -151,7 +152,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     return buffer
   }
 
-  /** Sends the first `length` bytes of the buffer off, and gives the buffer back when they are written. One write at a time. */
+  /** Writes the first `length` bytes of the buffer and then releases it. One write at a time. */
   async #submit(length: number): Promise<void> {
     await this.#writing
     if (this.#error !== undefined) throw this.#error
@@ -183,10 +184,10 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
   }
 
   yieldBuffer(): void {
-    // What it is busy with may end with a buffer that is filled in part, and then nobody would ask again: who waits may be waited for
-    // by our own caller, who writes to several drives at once.
+    // Remember the request while busy: the operation may end with a partly filled buffer, and the pool does not ask again. The
+    // waiting writer may belong to the same caller, who writes to several drives at once.
     this.#yieldsNext = this.#isBusy
-    // Who aborts gives it back, too: not both.
+    // `abort` releases the buffer too; release it only once.
     if (this.#state !== 'open') return
     if (this.#isBusy || this.#yielding !== undefined || this.#buffer === undefined) return
     const whole = this.#filled - (this.#filled % blockBytes)
@@ -214,7 +215,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
 
   async finish(): Promise<BlobRef> {
     this.#requireOpen()
-    if (this.#isBusy) throw new Error('a blob was finished before the last write had resolved')
+    if (this.#isBusy) throw new Error('finish was called before the last write had resolved')
     this.#isBusy = true
     try {
       await this.#yielding
@@ -234,7 +235,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       await file.close()
       await this.#takePlace()
       await this.#options.files.syncFolderOf(this.id)
-      // Who asks has a name in this folder by now: it must be that of the drive.
+      // The file will be renamed within this folder, so the folder must still be the drive's.
       await this.#options.files.place.require()
       this.#requireOpen()
       this.#state = 'finished'
@@ -252,7 +253,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     else if (this.#yieldsNext) this.yieldBuffer()
   }
 
-  /** Becomes the file of the id that was given, in place of what has that name. */
+  /** Renames the temporary file to the given id, replacing a blob that has it. */
   async #takePlace(): Promise<void> {
     if (this.#fileId === this.id) return
     const { disk, files } = this.#options
@@ -262,7 +263,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     await disk.rename(files.pathOf(this.#fileId), files.pathOf(this.id))
   }
 
-  /** Adds bytes that are not data. */
+  /** Appends bytes of the footer and padding. */
   async #append(bytes: Buffer): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       const buffer = await this.#acquire()
@@ -286,10 +287,10 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
       const file = await this.#file
       await file.close()
     } catch {
-      // The file could not be opened or closed; what there is of it goes now or at the next start.
+      // Opening or closing failed; what exists of the file is deleted now or at the next start.
     }
     if (!this.#isInPlace) this.#options.files.deleteSoon([this.#fileId])
-    // What could not be finished stays in the place of what was there before: records may reference it.
+    // The file stays under the given id if a record references that id.
     else if (wasFinished) await this.#options.files.discard(this.id)
   }
 
@@ -299,7 +300,7 @@ export class DriveBlobWriter implements BlobWriter, BufferHolder {
     throw this.#error ?? new Error(`the blob is ${this.#state}`)
   }
 
-  /** Remembers the first error, as callers should see it. */
+  /** Keeps the first error, mapped for the caller. */
   #failed(error: unknown): unknown {
     if (this.#error === undefined) {
       const { code } = error as NodeJS.ErrnoException

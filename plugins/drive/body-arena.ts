@@ -1,6 +1,7 @@
 /**
- * Shared memory through which a worker hands bodies to the storage thread: it copies a body in, the storage thread copies it
- * into the journal's buffer, and the worker takes the room back when the answer comes. Room is given in a ring, in order.
+ * Shared memory through which a worker passes bodies to the storage thread. The worker copies a body in, the storage thread
+ * copies it into the batch buffer, and the worker frees the region when the answer arrives. Regions are allocated as a ring, in
+ * order.
  */
 const arenaBytes = 4 * 1024 * 1024
 
@@ -17,14 +18,14 @@ export class BodyArena {
   readonly #bytes: Buffer
   readonly #regions: ArenaRegion[] = []
   #head = 0
-  /** Beginning of the oldest region that is in use. */
+  /** Start of the oldest region in use. */
   #tail = 0
 
   constructor(memory: SharedArrayBuffer) {
     this.#bytes = Buffer.from(memory)
   }
 
-  /** Copies a body in; undefined when there is no room just now. */
+  /** Copies a body in. Undefined when the ring has no room at the moment. */
   place(body: Uint8Array): { readonly offset: number; readonly region: ArenaRegion } | undefined {
     const size = body.length
     let offset = this.#head
@@ -34,7 +35,7 @@ export class BodyArena {
       if (size > this.#bytes.length) return undefined
     } else if (offset >= this.#tail) {
       if (offset + size > this.#bytes.length) {
-        // Strictly less: a head that meets the tail would mean empty.
+        // Strictly less, because equal head and tail mean empty.
         if (size >= this.#tail) return undefined
         offset = 0
       }

@@ -1,6 +1,7 @@
 /**
- * Bodies that lie in the journal: verified at each read from the disk, then cached by their place, which never holds other
- * bytes. Segments are read through the page cache, which is the larger, second cache.
+ * Reads bodies from the journal: verified on each read from disk, then cached by location. A location never gets other bytes, so
+ * the cache needs no invalidation. Segments are read through the page cache, which serves as a larger second cache. One per
+ * thread.
  */
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
@@ -10,7 +11,7 @@ import { storageErrors } from 'svc/plugins/storage/api'
 import { asBuffer } from './bytes.ts'
 
 const openSegmentsMax = 64
-/** What an entry costs besides its bytes. */
+/** Memory per entry in addition to its bytes. */
 const entryOverheadBytes = 200
 const offsetSpan = 2 ** 32
 
@@ -41,7 +42,7 @@ export class BodyReader {
     return this.#cache.calculatedSize
   }
 
-  /** Takes a body that has just become durable. The bytes must not change any more. */
+  /** Caches a body that has just become durable. The bytes must not change any more. */
   remember(segment: number, offset: number, bytes: Uint8Array): void {
     this.#cache.set(segment * offsetSpan + offset, withOwnMemory(bytes))
   }
@@ -62,7 +63,7 @@ export class BodyReader {
     return bytes
   }
 
-  /** For compaction: what is read once should not push out what is read often. */
+  /** For compaction: bodies that are read once must not evict those that are read often. */
   async readUncached(ref: BodyRef): Promise<Buffer> {
     const bytes = Buffer.allocUnsafeSlow(ref.size)
     if (ref.size > 0) {
@@ -89,7 +90,7 @@ export class BodyReader {
   #segment(number: number): OpenSegment {
     let segment = this.#open.get(number)
     if (segment !== undefined) {
-      // Moves to the end: the first is the one that was used longest ago.
+      // Least recently used order: moved to the end.
       this.#open.delete(number)
       this.#open.set(number, segment)
       return segment
@@ -101,7 +102,7 @@ export class BodyReader {
     return segment
   }
 
-  /** Lets go of a segment's file; reads under way finish. */
+  /** Drops a segment's open file; reads under way finish. */
   forget(number: number): void {
     const segment = this.#open.get(number)
     if (segment === undefined) return
@@ -116,7 +117,7 @@ export class BodyReader {
   }
 }
 
-/** What shares its memory with others, as small buffers do, would keep all of it alive in the cache. */
+/** A view into shared memory, as small buffers are, would keep all of that memory alive in the cache. */
 function withOwnMemory(bytes: Uint8Array): Buffer {
   if (bytes.byteLength === bytes.buffer.byteLength) return asBuffer(bytes)
   const copy = Buffer.allocUnsafeSlow(bytes.length)
@@ -125,6 +126,6 @@ function withOwnMemory(bytes: Uint8Array): Buffer {
 }
 
 function closeQuietly(segment: OpenSegment): void {
-  // Closing a file that was only read cannot lose anything.
+  // Closing a file that was only read cannot lose data.
   segment.file.then(file => file.close()).catch(() => undefined)
 }

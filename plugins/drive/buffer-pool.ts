@@ -1,14 +1,14 @@
 /**
- * A bounded pool of aligned buffers for blob writers. When it is empty, the writer that has held a buffer longest without
- * filling it is asked to write what it has and give the buffer up: a slow client cannot keep a fast one waiting.
+ * A bounded pool of aligned buffers for the blob writers of one thread. When it is empty, it asks the writer that has had a
+ * buffer longest to write its bytes and release the buffer, so a slow client cannot block a fast one.
  */
 import { allocateAligned } from './aligned-memory.ts'
 
-/** One slab of memory holds several buffers: each piece of WebAssembly memory reserves gigabytes of address space. */
+/** Each WebAssembly memory reserves gigabytes of address space, so one slab is split into several buffers. */
 const buffersPerSlab = 8
 
 export interface BufferHolder {
-  /** Asked to give its buffer back soon, by `release`. May do nothing when it is about to anyway. */
+  /** Asks for the buffer back soon, by `release`. A writer that is about to release it anyway may ignore this. */
   yieldBuffer(): void
 }
 
@@ -41,7 +41,7 @@ export class BufferPool {
   }
 
   release(buffer: Buffer): void {
-    if (!this.#holders.delete(buffer)) throw new Error('a buffer was released that nobody holds')
+    if (!this.#holders.delete(buffer)) throw new Error('a buffer was released that no writer has')
     const next = this.#waiting.shift()
     if (next === undefined) {
       this.#free.push(buffer)

@@ -1,4 +1,4 @@
-/** Keys as map keys. Latin-1 keeps one character per byte, so that JavaScript's string order is the order of the bytes. */
+/** A key as the key of a JavaScript map: Latin-1, one character per byte, so that string order equals byte order. */
 
 export function keyText(key: Uint8Array): string {
   return Buffer.isBuffer(key)
@@ -14,7 +14,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/** Counters are kept as little-endian doubles: exact within ±2^53. */
+/** Counters are stored as little-endian doubles, exact within ±2^53. */
 export function encodeCounter(sums: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(sums.length * 8)
   for (let i = 0; i < sums.length; i++) bytes.writeDoubleLE(sums[i]!, i * 8)

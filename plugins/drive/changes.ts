@@ -1,6 +1,7 @@
 /**
- * A set of changes that the index does not have yet, as maps from key to the newest state. Every commit fills one; sets are
- * layered over the index: filling (not written), in flight (not acknowledged), durable, frozen (on its way into the index).
+ * A change set: changes that the index does not have yet, as maps from key to newest state. Each commit fills one. The memtable
+ * is four layers of them over the index: filling (not written), in flight (not acknowledged), durable, frozen (being written to
+ * the index). Also the undo log that rolls back one transaction.
  */
 import { addSums } from './bytes.ts'
 import { RunningDigest } from './index-digest.ts'
@@ -9,38 +10,38 @@ import { RunningDigest } from './index-digest.ts'
 export interface SegmentUse {
   /** Bytes of entries and bodies that current records refer to. */
   liveBytes: number
-  /** Bytes of delete entries, needed as long as a segment numbered `guard` or lower exists. */
+  /** Bytes of delete entries. They are needed as long as a segment numbered `guard` or lower exists. */
   tombstoneBytes: number
   guard: number
 }
 
 export class ChangeSet {
-  /** Stored records; null where deleted. */
+  /** Stored records; null for a deleted one. */
   readonly records = new Map<string, Buffer | null>()
   readonly derived = new Map<string, Uint8Array | null>()
-  /** Differences, not sums. */
+  /** Differences to the layer below, not sums. */
   readonly counters = new Map<string, readonly number[]>()
-  /** Differences of how many records reference a blob, by blob id. */
+  /** Differences of the number of records that reference a blob, by blob id. */
   readonly blobs = new Map<string, number>()
-  /** Owners of bodies that are not where their record's entry is, by location. */
+  /** By location of a body: the key of the record that took it over (null: nobody any more). */
   readonly forwards = new Map<string, string | null>()
-  /** Differences by segment number. */
+  /** Differences, by segment number. */
   readonly segments = new Map<number, SegmentUse>()
-  /** What records and derived entries change in the digest of the index. */
+  /** How records and derived entries change the digest of the index. */
   readonly digest = new RunningDigest()
-  /** Rough size in memory. */
+  /** Approximate size in memory. */
   bytes = 0
 
   get isEmpty(): boolean {
     return this.records.size === 0
   }
 
-  /** How many entries a checkpoint of this set will write. */
+  /** Number of entries that a checkpoint of this set writes. */
   get entryCount(): number {
     return this.records.size + this.derived.size + this.counters.size + this.blobs.size + this.forwards.size
   }
 
-  /** Takes over the changes of a later set. */
+  /** Adds the changes of a later set. */
   absorb(later: ChangeSet): void {
     for (const [key, stored] of later.records) this.records.set(key, stored)
     for (const [key, value] of later.derived) this.derived.set(key, value)
@@ -67,7 +68,7 @@ export function addUse(uses: Map<number, SegmentUse>, segment: number, delta: Se
   use.guard = Math.max(use.guard, delta.guard)
 }
 
-/** Undoes the changes of one transaction, newest first. */
+/** Rolls back the changes of one transaction, newest first. */
 export class UndoLog {
   readonly #steps: unknown[] = []
   #digest: RunningDigest | undefined
@@ -79,7 +80,7 @@ export class UndoLog {
     map.set(key, value)
   }
 
-  /** Notes a digest before its first change. */
+  /** Saves a digest before its first change. */
   saveDigest(digest: RunningDigest): void {
     if (this.#digest !== undefined) return
     this.#digest = digest

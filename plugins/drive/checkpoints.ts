@@ -1,10 +1,12 @@
 /**
- * Moves durable changes into the index, a set at a time, in the order of commits. The index learns the journal position in the
- * same commit. A set is small enough to be handed to LMDB within a few milliseconds, and large enough that hot records and
- * counters are written once rather than at every commit.
+ * Checkpoints: write durable changes to the index, one frozen change set per LMDB transaction, in commit order. Created by
+ * `open-drive.ts`; the engine reports each commit, recovery and compaction call `flush`.
  *
- * When the index cannot be written, the set stays frozen and is tried again every second, for as long as it takes: the journal has
- * everything. Whoever waits for the index is told, and goes on without.
+ * - The transaction that writes a set also writes the journal position the set reaches.
+ * - A set is small enough for LMDB to take within a few milliseconds, and large enough that a hot record or counter is written
+ *   once per checkpoint instead of once per commit.
+ * - When the index cannot be written, the set stays frozen and is retried every second without limit: the journal has all the
+ *   data. `flush` rejects meanwhile, and `isBehind` bounds the memtable.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { JournalPosition } from './index-position.ts'
@@ -12,7 +14,7 @@ import { type DriveState, type MemtableObserver, writeFrozen } from './state.ts'
 
 const entriesPerCheckpoint = 16_384
 const bytesPerCheckpoint = 16 * 1024 * 1024
-/** Durable sets may grow to this many checkpoints' worth before commits have to wait. */
+/** Commits wait when the durable set exceeds this many checkpoints' worth. */
 const behindFactor = 4
 const retryMs = 1000
 
@@ -20,13 +22,13 @@ export interface CheckpointOptions {
   readonly state: DriveState
   readonly clock: Clock
   readonly log: Logger
-  /** How long a change may wait for the index, in milliseconds. */
+  /** The longest time a durable change waits for its checkpoint. */
   readonly intervalMs: number
   sequence(): number
-  /** Gives back space that was kept for the index. False when there is none, or the error has another reason. */
+  /** Releases ballast for the index. False when none is left, or when the error is not a lack of space. */
   makeRoom(error: unknown): Promise<boolean>
   readonly observer: MemtableObserver | undefined
-  /** Called when a checkpoint is done. */
+  /** Called after each checkpoint, failed ones included. */
   onDone(): void
 }
 
@@ -37,11 +39,11 @@ export class Checkpoints {
   #cancelPause: (() => void) | undefined
   #endPause: (() => void) | undefined
   #closed = false
-  /** Why the last attempt failed. */
+  /** Error of the last attempt; undefined after a success. */
   failure: unknown
-  /** Told of each attempt that fails. */
+  /** Rejecters of the `flush` calls that wait for the current attempt. */
   #waiting = new Set<(error: unknown) => void>()
-  /** The position that the index reaches, and whether that survives a power loss. */
+  /** The journal position that the index reaches. */
   indexed: JournalPosition
   count = 0
   failures = 0
@@ -51,24 +53,24 @@ export class Checkpoints {
     this.indexed = indexed
   }
 
-  /** There is enough for a checkpoint. */
+  /** Whether the durable set is large enough for a checkpoint. */
   get isDue(): boolean {
     const { durable } = this.#options.state
     return durable.records.size >= entriesPerCheckpoint || durable.bytes >= bytesPerCheckpoint
   }
 
-  /** The index has everything that is durable. */
+  /** Whether the index has every durable change. */
   get isIndexComplete(): boolean {
     const { durable, frozen } = this.#options.state
     return durable.isEmpty && frozen === undefined
   }
 
-  /** The index cannot be written at the moment. */
+  /** Whether the last attempt failed. */
   get isStuck(): boolean {
     return this.failure !== undefined
   }
 
-  /** Commits have to wait: the index cannot keep up. */
+  /** Whether the memtable is at its bound, so that commits must wait. */
   get isBehind(): boolean {
     const { durable } = this.#options.state
     return (
@@ -90,8 +92,8 @@ export class Checkpoints {
   }
 
   /**
-   * Resolves when everything that is durable now is in the index; what comes later is not waited for. Rejects when the index
-   * cannot be written, at once where that is known.
+   * Resolves when everything that is durable now is in the index; later changes are not waited for. Rejects when the index cannot
+   * be written, immediately if the last attempt failed.
    */
   flush(): Promise<void> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
@@ -101,7 +103,7 @@ export class Checkpoints {
         this.#waiting.delete(reject)
         resolve()
       }
-      // The set that is on its way may be older than what the caller has seen.
+      // The running checkpoint may have frozen its set before the caller's changes became durable.
       Promise.resolve(this.#running)
         .then(() => this.#run())
         .then(settle, reject)
@@ -109,7 +111,7 @@ export class Checkpoints {
   }
 
   #run(): Promise<void> {
-    // Whoever waited for an attempt that failed may come here after the index has been closed.
+    // A caller that waited for a failed attempt may come here after the index has been closed.
     if (this.#closed) return Promise.resolve()
     this.#running ??= this.#checkpoint().finally(() => {
       this.#running = undefined
@@ -131,14 +133,15 @@ export class Checkpoints {
         await state.index.commit(write => writeFrozen(frozen, write))
         break
       } catch (error) {
-        // The journal has everything; only readers' memory grows meanwhile, and `isBehind` bounds that.
+        // The journal has all the data. Only the memtable grows meanwhile, and `isBehind` bounds it.
         this.failures++
         if (await makeRoom(error)) continue
-        if (this.failure === undefined) log.error({ err: error }, 'the index could not be written; trying again')
+        if (this.failure === undefined)
+          log.error({ err: error }, 'the index could not be written; trying again; no data is lost, the journal has it')
         this.failure = error
         for (const reject of this.#waiting) reject(error)
         this.#waiting.clear()
-        // Those who wait for commits have to be told, too.
+        // The engine must learn that its queue cannot proceed.
         this.#options.onDone()
         if (this.#closed) return
         await new Promise<void>(resolve => {
@@ -156,7 +159,7 @@ export class Checkpoints {
     this.count++
   }
 
-  /** Stops at once, of a drive that did not open; an attempt that is under way is waited for. */
+  /** Stops without a last checkpoint, for a drive that failed to open. Waits for an attempt that is under way. */
   async abandon(): Promise<void> {
     this.#closed = true
     this.#cancelTimer?.()
@@ -165,13 +168,16 @@ export class Checkpoints {
     await this.#running
   }
 
-  /** Writes what there is to write, once; where that fails the next start reads it from the journal. */
+  /** Writes a last checkpoint. If it fails, the next start replays the rest from the journal. */
   async close(): Promise<void> {
     this.#cancelTimer?.()
     try {
       await this.flush()
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the index is behind; the next start reads the rest from the journal')
+      this.#options.log.warn(
+        { err: error },
+        'the last changes could not be written to the index; the next start replays them from the journal',
+      )
     }
     this.#closed = true
     this.#cancelPause?.()

@@ -1,22 +1,24 @@
 /**
- * Gives the space of dead records back. A segment that is mostly dead is read from its beginning to its end; what is still
- * current is written again at the tail, through the commit queue, so that it competes with nobody under the lock for longer
- * than a small transaction takes. Then the file is deleted.
+ * Compaction: gives the space of dead records in the journal back to the file system. It reads a mostly dead segment from
+ * beginning to end, writes the records that are still current again at the tail, and deletes the file. The moves go through the
+ * commit queue in small transactions, so clients' commits wait at most for one of those. `background.ts` calls `work` in a loop.
  *
- * What makes a segment's deletion safe:
+ * A segment's file is deleted only when all of these hold:
  *
- * - A put is moved only while its record still comes from that very entry; the check is made under the lock.
- * - A body whose record has meanwhile another key (`bodyOf`) is found through its forwarding entry.
- * - A delete is carried on as long as an older segment may hold a put of its key: without it, a rebuild of the index would
+ * - A put is moved only if its record still comes from that very entry, which is checked under the commit lock.
+ * - A body whose record has another key by now (`bodyOf`) is found through its forwarding entry.
+ * - A delete is written again as long as an older segment may have a put of its key. Without it, a rebuild of the index would
  *   bring the record back.
- * - The count of live bytes, kept exact by every commit, must have come down to zero.
- * - The index no longer needs the segment and says so on stable storage, even if the power fails in the next moment.
- * - Whoever got a record before it moved has had `readWindowMs` to read its body. Other segments are compacted meanwhile.
+ * - The count of live bytes, which every commit keeps exact, is zero.
+ * - The index has recorded all of this on stable storage, so that a power loss right after the deletion does no harm.
+ * - Readers that got a record before it moved have had `readWindowMs` to read its body. Other segments are compacted meanwhile.
  *
- * On a full drive only what fits into the free space is moved, and none of the space that is kept for deletes is used.
+ * On a full drive only a segment whose live bytes fit into the free space is compacted, and compaction uses none of the space
+ * reserved for deletes.
  *
- * Of a segment that does not verify, what is current is found through the index (`journal-rescue.ts`). It stays while a body of it
- * cannot be read otherwise, or deletes in it are needed that nobody knows; what is damaged is an error for those who read it.
+ * A segment that does not verify is rescued: its current records are found through the index and written again
+ * (`journal-rescue.ts`). Its file stays while it has a body that is unreadable elsewhere, or deletes that may still be needed.
+ * Reading damaged data from it is an error.
  */
 import { crc32 } from 'node:zlib'
 import type { Clock, Disk, Logger } from 'svc/kernel'
@@ -33,16 +35,19 @@ import { type DriveState, locationText } from './state.ts'
 import { storedBody, storedEntry } from './stored-record.ts'
 import type { DriveTransaction } from './transaction.ts'
 
-/** Share of a segment that must be dead; on a full drive less will do. */
+/** The dead share from which a segment is compacted; lower on a full drive. */
 const deadShareMin = 0.5
 const deadShareMinWhenFull = 0.1
-/** Share of the journal that deletes may take up while an old segment keeps them alive; then that one is compacted. */
+/** When needed deletes exceed this share of the journal, the oldest segment, which they guard against, is compacted. */
 const tombstoneShareMax = 0.2
-/** How long after a rescue that has failed it is tried again. */
+/** Pause before a failed rescue is tried again. */
 const rescueAgainMs = 3_600_000
-/** What is moved in one transaction: small, so that clients' commits do not wait for it. */
+/** Bytes moved per transaction; small, so that clients' commits do not wait long. */
 const moveBytesMax = 256 * 1024
-/** Source batches that are kept in memory until a transaction is full: a small one would be padded to 4 KiB again. */
+/**
+ * Bytes of source batches kept in memory until a transaction is full. Smaller transactions would waste space, as each is padded
+ * to 4 KiB.
+ */
 const bufferedBytesMax = 4 * 1024 * 1024
 
 export interface CompactionOptions {
@@ -55,11 +60,11 @@ export interface CompactionOptions {
   readonly checkpoints: Checkpoints
   readonly engine: Engine
   readonly bodies: BodyReader
-  /** Bytes read or written in a second; 0 turns compaction off. */
+  /** Bytes read and written per second; 0 turns compaction off. */
   readonly bytesPerSecond: number
   readonly readWindowMs: number
   isFull(): boolean
-  /** Of the file system, as of the last look. */
+  /** Free bytes of the file system at the last measurement. */
   freeBytes(): number
   onSegmentRemoved(segment: number): void
 }
@@ -67,24 +72,24 @@ export interface CompactionOptions {
 /** One change to make under the lock. */
 type Move = (tx: DriveTransaction) => void
 
-/** What is moved next, from several batches. */
+/** The next transaction, gathered from several batches. */
 interface Gathered {
   moves: Move[]
-  /** What the moves write. */
+  /** Bytes that the moves write. */
   bytes: number
-  /** What they keep in memory. */
+  /** Bytes of source batches that the moves keep in memory. */
   bufferedBytes: number
 }
 
 export class Compaction {
   readonly #options: CompactionOptions
-  /** Segments that did not verify, and when what they have is to be written again: not before the next look at them, mostly. */
+  /** Damaged segments, with the monotonic time of their next rescue (infinity: not before new information arrives). */
   readonly #damaged = new Map<number, { rescueMs: number; readonly isHeader: boolean }>()
   get segmentsDamaged(): number {
     return this.#damaged.size
   }
 
-  /** Segments that nothing needs any more but readers, by the millisecond in which they may go. */
+  /** Segments that only readers may still need, with the monotonic time of their deletion. */
   readonly #retired = new Map<number, number>()
   segmentsRemoved = 0
   bytesMoved = 0
@@ -94,7 +99,7 @@ export class Compaction {
     this.#options = options
   }
 
-  /** Compacts one segment, if any is worth it. */
+  /** Compacts one segment, if one is worth it. */
   async work(signal: AbortSignal): Promise<'more' | 'idle'> {
     const { engine, checkpoints, bytesPerSecond } = this.#options
     if (bytesPerSecond === 0 || engine.fault !== undefined) return 'idle'
@@ -109,7 +114,7 @@ export class Compaction {
       }
       return (await this.#compact(segment, signal)) ? 'more' : 'idle'
     } catch (error) {
-      // Nothing has been lost but time; deletes come first.
+      // The space is needed for deletes first; this segment is tried again later.
       if (!isFullError(error) && !checkpoints.isStuck) throw error
       return 'idle'
     } finally {
@@ -117,7 +122,7 @@ export class Compaction {
     }
   }
 
-  /** The segment that gives back most for what has to be moved. */
+  /** The segment that frees the most space in relation to the bytes that must move. */
   pick(): number | undefined {
     const { journal, isFull } = this.#options
     for (const segment of this.#damaged.keys()) if (this.#isToRescue(segment)) return segment
@@ -142,13 +147,15 @@ export class Compaction {
 
   #isCandidate(segment: number, oldest: number): boolean {
     const { journal, isFull, freeBytes } = this.#options
-    // The tail is written to.
+    // The tail is still being written.
     if (segment >= journal.tail.segment || this.#retired.has(segment)) return false
     if (this.#damaged.has(segment) && this.#neededBytes(segment, oldest) > 0) return false
     return !isFull() || this.#neededBytes(segment, oldest) <= freeBytes()
   }
 
-  /** The oldest segment that will stay. The retired ones are deleted before any that is compacted later, in that order. */
+  /**
+   * The oldest segment that is not retired. Retired segments are deleted in order, before any segment that is compacted later.
+   */
   #oldestKept(): number {
     let oldest = Number.POSITIVE_INFINITY
     for (const segment of this.#options.journal.segments.keys()) {
@@ -162,13 +169,13 @@ export class Compaction {
     return liveBytes + this.#neededTombstoneBytes(segment, oldest)
   }
 
-  /** Deletes whose put may still be found in an older segment. */
+  /** Bytes of deletes whose put may still be in an older segment. */
   #neededTombstoneBytes(segment: number, oldest: number): number {
     const use = this.#options.state.segments.get(segment)
     return use !== undefined && oldest < segment && oldest <= use.guard ? use.tombstoneBytes : 0
   }
 
-  /** True when nothing needs the segment any more. */
+  /** True when the segment has been retired. */
   async #compact(segment: number, signal: AbortSignal): Promise<boolean> {
     const { state, checkpoints, log, readWindowMs } = this.#options
     const isEmpty = this.#neededBytes(segment, this.#oldestKept()) === 0
@@ -189,7 +196,7 @@ export class Compaction {
     return Number(this.#options.clock.monotonicNs() / 1_000_000n)
   }
 
-  /** Deletes the retired segments whose time has come. True when there was one. */
+  /** Deletes retired segments whose read window is over. True when there was one. */
   async #removeRetired(): Promise<boolean> {
     const { state, journal, log, bodies, onSegmentRemoved } = this.#options
     let hasRemoved = false
@@ -214,7 +221,7 @@ export class Compaction {
     try {
       for await (const batch of readSegment(this.#options, segment)) {
         if (signal.aborted) return false
-        // The reader's window is used again by the next read, and moves wait for their turn.
+        // The next read reuses the reader's window, while the moves are still waiting.
         const bytes = Buffer.from(batch.bytes)
         const moved = await this.#moveBatch(segment, { ...batch, bytes }, gathered)
         const pauseMs = ((bytes.length + moved) * 1000) / bytesPerSecond
@@ -229,23 +236,23 @@ export class Compaction {
     return true
   }
 
-  /** It does not verify: what it has that counts is written again at the tail, as far as it is known otherwise. */
+  /** Records that a segment does not verify, so that it will be rescued. */
   onDamaged(segment: number, { offset, message }: SegmentDamage): void {
-    // It may have gone, or be about to, while it was read.
+    // The segment may have been removed or retired while it was being read.
     const isKept = this.#options.journal.segments.has(segment) && !this.#retired.has(segment)
     if (!isKept || this.#damaged.has(segment)) return
     this.#damaged.set(segment, { rescueMs: 0, isHeader: offset === 0 })
     this.#options.log.error({ segment, offset, reason: message }, 'a journal segment is damaged')
   }
 
-  /** A sentence; undefined where every segment that is kept can be read, as far as is known. */
+  /** One sentence for the drive's status; undefined when no damaged segment is known. */
   get problem(): string | undefined {
     const count = this.#damaged.size
     if (count === 0) return undefined
     const ofHeaders = [...this.#damaged.values()].some(({ isHeader }) => isHeader)
     return (
-      `${count} segments of the journal are damaged: should the index be lost, it could not be built again from them.` +
-      (ofHeaders ? ' The next start may refuse the drive: look at the disk before a restart.' : '')
+      `${count} segments of the journal are damaged: if the index is lost too, it cannot be rebuilt from them.` +
+      (ofHeaders ? ' The next start may refuse the drive: check the disk before a restart.' : '')
     )
   }
 
@@ -253,7 +260,7 @@ export class Compaction {
     return this.#damaged.has(segment)
   }
 
-  /** What could not be read may have been put again since. */
+  /** Schedules a new rescue: unreadable data may have been written again since. */
   rescueAgain(segment: number): void {
     const damage = this.#damaged.get(segment)
     if (damage !== undefined) damage.rescueMs = 0
@@ -267,17 +274,25 @@ export class Compaction {
   async #rescue(segment: number, signal: AbortSignal): Promise<void> {
     const { log } = this.#options
     const damage = this.#damaged.get(segment)!
-    // Where it fails, for want of room for example: all records are looked at each time.
+    // Set first, for a rescue that fails, e.g. for lack of space: each attempt scans all records.
     damage.rescueMs = this.#nowMs() + rescueAgainMs
     const rescued = await rescueSegment(this.#options, segment, signal)
     if (rescued === undefined) return
     damage.rescueMs = Number.POSITIVE_INFINITY
     const { moved, unreadable } = rescued
-    if (unreadable > 0) log.error({ segment, moved, unreadable }, 'bodies in a damaged journal segment cannot be read')
-    else if (moved > 0) log.warn({ segment, moved }, 'what a damaged journal segment had was written again')
+    if (unreadable > 0)
+      log.error(
+        { segment, moved, unreadable },
+        'bodies in a damaged journal segment cannot be read; their objects must be uploaded again, healed or deleted',
+      )
+    else if (moved > 0)
+      log.warn({ segment, moved }, 'the intact records of a damaged journal segment have been written again')
   }
 
-  /** Moves what is current. Resolves with the bytes moved. Throws `SegmentDamage` when a body does not verify. */
+  /**
+   * Gathers the moves of a batch's current records. Resolves with the bytes moved. Throws `SegmentDamage` when a body does not
+   * verify.
+   */
   async #moveBatch(segment: number, { offset, bytes, header }: SegmentBatch, gathered: Gathered): Promise<number> {
     let total = 0
     for (const { sequence, entries } of readTransactions(bytes, header, segment)) {
@@ -319,7 +334,7 @@ export class Compaction {
   ): { move: Move; bytes: number } | 'damaged' | undefined {
     const { state } = this.#options
     const { key } = entry
-    // As readers see it: what is not durable yet may be taken back. The move itself looks again, under the lock.
+    // The state that readers see: a change that is not durable may still be rolled back. The move checks again under the lock.
     const stored = state.visible(key.latin1Slice(), key)
     const isEntry = (current: Buffer) => {
       const from = storedEntry(current)
@@ -334,14 +349,14 @@ export class Compaction {
       }
       return { move, bytes: entry.bytes }
     }
-    // A transaction may have put the same key twice: the body tells its entries apart.
+    // One transaction may have put the key twice; the body tells the two entries apart.
     const isEntryWithBody = (current: Buffer) => isEntry(current) && isSameBody(storedBody(current), ownBody)
     const location = locationText(segment, ownBody.offset)
     if (!isLive && state.visibleForward(location) === undefined) return undefined
     if (crc32(body!) !== ownBody.check) return 'damaged'
     const move: Move = tx => {
       if (tx.rewrite(key, isEntryWithBody, body)) return
-      // Another record may have taken the body over, even since we looked.
+      // Another record may have taken over the body, even since the check above.
       const owner = state.newestForward(location)
       if (owner !== undefined) {
         tx.rewrite(Buffer.from(owner, 'latin1'), current => isSameBody(storedBody(current), ownBody), body)
@@ -352,7 +367,7 @@ export class Compaction {
 
   #moveDelete(entry: DeleteEntry): { move: Move; bytes: number } | undefined {
     const { state } = this.#options
-    // What the compacted segment itself holds goes with it; only older ones count. It is the oldest, or it is not.
+    // Puts in the compacted segment itself vanish with it, so only older segments count.
     const oldest = this.#oldestKept()
     if (oldest > entry.guard || oldest === this.current) return undefined
     if (state.visible(entry.key.latin1Slice(), entry.key) !== undefined) return undefined

@@ -1,23 +1,24 @@
+/** The configuration of drives, and the division of its memory among the drives of a set. */
 import { type Static, Type } from 'typebox'
 
-/** One buffer of a writer; two blocks, for a reader. */
+/** Lower bounds per drive: one buffer of a writer, and two blocks of a reader. */
 const blobBufferBytesMin = 1024 * 1024
 const readBufferBytesMin = 512 * 1024
 
-/** Sizes are bytes, durations milliseconds once the kernel has read them. */
+/** The kernel has parsed these: sizes are in bytes, durations in milliseconds. */
 export const DriveConfig = Type.Object({
   segmentBytes: Type.Integer({
     minimum: 1024 * 1024,
     maximum: 1024 * 1024 * 1024,
     default: 64 * 1024 * 1024,
     format: 'size',
-    description: 'Size of one journal file. Space is given back in pieces of this size.',
+    description: 'Size of one journal file. Compaction frees space in units of this size.',
   }),
   cacheBytes: Type.Integer({
     minimum: 0,
     default: 64 * 1024 * 1024,
     format: 'size',
-    description: 'Memory for small object bodies that were written or read recently, per thread.',
+    description: 'Memory for recently written or read small bodies, per thread.',
   }),
   blobBufferBytes: Type.Integer({
     minimum: blobBufferBytesMin,
@@ -36,43 +37,42 @@ export const DriveConfig = Type.Object({
     minimum: 0,
     default: 64 * 1024 * 1024,
     format: 'size',
-    description:
-      'Space that stays free for deletes and housekeeping: new data is refused below this or 1 % of the drive.',
+    description: 'Space reserved for deletes and housekeeping: new data is refused below this or 1 % of the drive.',
   }),
   checkpointIntervalMs: Type.Integer({
     minimum: 10,
     default: 1000,
     format: 'duration',
     description:
-      'How long a change may wait before it goes into the index. A start replays about this much of the journal.',
+      'How long a change may wait before it is written to the index. A start replays about this much of the journal.',
   }),
   compactionBytesPerSecond: Type.Integer({
     minimum: 0,
     default: 32 * 1024 * 1024,
     format: 'size',
-    description: 'How much the compaction of the journal may read and write in a second; 0 turns it off.',
+    description: 'How much compaction of the journal may read and write per second; 0 turns it off.',
   }),
   indexCheckIntervalMs: Type.Integer({
     minimum: 0,
     default: 24 * 3600 * 1000,
     format: 'duration',
-    description: 'How often the whole index is compared with its checksum while it is in use; 0 turns it off.',
+    description: 'How often the whole index in use is verified against its digest; 0 turns it off.',
   }),
   journalCheckIntervalMs: Type.Integer({
     minimum: 0,
     default: 30 * 24 * 3600 * 1000,
     format: 'duration',
-    description: 'In which time the whole journal is read and compared with its checksums; 0 turns it off.',
+    description: 'Period in which the whole journal is verified against its checksums once; 0 turns it off.',
   }),
   directIo: Type.Boolean({
     default: true,
-    description: 'Write past the page cache where the file system has it.',
+    description: 'Bypass the page cache where the file system supports it.',
   }),
 })
 
 export type DriveConfig = Static<typeof DriveConfig>
 
-/** What one of `count` drives has of the memory that is configured: at least what it needs in order to work. */
+/** The configured memory divided among `count` drives, but at least what one drive needs to work. */
 export function shareOfConfig(config: DriveConfig, count: number): DriveConfig {
   return {
     ...config,
@@ -82,5 +82,5 @@ export function shareOfConfig(config: DriveConfig, count: number): DriveConfig {
   }
 }
 
-/** Largest body that is kept in the journal beside its record; larger ones become blobs. */
+/** A larger body becomes a blob; smaller ones are kept in the journal beside their record. */
 export const inlineBytesMax = 128 * 1024

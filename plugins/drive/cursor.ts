@@ -1,4 +1,7 @@
-/** A walk over records (or derived entries) in key order: the index's snapshot with the change sets laid over it. */
+/**
+ * Ordered walks over records or derived entries: the index's snapshot merged with the memtable. Used by scans, listings and
+ * `first` of a transaction, in the storage thread and in workers.
+ */
 import type { BodyRef, Cursor } from 'svc/plugins/storage/api'
 import { asBuffer, keyBytes, keyText } from './bytes.ts'
 import type { ChangeSet } from './changes.ts'
@@ -7,11 +10,11 @@ import { storedBody, storedValue, verifyStored } from './stored-record.ts'
 
 export interface MemtableEntry {
   readonly key: Buffer
-  /** Null where deleted. */
+  /** Null for a deleted entry. */
   readonly value: Uint8Array | null
 }
 
-/** `layers` from the oldest to the newest. */
+/** Walks the index under these layers, given from oldest to newest. */
 export function walk<T>(
   index: IndexStore,
   table: 'records' | 'derived',
@@ -23,7 +26,7 @@ export function walk<T>(
   return walkOver(index, table, collectMemtable(table, layers, start, end), start, end, visit)
 }
 
-/** The same with what was collected elsewhere. */
+/** As `walk`, with memtable entries that were collected before. */
 export function walkOver<T>(
   index: IndexStore,
   table: 'records' | 'derived',
@@ -42,7 +45,7 @@ export function walkOver<T>(
 
 const noEntries: readonly MemtableEntry[] = []
 
-/** What the layers have of the range, in key order. */
+/** The memtable entries of the range, in key order. */
 export function collectMemtable(
   table: 'records' | 'derived',
   layers: readonly (ChangeSet | undefined)[],
@@ -61,7 +64,7 @@ export function collectMemtable(
   return [...found.keys()].sort().map(text => ({ key: keyBytes(text), value: found.get(text)! }))
 }
 
-/** Entries one after the other: u16 key size, u32 value size or `deletedSize`, key, value. */
+/** Entries back to back: u16 key size, u32 value size or `deletedSize`, key, value. */
 export type PackedEntries = Uint8Array
 
 const packedHeadBytes = 6
@@ -70,7 +73,7 @@ const deletedSize = 0xffffffff
 export function packEntries(entries: readonly MemtableEntry[]): PackedEntries {
   let size = 0
   for (const { key, value } of entries) size += packedHeadBytes + key.length + (value?.length ?? 0)
-  // Not from the pool: it is sent to another thread.
+  // Not from Buffer's pool, because it is sent to another thread.
   const packed = Buffer.allocUnsafeSlow(size)
   let at = 0
   for (const { key, value } of entries) {
@@ -98,7 +101,7 @@ export function unpackEntries(bytes: PackedEntries): MemtableEntry[] {
   return entries
 }
 
-/** Which side the current entry comes from. */
+/** The source of the current entry. */
 const side = { none: 0, index: 1, memtable: 2, both: 3 } as const
 
 class MergedCursor implements Cursor {
@@ -108,10 +111,10 @@ class MergedCursor implements Cursor {
   readonly #start: Buffer
   readonly #end: Buffer
   #range: IndexRange | undefined
-  /** The index's next entry has been read and lies in `#range`. */
+  /** Whether `#range` stands on an entry that has not been returned yet. */
   #rangeHas = false
   #memtableAt = 0
-  /** What the current position has taken up. */
+  /** The sides that the current entry has consumed. */
   #current: number = side.none
   #verified = false
   #stored: Buffer | undefined
@@ -172,7 +175,7 @@ class MergedCursor implements Cursor {
   }
 
   #openRange(from: Buffer): void {
-    // An empty range would walk on to the next table in lmdb.
+    // The package would walk an empty range into the next table.
     if (from.compare(this.#end) >= 0) return
     this.#range = this.#index.range(this.#table, from, this.#end)
     this.#rangeHas = this.#range.next()
@@ -183,7 +186,7 @@ class MergedCursor implements Cursor {
     if ((this.#current & side.memtable) !== 0) this.#memtableAt++
   }
 
-  /** Stands on the smaller of both next entries; where both have the key, the memtable is right. */
+  /** Moves to the smaller of the two next entries. Where both have the key, the memtable's is newer. */
   #settle(): boolean {
     for (;;) {
       const entry = this.#memtable[this.#memtableAt]

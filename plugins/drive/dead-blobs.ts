@@ -1,38 +1,39 @@
 /**
- * Blobs that no record references any more, until their files may go. Whoever got a record before may still read its blobs: for
- * `readWindowMs` after the reference went, and from then on as long as it holds them (see `BlobPins`).
+ * Blobs without references, until their files may be deleted. A reader that got the record earlier may still read its blobs: for
+ * `readWindowMs` after the last reference went, and after that as long as it has them pinned (`BlobPins`).
  *
- * Nothing leaks: what is still here when the process ends is collected after the next start. How long a reader may hold a blob is
- * not limited here: one that makes progress gets to the end, and clients that stop reading are cut off by the server.
+ * - Blobs still listed here when the process ends are deleted as garbage after the next start.
+ * - There is no time limit for a pin here. A reader that makes progress finishes, and the server cuts off clients that stop
+ *   reading.
  */
 import type { Clock } from 'svc/kernel'
 import type { BlobMarks } from './blob-marks.ts'
 
 const sweepMs = 250
-/** Looks at held blobs are this far apart: there may be many, and they are held for long. */
+/** Interval between checks of pinned blobs: they can be many, and stay pinned for long. */
 const pinnedSweepMs = 1000
 
 export interface DeadBlobsOptions {
   readonly clock: Clock
   readonly readWindowMs: number
-  /** Whether any thread is reading it. */
+  /** Whether any thread has pinned the blob. */
   isPinned(id: string): boolean
-  /** Whether a record references it after all. Not expected, unless it was written anew. */
+  /** Whether a record references the blob again, which happens only if it was written anew. */
   isReferenced(id: string): boolean
-  /** Deletes the files, and calls `onDone` for each. */
+  /** Deletes the files and calls `onDone` for each. */
   remove(ids: readonly string[], onDone: (id: string) => void): void
-  /** Takes it back where that is still possible, and waits for it where it is not: see `BlobFiles.keep`. */
+  /** Cancels the deletion if possible, otherwise waits for it: see `BlobFiles.keep`. */
   keep(id: string): Promise<void>
-  /** Shows them to those who write blobs of given ids. */
+  /** Tells writers of given ids which blobs may be deleted. */
   readonly marks: BlobMarks
 }
 
 export class DeadBlobs {
   readonly #options: DeadBlobsOptions
-  /** When they died, in milliseconds of the clock that never goes back; in that order. */
+  /** By id, the monotonic time at which the blob lost its last reference; oldest first. */
   readonly #waiting = new Map<string, number>()
   readonly #pinned = new Set<string>()
-  /** Being deleted. */
+  /** Files being deleted. */
   readonly #going = new Set<string>()
   #pinnedSweepAtMs = 0
   #cancelTimer: (() => void) | undefined
@@ -104,7 +105,7 @@ export class DeadBlobs {
     if (this.#going.delete(id)) this.#options.marks.onSettled(id)
   }
 
-  /** For one that is written anew: resolves when its file will not be deleted any more, unless it dies again. */
+  /** For a blob that is written anew: resolves when its file will not be deleted, unless it loses its references again. */
   async spare(id: string): Promise<void> {
     if (this.#waiting.delete(id) || this.#pinned.delete(id)) this.#options.marks.onSettled(id)
     if (!this.#going.has(id)) return
@@ -112,7 +113,7 @@ export class DeadBlobs {
     this.#onGone(id)
   }
 
-  /** Leaves what is left to the next start. */
+  /** Leaves the remaining blobs to the next start. */
   close(): void {
     this.#isClosed = true
     this.#cancelTimer?.()

@@ -1,6 +1,6 @@
 /**
- * A drive in the thread that owns it, once it is open (`open-drive.ts`): answers reads from memory and the index, and hands changes to
- * the engine. Everything here runs in the main thread; workers have `AttachedDrive`.
+ * An open drive in the storage thread: answers reads from the memtable and the index, and hands changes to the engine. Created by
+ * `open-drive.ts`; everything here runs in the main thread. Workers have `AttachedDrive` instead.
  */
 import type { Logger, MaybePromise, Ports } from 'svc/kernel'
 import type {
@@ -45,11 +45,11 @@ import type { DriveState, MemtableObserver } from './state.ts'
 import { storedBody, storedValue } from './stored-record.ts'
 import type { MemtableAnswer, MemtableQuestion } from './thread-messages.ts'
 
-/** Of an index that nothing has been written to. */
+/** Position of an index that has never been written. */
 export const noPosition = Buffer.alloc(0)
-/** Journal bytes between two looks below which the drive counts as quiet. */
+/** The drive counts as idle when the journal grew by less than this between two calls of `prepareJournal`. */
 const quietBytes = 8 * 1024 * 1024
-/** Of the check of the journal, while it reads a segment. */
+/** Read rate of the background check of the journal. */
 const checkedBytesPerSecond = 16 * 1024 * 1024
 
 export interface DriveOptions {
@@ -60,26 +60,28 @@ export interface DriveOptions {
   readonly ports: Ports
   readonly log: Logger
   readonly index: IndexFolder
-  /** Of a folder without a format; another one is refused. Default: a new one, and any. */
+  /**
+   * For a folder without a format file: the deployment id to write; a folder with another id is refused. Default: a new id for a
+   * new folder, any id of an old one.
+   */
   readonly deploymentId?: string
-  /** Takes the lock that keeps other processes out; returns what gives it back. */
+  /** Takes the lock that keeps other processes out; returns the function that releases it. */
   lock(path: string): () => void
   readonly observer?: MemtableObserver
   /** Default 1 MiB. */
   readonly batchBytes?: number
   /** Default `readWindowMs` of the storage interface. */
   readonly readWindowMs?: number
-  /** See `DriveOptions` of the service. */
+  /** See `DriveOptions` of `api.ts`. */
   garbage?(blobId?: string): Garbage
-  /** Whether another thread is reading this blob. */
+  /** Whether a worker thread has pinned this blob. */
   isPinnedElsewhere?(id: string): boolean
-  /** Shared with other threads where there are any. */
+  /** In shared memory when there are worker threads. */
   readonly blobMarks?: BlobMarks
-  /** Shared with other threads where there are any: see `createSpaceBudget`. */
+  /** In shared memory when there are worker threads: see `createSpaceBudget`. */
   readonly spaceCells?: Int32Array
 }
 
-/** An open drive. */
 export class Drive {
   readonly path: string
   readonly #options: DriveOptions
@@ -97,17 +99,17 @@ export class Drive {
   readonly #blobWriting: BlobWriterOptions
   readonly space: Space
   readonly ballast: Ballast
-  /** Told when a segment's file has been deleted. */
+  /** Called after a segment's file has been deleted. */
   onSegmentRemoved: ((segment: number) => void) | undefined
   readonly compaction: Compaction
   readonly journalCheck: JournalCheck
   readonly #marker: IndexMarker
   readonly #highWaterMark: HighWaterMark
   readonly #unlock: () => void
-  /** The index was not checked as a whole at the start. */
+  /** The index was not checked in full at the start. */
   #isIndexUnchecked: boolean
   #isCheckingIndex = false
-  /** Of the clock that never goes back. */
+  /** Monotonic time of the last full check of the index. */
   #indexCheckedMs: number
   #error: unknown
   #isStopping = false
@@ -198,14 +200,16 @@ export class Drive {
     return this.state.visibleCounter(key)
   }
 
-  /** What a thread that reads the index by itself lacks, and the positions of the index which that goes with. */
+  /**
+   * The memtable entries of a key range, for a worker that reads the index itself, and the index positions they may be laid over.
+   */
   memtable({ table, start, end }: MemtableQuestion): MemtableAnswer {
     const { index, frozen, durable } = this.state
     const positions = [index.get('internal', positionKey) ?? noPosition]
-    // Laid over an index that has the frozen set already, it says the same once more.
+    // An index that already has the frozen set is fine, too: laying the set over it changes nothing.
     if (frozen !== undefined) positions.push(encodePosition(frozen))
     const entries = packEntries(collectMemtable(table, [frozen?.changes, durable], start, end))
-    // A view would be cloned with all of the memory that it looks at.
+    // Structured clone copies a view together with its whole underlying buffer.
     return { positions: positions.map(bytes => new Uint8Array(bytes)), entries }
   }
 
@@ -281,23 +285,20 @@ export class Drive {
     return this.#pins.has(id) || this.#options.isPinnedElsewhere?.(id) === true
   }
 
-  /** Keeps a blob that has lost its last reference, because it is being written anew. */
+  /** Keeps an unreferenced blob from deletion, because it is being written anew. */
   spareBlob(id: string): Promise<void> {
     return this.#deadBlobs.spare(id)
   }
 
-  /**
-   * Deletes the blobs of former runs that nothing references: what a crash left behind. False where it is not known of all of them yet
-   * whether they are garbage.
-   */
+  /** Deletes unreferenced blobs of former runs, which a crash left behind. False when some cannot be judged yet. */
   async collectGarbage(signal: AbortSignal): Promise<boolean> {
     const { garbage, log } = this.#options
-    // Before millions of names are read.
+    // Before millions of file names are listed.
     if (garbage?.() === 'later') return false
     let isKnown = true
     const count = await this.blobFiles.collectGarbage(
       id => {
-        // The dead of this run may still be read, and have their own way out.
+        // Blobs that lost their last reference in this run may still be read; `DeadBlobs` deletes them.
         if (this.state.isBlobReferenced(id) || this.#deadBlobs.has(id) || this.#isPinned(id)) return false
         const answer = garbage?.(id) ?? 'delete'
         if (answer === 'later') isKnown = false
@@ -305,13 +306,13 @@ export class Drive {
       },
       () => signal.aborted || this.#isStopping || !isKnown,
     )
-    if (count > 0) log.info({ count }, 'deleted blobs that no record references')
+    if (count > 0) log.info({ count }, 'deleted unreferenced blobs of former runs')
     return isKnown
   }
 
   /**
-   * Looks at the whole index in another process, if that was not done at the start or it is time again. What is found cannot be
-   * mended while the index is in use: the drive then takes no more writes, and the next start builds the index again.
+   * Checks the whole index in another process, if that was not done at the start or the interval is over. A damaged index cannot
+   * be repaired while it is in use: the drive then becomes faulty, and the next start rebuilds the index.
    */
   async checkIndex(): Promise<void> {
     const { config, ports } = this.#options
@@ -325,15 +326,19 @@ export class Drive {
     try {
       const { problem } = await this.#options.index.check(`${this.path}/index`, 'all', 'live')
       if (problem === undefined || this.#isStopping) return
-      this.engine.fail(new Error(`The index is damaged: ${problem}. The next start builds it again from the journal.`))
+      this.engine.fail(
+        new Error(
+          `The index is damaged: ${problem}. No data is lost: restart the server, which rebuilds the index from the journal.`,
+        ),
+      )
     } finally {
       this.#isCheckingIndex = false
     }
   }
 
   /**
-   * What is open goes on when its name is gone; what is written then is gone with the process. So the drive fails where the segment that is
-   * written to, or the folder of blobs, has been removed.
+   * Makes the drive faulty when the segment at the tail or the folder of blobs has been removed. Open files stay writable after
+   * they lose their name, but what is written to them is lost when the process ends.
    */
   async requireFiles(): Promise<void> {
     const { disk } = this.#options.ports
@@ -341,13 +346,15 @@ export class Drive {
     const paths = [segment > 0 ? this.journal.pathOf(segment) : `${this.path}/journal`, `${this.path}/blobs`]
     for (const path of paths) {
       if (this.#isStopping || this.#hasFailed || (await disk.exists(path))) continue
-      // Another segment may be written to by now, and the old one compacted.
+      // The tail may have moved on, and the old segment may have been compacted.
       if (segment !== this.journal.tail.segment) return
-      this.engine.fail(new Error(`${path} was removed while the drive was in use.`))
+      this.engine.fail(
+        new Error(`${path} was removed while the drive was in use. Nothing more is written to the drive.`),
+      )
     }
   }
 
-  /** To be called about once a second: zeroes the next segment while little is written, and fills up the ballast. */
+  /** Called about once a second: zeroes the next segment while the drive is idle, and refills the ballast. */
   prepareJournal(): void {
     if (this.engine.fault === undefined && !this.#isStopping) void this.ballast.refill(this.space.latest.freeBytes)
     const written = this.journal.bytesWritten - this.#writtenBefore

@@ -1,4 +1,4 @@
-/** The service `drives`, and the drives that are open in this thread: the background work goes over them. */
+/** The service `drives`, and the drives open in this thread, which `background.ts` works on. */
 import { isAbsolute } from 'node:path'
 import type { Drive, DriveOptions, DrivesService } from './api.ts'
 import { createAttachedDrive } from './attached-drive.ts'
@@ -11,7 +11,7 @@ import { createThreadScopes } from './thread-scope.ts'
 
 export interface Drives {
   readonly service: DrivesService
-  /** In the order in which they were opened; none in a worker. */
+  /** In opening order; empty in a worker. */
   readonly open: ReadonlySet<OpenDrive>
 }
 
@@ -24,7 +24,7 @@ export function createDrives(config: DriveConfig): Drives {
     const threads = scopeOf(options.threads, `drive.${options.name}.`)
     const share = shareOfConfig(config, options.shareOf ?? 1)
     if (threads.isMain) return createOwnedDrive({ ...options, threads }, share, open)
-    // Only one thread writes: opened for writing, each thread would also make five transactions at its start.
+    // Read-only, because only one thread writes; opening for writing would also commit five transactions per thread.
     const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true })
     return createAttachedDrive({ threads, config: share, ports: options.ports, log: options.log, openIndex })
   }

@@ -1,7 +1,7 @@
 /**
  * The engine of one drive: runs the procedures of clients one at a time, writes their changes to the journal in batches (group
  * commit), and settles each caller's promise when its batch is on stable storage. One instance per open drive, in the storage
- * thread. `Drive` calls it for its own thread, `worker-host.ts` for workers, `Compaction` and the blob clean-up for housekeeping.
+ * thread. `Drive` calls it for its own thread and for workers; compaction and the rescue of damaged segments use `runInBackground`.
  *
  * A transaction goes through the states below. Everything derived from its records (counters, derived entries, blob reference
  * counts, segment use) goes through them with it.
@@ -247,7 +247,8 @@ export class Engine {
     const queued = this.#queue.slice(this.#queueHead)
     this.#queue = []
     this.#queueHead = 0
-    for (const pending of queued) pending.reject(storageErrors.full('The index cannot be written.'))
+    for (const pending of queued)
+      pending.reject(storageErrors.full('The index cannot be written, so nothing was stored. Free space on the drive.'))
   }
 
   #nextPlace(): BatchPlace {

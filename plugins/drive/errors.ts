@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** What keeps a drive from being opened. */
+/** Reasons why a drive cannot be opened. Each throw site adds the path and the remedy. */
 export const driveErrors = defineErrors({
   drive_in_use: { status: 503, title: 'Another server process has this drive open.' },
   drive_foreign: { status: 503, title: 'The folder is not empty and not a drive of this server.' },

@@ -1,22 +1,25 @@
-/** What keeps a folder from being used as a drive, in words for the operator. */
+/**
+ * Turns errors of the operating system at a drive's folder into messages for the operator. Called when a drive is opened or
+ * checked.
+ */
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { driveErrors } from './errors.ts'
 import { isOutOfSpace } from './space.ts'
 
-/** Errors of the operating system become `drive_not_writable` or `full`; others stay as they are. */
+/** Maps errors of the operating system to `drive_not_writable` or `full`; returns other errors unchanged. */
 export function asDriveError(error: unknown, drivePath: string): unknown {
   const { code, path = drivePath, syscall } = error as NodeJS.ErrnoException
   if (isOutOfSpace(error)) {
     return storageErrors.full(
-      `The drive ${drivePath} cannot be opened: its file system is full. Make room and start again.`,
+      `The drive ${drivePath} cannot be opened: its file system is full. Free space and start again.`,
       {
         cause: error,
       },
     )
   }
-  // What is missing inside a drive is another matter than a folder that cannot be made.
+  // ENOENT inside a drive means that a part is missing; only for mkdir it means that the folder cannot be created.
   const problem = code === 'ENOENT' && syscall !== 'mkdir' ? undefined : problemOf(code, path)
   if (problem === undefined) return error
   return driveErrors.drive_not_writable(`${drivePath} cannot be the drive: ${problem}`, { cause: error })
@@ -28,7 +31,7 @@ function problemOf(code: string | undefined, path: string): string | undefined {
     case 'EEXIST':
       return `${path} is not a folder. Name a folder, or a place where one can be created.`
     case 'ENOENT':
-      return `${path} cannot be created there. Name a folder of a file system that keeps files.`
+      return `${path} cannot be created there. Name a folder of a file system that stores files.`
     case 'EROFS':
       return `the file system of ${path} is read-only.`
     case 'EACCES':
@@ -44,7 +47,7 @@ function whoWeAre(): string {
   return user === undefined ? 'the server' : `the server runs as user ${user}, group ${process.getgid?.()}, and`
 }
 
-/** What would be needed, and who has it: of the path, or where that is not to be seen, of what lies above it. */
+/** The missing permission and its owner: of the path, or of its nearest ancestor that can be inspected. */
 function missingRight(path: string): string {
   for (let at = path; ; at = dirname(at)) {
     try {

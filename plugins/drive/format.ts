@@ -1,4 +1,7 @@
-/** The identity of a drive: `format.json` in its folder, written once. */
+/**
+ * The identity of a drive: `format.json` in its folder, written once when the drive is created. Read at each start and by
+ * `--dry-run`.
+ */
 import { crc32 } from 'node:zlib'
 import type { Disk, Random } from 'svc/kernel'
 import { driveErrors } from './errors.ts'
@@ -8,7 +11,7 @@ export const formatVersion = 1
 export interface DriveFormat {
   readonly deploymentId: string
   readonly driveId: Buffer
-  /** Secret that the journal's salts come from. */
+  /** The secret from which the salts of journal segments are derived. */
   readonly journalKey: Buffer
 }
 
@@ -18,17 +21,17 @@ interface FormatDocument {
   readonly deploymentId: string
   readonly driveId: string
   readonly journalKey: string
-  /** crc32 of the fields before it, joined by newlines. */
+  /** crc32 of the preceding fields, joined by newlines. */
   readonly check: number
 }
 
-/** What a folder may hold besides ours before the first start: file systems and operators put these there. */
+/** Files that file systems and operators put into a folder; they do not prevent a new drive there. */
 const ignorable = new Set(['lost+found', '.DS_Store', 'lock', 'lock-journal'])
 const fileBytesMax = 65_536
 
 /**
- * Reads the format of the drive at `path`, or creates it where the folder is empty or missing. With a `deploymentId` it belongs to that
- * one then; a drive of another is refused (`drive_of_other_deployment`).
+ * Reads the format of the drive at `path`, or creates it when the folder is empty or missing, for `deploymentId` or a new
+ * deployment. A drive of another deployment is refused with `drive_of_other_deployment`.
  */
 export async function openFormat(
   disk: Disk,
@@ -46,12 +49,15 @@ export async function openFormat(
   return found
 }
 
-/** Undefined where the folder, which exists, may become a drive. Throws `drive_foreign`, `drive_too_new` or `format_damaged`. */
+/**
+ * The format of an existing folder; undefined when it may become a new drive. Throws `drive_foreign`, `drive_too_new` or
+ * `format_damaged`.
+ */
 export async function findFormat(disk: Disk, path: string): Promise<DriveFormat | undefined> {
   const file = `${path}/format.json`
   if (await disk.exists(file)) return readFormat(disk, file)
   const names = await disk.list(path)
-  // A first start that was cut short leaves the folders and the temporary file, and nothing in them.
+  // A first start that was interrupted leaves the folders, empty, and the temporary file.
   const foreign = names.filter(
     name => !ignorable.has(name) && !['blobs', 'journal', 'index', 'format.new'].includes(name),
   )

@@ -1,9 +1,11 @@
 /**
- * The file `journal.reached`: how far into the journal the index has reached, written beside it after each checkpoint. The end of the last
- * segment is known to nobody else once the index is built anew: without a witness a journal that has lost its end would look whole.
+ * The high-water mark of the journal, file `journal.reached`: how far the index had reached at the last checkpoint. It lets a
+ * start notice that the journal has lost its end: while the index exists its position shows that, but after the index is lost
+ * only this file does. Written by `open-drive.ts` after each checkpoint, checked at each start.
  *
- * Little-endian: segment, offset (f64 each), crc32 of both behind the id of the drive (u32). It is a lower bound, and is not synced but at
- * a clean stop: whatever it says was in the journal, on stable storage, before. What does not verify says nothing.
+ * - It is a lower bound: its position was in the journal, on stable storage, before the file was written.
+ * - It is synced only at a clean stop. A file that does not verify is ignored.
+ * - Format, little-endian: segment, offset (f64 each), crc32 (u32) of the drive's id and both.
  */
 import { crc32 } from 'node:zlib'
 import type { Disk, DiskFile, Logger } from 'svc/kernel'
@@ -17,17 +19,17 @@ const fileBytes = checkedBytes + 4
 type Reached = Pick<JournalPosition, 'segment' | 'offset'>
 
 export interface HighWaterMark {
-  /** Undefined where nothing is known. */
+  /** Undefined when no mark was found. */
   readonly reached: Reached | undefined
-  /** Throws `journal_damaged` where the journal ends before that. */
+  /** Throws `journal_damaged` when the journal ends before the mark. */
   requireEnd(end: Reached): void
-  /** The index has come as far as this. */
+  /** Raises the mark to a position that the index has reached. */
   note(position: Reached): void
-  /** Resolves when what was noted last is on stable storage, or cannot be brought there. Idempotent. */
+  /** Resolves when the last noted position is on stable storage, or could not be written. Idempotent. */
   close(): Promise<void>
 }
 
-/** The file stays open, as that of the index marker: what lies at the path may be another drive by then. */
+/** The file stays open, as that of the index marker does: another drive may be mounted at the path later. */
 export async function openHighWaterMark(
   disk: Disk,
   log: Logger,
@@ -38,7 +40,8 @@ export async function openHighWaterMark(
   let reached: Reached | undefined
   let file: DiskFile | undefined
   let writing: Promise<void> | undefined
-  const onFailure = (error: unknown) => log.warn({ err: error }, 'the end of the journal could not be noted')
+  const onFailure = (error: unknown) =>
+    log.warn({ err: error }, 'the high-water mark of the journal could not be written')
   try {
     const isNew = !(await disk.exists(path))
     file = await disk.open(path, { mode: 'create' })
@@ -47,7 +50,7 @@ export async function openHighWaterMark(
   } catch (error) {
     onFailure(error)
   }
-  /** What comes while one is being written is written after it: only the last one counts. */
+  /** Positions noted during a write are coalesced: only the last one is written. */
   const write = async () => {
     for (let written: Reached | undefined; written !== reached; ) {
       written = reached
@@ -68,13 +71,13 @@ export async function openHighWaterMark(
       // The zeros that pad the last batch may be missing.
       if (segment === reached.segment && alignUp(offset) >= reached.offset) return
       throw driveErrors.journal_damaged(
-        `The journal is damaged: it ends in segment ${segment} at ${offset}, but had reached segment ${reached.segment} at ${reached.offset}. Restore the drive, or start with a new folder.`,
+        `The journal is damaged: it ends in segment ${segment} at ${offset}, but had reached segment ${reached.segment} at ${reached.offset}. Starting would lose acknowledged writes, so nothing was changed. Restore the drive from a backup, or start with a new folder.`,
       )
     },
     note({ segment, offset }) {
-      // A journal that has nothing has no segments.
+      // An empty journal has no segments.
       if (segment === 0) return
-      // A journal that is read from its beginning has been further before.
+      // During a replay from the beginning the mark is already higher.
       if (
         reached !== undefined &&
         (segment < reached.segment || (segment === reached.segment && offset <= reached.offset))
@@ -107,7 +110,7 @@ function encode({ segment, offset }: Reached, driveId: Uint8Array): Buffer {
   return bytes
 }
 
-/** That of another drive says nothing of this one. */
+/** Includes the drive's id, so that another drive's file does not verify. */
 function checkOf(bytes: Buffer, driveId: Uint8Array): number {
   return crc32(bytes.subarray(0, checkedBytes), crc32(driveId))
 }

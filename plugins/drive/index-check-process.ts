@@ -1,10 +1,10 @@
 /**
- * The process that looks at an index before the server does: `index-check-process PATH all|probe free|live|untouched`. Writes a line for each second
- * of work and at the end one of JSON: `{"problem": text or null}`. LMDB reads its file as memory and trusts it; what a damaged one
- * does to this process it does not do to the server.
+ * Entry point of the process that checks an index before the server uses it: `index-check-process PATH all|probe
+ * free|live|untouched`. It writes a line per second of work, and finally one line of JSON: `{"problem": text or null}`. LMDB maps
+ * its file and trusts it, so a damaged file may crash or hang this process, but not the server. Started by `index-folder.ts`.
  *
- * It ends by a signal, which the server expects after the answer: in `process.exit` Node.js sometimes waits for ever (see kernel/exit.ts),
- * and then a sound index would count as one that cannot be read.
+ * It ends by a signal, which the server expects after the answer. `process.exit` of Node.js sometimes hangs (see kernel/exit.ts),
+ * and a sound index would then count as unreadable.
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,13 +22,13 @@ const onProgress = () => {
 }
 let problem: string | undefined
 try {
-  // An index that nobody has open is opened for writing: after a power loss LMDB goes back to what was synchronized, for good.
+  // Opened for writing, LMDB permanently falls back to the last synced state after a power loss.
   const index = openLmdbIndex(path!, { readOnly: use !== 'free' })
   if (scope === 'all') {
-    // The snapshot that this begins keeps the pages that it and later ones use from being written over during the walk.
+    // Opening begins a snapshot, which keeps its pages and later ones from being overwritten during the walk.
     problem = probeIndex(index) ?? checkStructure(join(path!, 'data.mdb'), onProgress) ?? checkIndex(index, onProgress)
   } else problem = probeIndex(index)
-  // Gives its snapshot back: the pages of it could not be used again. A damaged file is better left alone.
+  // Closing ends the snapshot, so that its pages can be reused. A damaged file is better not closed by LMDB.
   if (problem === undefined) await index.close()
 } catch (error) {
   problem = String((error as Error).message)

@@ -1,6 +1,6 @@
 /**
- * Whether an index has what was written: walks all of it in one snapshot and compares with the digest of the last checkpoint. It
- * may meet anything, a crash of LMDB included, so it runs in a process of its own (`index-check-process.ts`).
+ * Compares an index with the digest of its last checkpoint, by walking all entries of one snapshot. Runs in the separate process
+ * of `index-check-process.ts`, since a damaged index can crash LMDB.
  */
 import { crc32 } from 'node:zlib'
 import { entryHash, RunningDigest } from './index-digest.ts'
@@ -9,11 +9,11 @@ import { type IndexStore, type IndexTable, indexTables } from './index-store.ts'
 import { checksum } from './record-checksum.ts'
 
 const first = Buffer.from([0])
-/** Behind every key. */
+/** Sorts behind every key. */
 const last = Buffer.alloc(3901, 0xff)
 const progressEveryEntries = 1000
 
-/** Whether LMDB can read the beginning and the end at all: for an index that is too large to be walked while somebody waits. */
+/** Reads the first and the last entry: for an index that is too large to walk at a start. */
 export function probeIndex(index: IndexStore): string | undefined {
   const found = readPosition(index)
   if (found === 'damaged') return 'its position does not verify'
@@ -25,7 +25,7 @@ export function probeIndex(index: IndexStore): string | undefined {
   return undefined
 }
 
-/** What is wrong, or undefined. `onProgress` is called now and then. */
+/** The problem found, or undefined. `onProgress` is called regularly. */
 export function checkIndex(index: IndexStore, onProgress: () => void): string | undefined {
   const found = readPosition(index)
   if (found === 'damaged') return 'its position does not verify'
@@ -54,7 +54,7 @@ function checkTable(
       if (table === 'internal' && positionKey.equals(key)) continue
       if (before.compare(key) >= 0) return `the keys of ${table} are not in order`
       before = Buffer.from(key)
-      // A damaged tree may lead in a circle.
+      // A damaged tree may contain a cycle.
       if (digest.count >= countMax) return `it has more than ${countMax} entries`
       const check = table === 'records' ? recordCheck(value) : crc32(value)
       if (check === undefined) return 'a record does not match its checksum'

@@ -1,8 +1,10 @@
 /**
- * One number for all that the index holds, kept up to date with every change and written with every checkpoint: the sum over all
- * entries of a hash of table, key and value, and how many there are. It does not depend on the order, so a change costs one
- * subtraction and one addition. LMDB checks neither its pages nor its keys; an entry that is missing, doubled, altered or under
- * the wrong key shows in the sum, but for one case in 2^32.
+ * The digest of an index: the number of entries and the sum of a hash over table, key and value of each, modulo 2^32. Every
+ * change updates it and every checkpoint stores it. The sum does not depend on the order, so a change costs one subtraction and
+ * one addition.
+ *
+ * LMDB has no checksums. A missing, duplicated, altered or misplaced entry changes the digest, except with a probability of
+ * 2^-32.
  */
 import { crc32 } from 'node:zlib'
 import type { IndexTable } from './index-store.ts'
@@ -17,7 +19,7 @@ export const emptyDigest: IndexDigest = { count: 0, sum: 0 }
 
 const tableNumber: Readonly<Record<IndexTable, number>> = { records: 1, derived: 2, counters: 3, internal: 4 }
 
-/** `valueCheck` is the checksum of the value: of a record the one that it begins with, of others their crc32. */
+/** `valueCheck` is the checksum of the value: for a record the one at its beginning, otherwise crc32. */
 export function entryHash(table: IndexTable, key: Uint8Array, valueCheck: number): number {
   let hash = Math.imul(crc32(key) ^ tableNumber[table], 0x9e3779b1)
   hash = Math.imul(hash ^ (hash >>> 15) ^ valueCheck, 0x85ebca6b)
@@ -25,7 +27,7 @@ export function entryHash(table: IndexTable, key: Uint8Array, valueCheck: number
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** A digest under change. */
+/** A digest that changes with its entries. */
 export class RunningDigest implements IndexDigest {
   count = 0
   sum = 0
@@ -40,7 +42,7 @@ export class RunningDigest implements IndexDigest {
     this.sum = (this.sum - hash) >>> 0
   }
 
-  /** Adds a digest, or a difference of two. */
+  /** Adds a digest, or a difference between two digests. */
   absorb(other: IndexDigest): void {
     this.count += other.count
     this.sum = (this.sum + other.sum) >>> 0

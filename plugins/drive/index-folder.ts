@@ -1,4 +1,7 @@
-/** The index as a folder: checked in another process, opened, and put aside when it is not what it should be. */
+/**
+ * The folder of an index: checked by a separate process, opened, and set aside when it is damaged, so that recovery builds a new
+ * one. Called by `open-drive.ts` and by the periodic check.
+ */
 import { spawn } from 'node:child_process'
 import { rename, rm, stat } from 'node:fs/promises'
 import type { Socket } from 'node:net'
@@ -6,28 +9,28 @@ import { fileURLToPath } from 'node:url'
 import type { IndexStore } from './index-store.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 
-/** An index up to this size is checked as a whole at each start: a second, about half a million records. */
+/** An index up to this size is checked in full at each start: takes about a second, for half a million records. */
 const alwaysCheckedBytesMax = 512 * 1024 * 1024
-/** A check that says nothing for this long hangs. */
+/** A checking process that writes nothing for this long is considered hung. */
 const silenceMsMax = 60_000
 const outputBytesMax = 65_536
 
 export interface IndexFolder {
   open(path: string): Promise<IndexStore>
   /**
-   * What is wrong with the index, or undefined. With 'all' every entry is looked at; with 'start' so it is unless that would take
-   * long: then only whether it can be opened and read at all. `isWhole` says which it was. A 'free' index is one that nobody has
-   * open; an 'untouched' one, too, and it stays as it is.
+   * The problem with the index, or undefined. Scope `all` checks every entry. Scope `start` does so for an index of up to 512
+   * MiB, and otherwise checks only that it can be opened and read; `isWhole` says which. Use `free`: no process has the index
+   * open; `untouched`: the same, and the check must not change it; `live`: this server has it open.
    */
   check(
     path: string,
     scope: 'all' | 'start',
     use: 'free' | 'live' | 'untouched',
   ): Promise<{ readonly problem: string | undefined; readonly isWhole: boolean }>
-  /** Keeps it beside the new one until that is complete. */
+  /** Keeps the index beside its successor until that is complete. */
   setAside(path: string): Promise<void>
   hasAside(path: string): Promise<boolean>
-  /** Removes what was set aside, if anything. */
+  /** Removes the index that was set aside, if there is one. */
   discardAside(path: string): Promise<void>
 }
 
@@ -38,14 +41,14 @@ export const lmdbIndexFolder: IndexFolder = {
       ({ size }) => size,
       () => undefined,
     )
-    // Nothing there: there is nothing to be trusted either.
+    // No index exists.
     if (sizeBytes === undefined) return { problem: undefined, isWhole: true }
     const isWhole = scope === 'all' || sizeBytes <= alwaysCheckedBytesMax
     return { problem: await checkInProcess([path, isWhole ? 'all' : 'probe', use]), isWhole }
   },
   async setAside(path) {
     const aside = asideOf(path)
-    // An older one is there when its successor was not complete yet: then that one has less.
+    // An older one is still there when its successor never became complete; then the older one has more.
     if (await exists(aside)) await rm(path, { recursive: true, force: true })
     else await rename(path, aside)
   },
@@ -70,12 +73,12 @@ const checkScript = fileURLToPath(
   new URL(`./index-check-process${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
 )
 
-/** Resolves with the problem that the process tells, or with what happened to it before it told any. */
+/** Resolves with the problem that the process reports, or with the way it ended before a report. */
 export function checkInProcess(args: readonly string[], script = checkScript): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [script, ...args], {
       stdio: ['ignore', 'pipe', 'ignore'],
-      // Of the environment nothing that is secret, and nothing that loads code.
+      // No secrets in the environment, and nothing that loads code.
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     })
     let output = ''
@@ -86,7 +89,7 @@ export function checkInProcess(args: readonly string[], script = checkScript): P
     }
     let timer = setTimeout(onSilence, silenceMsMax).unref()
     if (args.includes('live')) {
-      // A server that stops does not wait for it.
+      // A stopping server does not wait for the process.
       child.unref()
       ;(child.stdout as Socket).unref()
     }
@@ -94,7 +97,7 @@ export function checkInProcess(args: readonly string[], script = checkScript): P
     child.stdout.on('data', (text: string) => {
       output = (output + text).slice(-outputBytesMax)
       clearTimeout(timer)
-      // It has nothing to do any more, whether it knows how to end or not.
+      // The answer is complete; the process may be unable to exit by itself.
       if (answerOf(output) !== undefined) return void child.kill('SIGKILL')
       timer = setTimeout(onSilence, silenceMsMax).unref()
     })
@@ -106,7 +109,7 @@ export function checkInProcess(args: readonly string[], script = checkScript): P
       clearTimeout(timer)
       const answer = answerOf(output)
       if (answer !== undefined) resolve(answer.problem ?? undefined)
-      else if (isSilent) resolve('reading it takes forever')
+      else if (isSilent) resolve('reading it took too long')
       else resolve(`reading it ended with ${signal ?? `code ${code}`}`)
     })
   })

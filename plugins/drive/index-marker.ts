@@ -1,36 +1,37 @@
 /**
- * The file `index.state`: one byte that says how the index was left. `c` after a clean stop; else a digit, how many lives of the
- * server in a row have ended before their first checkpoint. Written in place, so that it can be written on a full drive, too.
+ * The file `index.state`: one byte that records how the index was left. `c`: clean stop. A digit: the number of consecutive runs
+ * of the server that ended before their first checkpoint. It is written in place, which works on a full drive. `open-drive.ts`
+ * uses it to decide how thoroughly the next start checks the index.
  */
 import type { Disk, DiskFile, Logger } from 'svc/kernel'
 
-/** So many lives in a row: then it is the index that ends them. */
+/** After so many runs without a checkpoint the index itself is suspected. */
 const fruitlessLivesMax = 3
 
 export interface IndexMarker {
-  /** The last stop was clean. */
+  /** Whether the last stop was clean. */
   readonly wasClean: boolean
-  /** The server has ended again and again before the index could be written. */
+  /** Whether too many consecutive runs ended before their first checkpoint. */
   readonly isSuspect: boolean
-  /** The first checkpoint of this life is done. */
+  /** Called after the first checkpoint of this run. */
   onCheckpoint(): Promise<void>
   onCleanStop(): Promise<void>
-  /** The start was refused, and says why: no life that has ended without a word. */
+  /** Called when the start was refused with an error, which does not count as a crash. */
   onRefused(): Promise<void>
   /** Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Reads the marker, and marks the index as being in use. The file stays open: when it is written again, another drive may lie at the
- * path, or an empty folder that is about to take this one's place.
+ * Reads the marker and marks the index as in use. The file stays open, because another drive, or an empty folder, may be mounted
+ * at the path when it is written again.
  */
 export async function openIndexMarker(disk: Disk, log: Logger, drivePath: string): Promise<IndexMarker> {
   const path = `${drivePath}/index.state`
   const before = await read(disk, path)
   const fruitlessLives = before >= '0' && before <= '9' ? Number(before) : 0
   let file: DiskFile | undefined
-  // It only decides how thoroughly the next start looks.
+  // Not fatal: the byte only decides how thoroughly the next start checks.
   const onFailure = (error: unknown) => log.warn({ err: error }, 'the state of the index could not be noted')
   const write = async (state: string) => {
     try {
@@ -54,7 +55,7 @@ export async function openIndexMarker(disk: Disk, log: Logger, drivePath: string
     isSuspect: fruitlessLives >= fruitlessLivesMax,
     onCheckpoint: () => write('0'),
     onCleanStop: () => write('c'),
-    // Of what was clean the index may have been written to since.
+    // Never `c`: this run may have written to the index.
     onRefused: () => write(String(fruitlessLives)),
     async close() {
       const closing = file
@@ -64,7 +65,7 @@ export async function openIndexMarker(disk: Disk, log: Logger, drivePath: string
   }
 }
 
-/** Whether the server that had the drive last has stopped cleanly: then the index has all that the journal has. */
+/** Whether the last server stopped cleanly, so that the index has everything the journal has. */
 export async function wasLeftClean(disk: Disk, drivePath: string): Promise<boolean> {
   return (await read(disk, `${drivePath}/index.state`)) === 'c'
 }

@@ -1,14 +1,14 @@
 /**
- * The entry `position` of the index: how far into the journal it reaches, and the digest of everything else that it holds. Written
- * in the same commit as the changes that it speaks of. Eight little-endian doubles: segment, offset, batch number, checksum of
- * the last batch, sequence, count and sum of the digest, crc32 of all before.
+ * The entry `position` of the index: the journal position that the index reaches, and the digest of all other entries. Written in
+ * the same LMDB transaction as the changes it covers. Eight little-endian doubles: segment, offset, batch number, checksum of the
+ * last batch, sequence, count and sum of the digest, crc32 of the preceding ones.
  */
 import { crc32 } from 'node:zlib'
 import { decodeCounter, encodeCounter } from './bytes.ts'
 import type { IndexDigest } from './index-digest.ts'
 import type { IndexStore } from './index-store.ts'
 
-/** Where the next batch will lie, and what chains it to the one before. */
+/** The place of the next batch, and what chains it to the previous batch. */
 export interface JournalPosition {
   readonly segment: number
   readonly offset: number
@@ -36,7 +36,7 @@ export function encodePosition({ position, sequence, digest }: IndexPosition): B
   return bytes
 }
 
-/** Undefined for an empty index, 'damaged' for what is no position. */
+/** Undefined for an empty index; `damaged` when the entry does not verify. */
 export function readPosition(index: IndexStore): IndexPosition | 'damaged' | undefined {
   const bytes = index.get('internal', positionKey)
   if (bytes === undefined) return undefined

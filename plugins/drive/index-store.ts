@@ -1,11 +1,14 @@
-/** The index: an ordered map on disk, derived from the journal, that may come back older after a power loss. */
+/**
+ * The interface of the index: an ordered map on disk, derived from the journal. After a power loss it may be an older state.
+ * `lmdb-index.ts` implements it; simulations use their own.
+ */
 export type IndexTable = 'records' | 'derived' | 'counters' | 'internal'
 
 export const indexTables: readonly IndexTable[] = ['records', 'derived', 'counters', 'internal']
 
-/** A walk over one snapshot. Only for synchronous use: opened, walked and closed before control returns to the event loop. */
+/** A walk over one snapshot. For synchronous use only: opened, walked and closed within one turn of the event loop. */
 export interface IndexRange {
-  /** Moves to the next entry (the first at the beginning); false at the end. */
+  /** Moves to the next entry, at first to the first one; false at the end. */
   next(): boolean
   readonly key: Buffer
   readonly value: Buffer
@@ -19,7 +22,7 @@ export interface IndexStore {
   get(table: IndexTable, key: Uint8Array): Buffer | undefined
   /** Entries with start <= key < end. */
   range(table: IndexTable, start: Uint8Array, end: Uint8Array): IndexRange
-  /** Commits all writes that `fill` makes, together. Resolves when reads see them. Undefined values remove. */
+  /** Commits all writes of `fill` as one transaction; an undefined value removes the entry. Resolves when reads see them. */
   commit(fill: (write: IndexWrite) => void): Promise<void>
   /** Resolves when every commit so far survives a power loss. */
   flushed(): Promise<void>

@@ -1,8 +1,10 @@
 /**
- * Whether the file of an LMDB index is sound, found out without LMDB, which trusts what it maps and crashes on what it should not
- * trust. Walks every page of the newest snapshot: heads, the layout of nodes, the order of keys against the keys above them, the
- * counts of each tree, the list of free pages; no page may be used twice. What values say is for the digest (`index-check.ts`).
- * The format is that of lmdb 3.5 for Node.js (data version 2, heads of 24 bytes, free lists with runs), of little-endian machines.
+ * Checks the file of an LMDB index without LMDB, which maps the file and may crash on damage. Walks every page of the newest
+ * snapshot and verifies page heads, node layout, key order (against the keys of the levels above, too), the counts of each tree
+ * and the list of free pages; no page may be used twice. It does not look at values: `index-check.ts` compares those with the
+ * digest.
+ *
+ * The format is that of lmdb 3.5 for Node.js (data version 2, heads of 24 bytes, free lists with runs) on little-endian machines.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
@@ -14,7 +16,7 @@ const overflowRefBytes = 24
 const magic = 0xbeefc0de
 const dataVersion = 2
 const flags = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 }
-/** Marks that LMDB keeps in the heads of pages in memory, and may leave on disk. */
+/** Flags that LMDB uses in memory and may leave in page heads on disk. */
 const transientFlags = 0xe000
 const nodeFlags = { overflow: 0x01, tree: 0x02 }
 const metaPageCount = 2
@@ -49,7 +51,7 @@ interface Meta {
   readonly main: Tree
 }
 
-/** What is wrong with `data.mdb` at this path, or undefined. `onProgress` is called for each page. */
+/** The problem with `data.mdb` at this path, or undefined. `onProgress` is called for each page. */
 export function checkStructure(file: string, onProgress: () => void): string | undefined {
   const fd = openSync(file, 'r')
   try {
@@ -69,7 +71,7 @@ class StructureCheck {
   #meta!: Meta
   #filePages = 0
   #used = new Uint8Array(0)
-  /** A page of each level of the tree that is being walked: keys of upper ones bound those below. */
+  /** One page per level of the tree being walked; the keys of upper levels bound those below. */
   readonly #levels: Buffer[] = []
   readonly #head = Buffer.alloc(headBytes)
 
@@ -82,17 +84,17 @@ class StructureCheck {
     this.#meta = this.#newestMeta()
     const { pageBytes, lastPage, free, main } = this.#meta
     this.#filePages = Math.floor(fstatSync(this.#fd).size / pageBytes)
-    // The file may be shorter than the last page when the last ones are free.
+    // The file is shorter than that when its last pages are free.
     if (lastPage >= this.#filePages * 2 + 65_536) throw new Unsound(`its last page is ${lastPage}, far behind its end`)
     this.#used = new Uint8Array((lastPage >> 3) + 1)
     this.#walk(free, compareIntegers, (key, value, _isTree, page, bytes) => {
-      if (key.length !== 8) throw new Unsound('a list of free pages has no transaction')
+      if (key.length !== 8) throw new Unsound('an entry of the free list has no transaction number')
       this.#markFreePages(value ?? this.#overflowValue(page, bytes))
     })
     const trees: Tree[] = []
     this.#walk(main, Buffer.compare, (_key, value, isTree) => {
       if (!isTree) return
-      if (value?.length !== treeBytes) throw new Unsound('the record of a table is cut')
+      if (value?.length !== treeBytes) throw new Unsound('the root record of a table is truncated')
       trees.push(readTree(value, 0))
     })
     for (const tree of trees) this.#walk(tree, Buffer.compare, ignore)
@@ -124,10 +126,11 @@ class StructureCheck {
     readSync(this.#fd, into, 0, into.length, page * this.#meta.pageBytes)
   }
 
-  /** Returns the flags. */
+  /** Returns the page's flags. */
   #checkHead(head: Buffer, page: number): number {
-    if (readNumber(head, 0) !== page) throw new Unsound(`page ${page} says that it is another`)
-    if (readNumber(head, 8) > this.#meta.txnId) throw new Unsound(`page ${page} comes from the future`)
+    if (readNumber(head, 0) !== page) throw new Unsound(`the head of page ${page} has another page number`)
+    if (readNumber(head, 8) > this.#meta.txnId)
+      throw new Unsound(`page ${page} is of a later transaction than the snapshot`)
     return head.readUInt16LE(18) & ~transientFlags
   }
 
@@ -137,17 +140,20 @@ class StructureCheck {
     return value
   }
 
-  /** A length, then page numbers; 0 is an empty place, a negative number the length of the run that begins at the next one. */
+  /**
+   * The list is a length, then page numbers. 0 is an unused slot; a negative number is the length of the run that begins at the
+   * next one.
+   */
   #markFreePages(list: Buffer): void {
     const count = readNumber(list, 0)
-    if ((count + 1) * 8 > list.length) throw new Unsound('a list of free pages is cut')
+    if ((count + 1) * 8 > list.length) throw new Unsound('a list of free pages is truncated')
     for (let i = 1; i <= count; i++) {
       const entry = list.readBigInt64LE(i * 8)
       if (entry === 0n) continue
       if (entry > 0n) this.#markUsed(readNumber(list, i * 8), 1)
       else {
         const run = Number(-entry)
-        if (++i * 8 >= list.length) throw new Unsound('a list of free pages is cut')
+        if (++i * 8 >= list.length) throw new Unsound('a list of free pages is truncated')
         if (run > this.#meta.lastPage) throw new Unsound('a run of free pages is too long')
         this.#markUsed(readNumber(list, i * 8), run)
       }
@@ -181,7 +187,7 @@ class StructureCheck {
     this.#read(content, page)
     const isLeaf = level === tree.depth
     if (this.#checkHead(content, page) !== (isLeaf ? flags.leaf : flags.branch))
-      throw new Unsound(`page ${page} is of another kind`)
+      throw new Unsound(`page ${page} has an unexpected type`)
     if (isLeaf) found.leafPages++
     else found.branchPages++
     const keys = this.#layout(content, page, isLeaf)
@@ -203,7 +209,7 @@ class StructureCheck {
     }
   }
 
-  /** Checks that the nodes fill their part of the page without gap or overlap; returns their keys. */
+  /** Checks that the nodes fill their part of the page without gap or overlap. Returns their keys. */
   #layout(content: Buffer, page: number, isLeaf: boolean): Buffer[] {
     const end = content.length - headBytes
     const lower = content.readUInt16LE(20)
@@ -231,19 +237,19 @@ class StructureCheck {
     spans.sort()
     let next = upper
     for (const span of spans) {
-      if (Math.floor(span / 65_536) !== next) throw new Unsound(`the nodes of page ${page} do not fit together`)
+      if (Math.floor(span / 65_536) !== next) throw new Unsound(`the nodes of page ${page} overlap or leave a gap`)
       next += span % 65_536
     }
     if (next !== end) throw new Unsound(`the nodes of page ${page} do not fill it`)
     return keys
   }
 
-  /** Returns the number of pages that its value has for itself. */
+  /** Returns the number of overflow pages of the node's value. */
   #leafNode(content: Buffer, at: number, key: Buffer, onLeaf: OnLeaf): number {
     const valueBytes = content.readUInt32LE(at)
     const marks = content.readUInt16LE(at + 4)
     const from = at + nodeHeadBytes + key.length
-    if ((marks & ~(nodeFlags.overflow | nodeFlags.tree)) !== 0) throw new Unsound('a node has marks that nobody sets')
+    if ((marks & ~(nodeFlags.overflow | nodeFlags.tree)) !== 0) throw new Unsound('a node has unknown flags')
     const isTree = (marks & nodeFlags.tree) !== 0
     if ((marks & nodeFlags.overflow) === 0) {
       onLeaf(key, content.subarray(from, from + valueBytes), isTree, 0, valueBytes)
@@ -251,12 +257,13 @@ class StructureCheck {
     }
     const page = readNumber(content, from)
     const count = readNumber(content, from + 16)
-    if (count * this.#meta.pageBytes < headBytes + valueBytes) throw new Unsound(`the value on page ${page} is cut`)
+    if (count * this.#meta.pageBytes < headBytes + valueBytes)
+      throw new Unsound(`the value on page ${page} is truncated`)
     this.#markUsed(page, count)
     if (page + count > this.#filePages) throw new Unsound(`page ${page} lies behind its end`)
     this.#read(this.#head, page)
     if (this.#checkHead(this.#head, page) !== flags.overflow || this.#head.readUInt32LE(20) !== count)
-      throw new Unsound(`page ${page} is of another kind`)
+      throw new Unsound(`page ${page} has an unexpected type`)
     onLeaf(key, undefined, isTree, page, valueBytes)
     return count
   }
@@ -265,7 +272,7 @@ class StructureCheck {
 function readMeta(page: Buffer, number: number): Meta {
   if (page.readUInt16LE(18) !== flags.meta || readNumber(page, 0) !== number) throw new Unsound('its head is damaged')
   const meta = page.subarray(headBytes)
-  if (meta.readUInt32LE(0) !== magic) throw new Unsound('it is no index')
+  if (meta.readUInt32LE(0) !== magic) throw new Unsound('it is not an LMDB file')
   if (meta.readUInt16LE(4) !== dataVersion) throw new Unsound(`its format is version ${meta.readUInt16LE(4)}`)
   const pageBytes = meta.readUInt32LE(24)
   if (pageBytes < 4096 || pageBytes > 32_768 || (pageBytes & (pageBytes - 1)) !== 0)
@@ -291,7 +298,7 @@ function readTree(from: Buffer, at: number): Tree {
   }
 }
 
-/** Page numbers, transactions and counts: more than 48 bits have no place on a disk. */
+/** Reads a page number, transaction number or count. More than 48 bits cannot be right. */
 function readNumber(from: Buffer, at: number): number {
   if (at + 8 > from.length || from.readUInt16LE(at + 6) !== 0) throw new Unsound('a number in it is too large')
   return from.readUIntLE(at, 6)

@@ -1,3 +1,4 @@
+/** Wires the plugin `drive`: contributes the backend of that name, provides the service `drives`, runs the background work. */
 import { definePlugin } from 'svc/kernel'
 import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'
@@ -9,7 +10,7 @@ export default definePlugin({
   name: 'drive',
   provides: ['drives'],
   config: DriveConfig,
-  // A start may have to read the whole journal.
+  // A start may replay the whole journal.
   startTimeoutMs: 3_600_000,
   setup({ config, contribute, background, threads }) {
     const { service, open } = createDrives(config)

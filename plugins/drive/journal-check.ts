@@ -1,7 +1,9 @@
 /**
- * Reads the whole journal once in `journalCheckIntervalMs`, a segment at a time and evenly over that time, to see whether it is what was
- * written. Nobody else reads most of it: the index answers for records, and says nothing of the day on which it has to be built again.
- * A restart goes on at a random segment, so that also a server that is often started has looked at all of them after some time.
+ * The background check of the journal: reads and verifies every sealed segment once per `journalCheckIntervalMs`, evenly spread
+ * over that time. Reads are answered by the index, so damage in most of the journal would otherwise stay unnoticed until the
+ * index has to be rebuilt. `Compaction` gets the damaged segments and rescues their records.
+ *
+ * After a restart it continues at a random segment, so that a server that restarts often still covers all segments over time.
  */
 import type { Clock, Disk, Random } from 'svc/kernel'
 import type { Compaction } from './compaction.ts'
@@ -16,15 +18,15 @@ export interface JournalCheckOptions {
   readonly journal: Journal
   readonly journalKey: Buffer
   readonly compaction: Compaction
-  /** 0 turns it off. */
+  /** 0 turns the check off. */
   readonly intervalMs: number
-  /** While a segment is read. */
+  /** Read rate while a segment is checked. */
   readonly bytesPerSecond: number
 }
 
 export class JournalCheck {
   readonly #options: JournalCheckOptions
-  /** The segment behind which it goes on; at first at a random one. */
+  /** The segment checked last; at first a random one. */
   #last: number | undefined
   #lastMs = Number.NEGATIVE_INFINITY
   segmentsChecked = 0
@@ -33,13 +35,13 @@ export class JournalCheck {
     this.#options = options
   }
 
-  /** Reads one segment if it is time. */
+  /** Checks one segment if it is due. */
   async work(signal: AbortSignal): Promise<void> {
     const { intervalMs } = this.#options
     if (intervalMs === 0) return
     const segments = this.#sealed()
     const segment = this.#next(segments)
-    // As many as there are now: a drive that has just been filled does not wait as long as an empty one.
+    // Uses the current number of segments: a drive that was just filled must not wait as long as an empty one.
     if (segment === undefined || this.#nowMs() - this.#lastMs < intervalMs / segments.length) return
     this.#last = segment
     this.#lastMs = this.#nowMs()
@@ -50,7 +52,7 @@ export class JournalCheck {
     return Number(this.#options.clock.monotonicNs() / 1_000_000n)
   }
 
-  /** In order. The last one is written to. */
+  /** Finished segments in order; the last one is still being written. */
   #sealed(): number[] {
     const { journal } = this.#options
     return [...journal.segments.keys()].filter(segment => segment < journal.tail.segment).sort((a, b) => a - b)

@@ -1,6 +1,7 @@
 /**
- * What of a damaged segment is still current, written again at the tail: the index has the values, and a body that verifies is a body,
- * whatever is around it. All records are looked at, since the segment does not say any more which are its own.
+ * Rescue of a damaged segment, called by `Compaction`: writes its current records again at the tail. Their values come from the index, and a body counts
+ * as intact when its own checksum matches, whatever is damaged around it. All records of the drive are scanned, because a damaged
+ * segment does not say which records are its own.
  */
 import type { Clock } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'
@@ -13,10 +14,10 @@ import type { DriveState } from './state.ts'
 import { storedBody, storedEntry } from './stored-record.ts'
 import type { DriveTransaction } from './transaction.ts'
 
-/** Keys that are looked at in one turn, and how long others have theirs then. */
+/** Keys per turn of the event loop, and the pause between two turns. */
 const keysPerTurn = 500
 const restMs = 5
-/** What is moved in one transaction: one body may be as large as half of it. */
+/** Bytes moved per transaction; one body may be half as large. */
 const moveBytesMax = 256 * 1024
 const keysEnd = Buffer.alloc(64, 0xff)
 
@@ -28,13 +29,13 @@ export interface RescueOptions {
 }
 
 export interface Rescued {
-  /** Records. */
+  /** Number of records. */
   readonly moved: number
-  /** Of them, those whose bodies stay where they are because they cannot be read. */
+  /** Number of those whose body stays in the segment because it cannot be read. */
   readonly unreadable: number
 }
 
-/** Undefined: aborted. Rejects with `full` where there is no room. */
+/** Undefined when aborted. Rejects with `full` when there is no space. */
 export async function rescueSegment(
   { clock, state, engine, bodies }: RescueOptions,
   segment: number,
@@ -63,7 +64,7 @@ export async function rescueSegment(
     const saved = isBodyHere ? await readable(bodies, body) : undefined
     const isLost = isBodyHere && saved === undefined
     if (isLost) unreadable++
-    // Its entry lies elsewhere, and its body cannot be had.
+    // The entry is in another segment, and the body is lost: nothing to write again.
     if (isLost && entry.segment !== segment) return
     moved++
     moves.push(tx => {
@@ -98,7 +99,7 @@ function isSameEntry(now: Buffer, before: Buffer): boolean {
   return isSame && (body === undefined ? storedBody(now) === undefined : isSameBody(storedBody(now), body))
 }
 
-/** Undefined where what was written cannot be had any more. */
+/** The body; undefined when it is unreadable or does not verify. */
 async function readable(bodies: BodyReader, body: BodyRef): Promise<Buffer | undefined> {
   try {
     return await bodies.read(body)

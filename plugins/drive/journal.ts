@@ -193,7 +193,7 @@ export class Journal {
       await writeZeros(file, offset, end, () => true)
       if (!file.synchronous) await file.datasync()
     } catch (error) {
-      this.#options.log.debug({ err: error, segment }, 'could not take space for the journal')
+      this.#options.log.debug({ err: error, segment }, 'could not reserve space for the journal')
     }
   }
 
@@ -223,7 +223,7 @@ export class Journal {
       try {
         await this.#cut(segment, end)
       } catch (error) {
-        this.#options.log.warn({ err: error, segment }, 'could not cut a finished journal segment to its length')
+        this.#options.log.warn({ err: error, segment }, 'could not truncate a finished journal segment to its length')
       }
     })
   }

@@ -1,6 +1,9 @@
 /**
- * The index in LMDB. What the engine relies on: a batch is one LMDB transaction (writes of one event-loop turn are); reads
- * go through one read transaction per turn, renewed after `refresh`; values are copied out because lmdb reuses its buffer.
+ * The index in LMDB, through the package `lmdb`. The engine relies on:
+ *
+ * - A `commit` is one LMDB transaction.
+ * - Reads of one turn of the event loop share a read transaction, which `refresh` renews.
+ * - Returned values are copies, because the package reuses its buffer.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,19 +11,22 @@ import { getSystemErrorMap } from 'node:util'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
 
-/** Keys of 3 900 bytes need it: LMDB fits two entries on a page. */
+/** LMDB fits at least two entries on a page, so keys of 3,900 bytes need pages of this size. */
 const pageSize = 8192
-/** Address space only. LMDB would grow by itself, but a map that moves while others read costs more than a large one. */
+/** Address space only. LMDB could grow by itself, but moving the map while readers use it costs more than a large map. */
 const mapBytes = 64 * 1024 ** 3
 
-/** Out of the buffers that lmdb uses again. lmdb itself does it by `slice`, with a memory of its own for each: half of a walk of seeks. */
+/**
+ * Copies out of the buffer that the package reuses. Its own `slice` gives each copy an allocation of its own, which was half the
+ * cost of a walk of seeks.
+ */
 function copyOf(shared: Buffer, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start)
   shared.copy(copy, 0, start, end)
   return copy
 }
 
-/** Keys and values are bytes as they are. */
+/** Keys and values are raw bytes. */
 const tableOptions = {
   keyEncoder: {
     writeKey(key: Uint8Array, target: Buffer, at: number): number {
@@ -39,7 +45,8 @@ const tableOptions = {
 type Table = Database<Buffer, Uint8Array> & { lastSize: number; getBinaryFast(key: Uint8Array): Buffer | undefined }
 
 export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexStore {
-  // lmdb makes the folder also for who only reads: where a drive was taken away, the next mount would not find it empty.
+  // The package creates the folder even for a reader. At an unmounted drive, the next mount would then find its mount point not
+  // empty.
   if (readOnly) statSync(join(path, 'data.mdb'))
   const environment = openEnvironment(path, readOnly)
   const tables = Object.fromEntries(
@@ -51,7 +58,7 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
   >
   const { records } = tables
   let closed = false
-  // After a failed commit lmdb's promises for the sync and for closing never resolve, until a commit has succeeded again.
+  // After a failed commit, the package's promises for `flushed` and `close` never settle until a commit succeeds.
   let lastFailure: unknown
   return {
     get(name, key) {
@@ -68,13 +75,13 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
     async commit(fill) {
       try {
         let shared: Promise<unknown> | undefined
-        // Braces: lmdb treats a returned promise as a transaction that waits for it.
+        // Braces, because the package waits for a returned promise inside the transaction.
         await records.batch(() => {
           fill((name, key, value) => {
             const written = value === undefined ? tables[name].remove(key) : tables[name].put(key, value as Buffer)
             if (written === shared) return
             shared = written
-            // When the commit fails this one rejects, too: the batch below says why.
+            // This promise rejects together with the batch, whose error is the one reported.
             written.catch(ignore)
           })
         })
@@ -93,7 +100,7 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
     async close() {
       if (closed) return
       closed = true
-      // What was committed before is in the file; the journal has the rest.
+      // Committed data is in the file, and the journal has the rest.
       if (lastFailure === undefined) await environment.close()
     },
   }
@@ -105,7 +112,7 @@ interface CommitFailure {
   readonly commitError?: Promise<never>
 }
 
-/** What LMDB says is wrong, as an error of Node.js; lmdb hands it over as the rejection of another promise. */
+/** The reason for a failed commit as a Node.js error; the package delivers it as the rejection of another promise. */
 async function reasonOf(error: unknown): Promise<unknown> {
   const { commitError } = error as CommitFailure
   if (commitError === undefined) return error
@@ -121,7 +128,7 @@ function patience(): Promise<undefined> {
   })
 }
 
-/** `ENOSPC` for 28, and so on. */
+/** Error code of an errno: `ENOSPC` for 28. */
 function systemCode(code: unknown): string | undefined {
   return typeof code === 'number' && code > 0 ? getSystemErrorMap().get(-code)?.[0] : undefined
 }
@@ -132,7 +139,7 @@ function openEnvironment(path: string, readOnly: boolean): RootDatabase {
     readOnly,
     pageSize,
     overlappingSync: true,
-    // A commit is one `batch`, which needs no batching by turns. That would make a promise which nobody can handle when it rejects.
+    // A commit is one `batch`. Batching by turns would create a promise whose rejection nobody can handle.
     eventTurnBatching: false,
     keyEncoding: 'binary',
     encoding: 'binary',
@@ -141,7 +148,7 @@ function openEnvironment(path: string, readOnly: boolean): RootDatabase {
   try {
     return open({ ...options, mapSize: mapBytes, maxReaders: 256 })
   } catch (error) {
-    // Where address space is rationed (ulimit -v) the small map that grows must do.
+    // Where address space is limited (ulimit -v), use the small map that grows.
     if (!/memory|ENOMEM/i.test(String(error))) throw error
     return open({ ...options, maxReaders: 256 })
   }
@@ -153,8 +160,9 @@ interface LmdbIterator {
 }
 
 /**
- * Begins walks over one table. One iterable for all of them: making another costs as much as a fifth of finding the first entry, and
- * a listing with a delimiter begins a thousand walks. lmdb reads the options when a walk takes its first step, which is at once.
+ * Starts walks over one table through one reused iterable. Creating one costs as much as a fifth of finding the first entry, and
+ * a listing with a delimiter starts a thousand walks. The package reads the options at the first step of a walk, which follows at
+ * once.
  */
 class LmdbRanges {
   readonly #options: { start: Uint8Array; end: Uint8Array } = { start: Buffer.alloc(0), end: Buffer.alloc(0) }

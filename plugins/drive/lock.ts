@@ -1,22 +1,21 @@
 /**
- * Keeps a second server out of a drive. The lock is an exclusive SQLite lock on the file `lock`: a lock of the operating
- * system, which ends with the process that holds it, however that ends. So there is nothing stale to detect, and the holders
- * may be in different containers.
+ * Keeps a second server process out of a drive, by an exclusive SQLite lock on the file `lock`. The operating system releases it
+ * when the process ends in any way, so there are no stale locks, and it also works between containers.
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { driveErrors } from './errors.ts'
 
-/** Throws what `lockDrive` would. Nobody has a lock that does not exist, and none is made. */
+/** Throws what `lockDrive` would throw, without keeping or creating a lock: for `--dry-run`. */
 export function probeLock(path: string): void {
   if (existsSync(`${path}/lock`)) lockDrive(path)()
 }
 
-/** Returns what gives the lock back. Throws the system's error when the folder cannot be written at all. */
+/** Takes the lock and returns the function that releases it. Throws the system's error when the folder is not writable. */
 export function lockDrive(path: string): () => void {
   const file = `${path}/lock`
   accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
-  // Left by another user.
+  // A lock file of another user must give the plain permission error.
   if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
   let database: DatabaseSync | undefined
   try {

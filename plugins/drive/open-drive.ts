@@ -1,5 +1,6 @@
 /**
- * From a folder to an open drive: the lock, the format, the index, and the end of the journal that the index does not have yet.
+ * Opens a drive: takes the lock, reads the format, opens or rebuilds the index, and replays the part of the journal that the
+ * index lacks. `createOwnedDrive` calls it at each start.
  */
 import type { Disk } from 'svc/kernel'
 import { readWindowMs } from 'svc/plugins/storage/api'
@@ -28,7 +29,7 @@ import { DriveState, readSegmentUses } from './state.ts'
 
 const batchBytes = 1024 * 1024
 
-/** What an open drive is made of. */
+/** The parts of an open drive, handed to the constructor of `Drive`. */
 export interface DriveParts {
   readonly journalKey: Buffer
   readonly driveId: string
@@ -50,12 +51,12 @@ export interface DriveParts {
   readonly unlock: () => void
 }
 
-/** Rejects with why the drive cannot be opened, and leaves nothing behind then: neither the lock nor a timer. */
+/** Rejects with the reason when the drive cannot be opened; then neither the lock nor a timer is left behind. */
 export async function openDrive(options: DriveOptions, create: (parts: DriveParts) => Drive): Promise<Drive> {
   const { path, config, ports, log } = options
   const { disk, clock } = ports
   const unlock = await lockFolder(options)
-  /** What is to be undone when the rest fails, from the last to the first. */
+  /** Undo steps for a failed open, run from last to first. */
   const undo: (() => Promise<void> | void)[] = [unlock]
   try {
     const format = await openFormat(disk, ports.random, path, options.deploymentId)
@@ -79,7 +80,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       log,
       path,
       reserveBytesMin: config.reserveBytes,
-      ballastBytes: () => ballast.heldBytes,
+      ballastBytes: () => ballast.allocatedBytes,
       cells,
     })
     undo.push(() => space.stop())
@@ -119,7 +120,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
         intervalMs: config.checkpointIntervalMs,
         sequence: () => engine?.sequence ?? sequence,
         makeRoom: async error => {
-          // LMDB says "input/output error" where a write was cut short for want of space.
+          // LMDB reports EIO for a write that was cut short for lack of space.
           const isFull = isOutOfSpace(error) || (await freeBytesOf(disk, path)) < ballast.targetBytes
           if (!isFull) return false
           space.onRefused(error)
@@ -171,7 +172,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
     })
     await blobFiles.createFolders()
     if (recovered.tail.segment === 0) {
-      // To an empty journal every blob is garbage: that must not be the way in which a lost journal is noticed.
+      // With an empty journal every blob would be garbage. A lost journal must refuse the start, not delete the blobs.
       const isUsed = highWaterMark.reached !== undefined || (await blobFiles.hasAny())
       if (isUsed || (await options.index.hasAside(`${path}/index`))) throw lostJournal(path)
       await journal.create()
@@ -217,7 +218,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       },
       recovered.sequence,
     )
-    if (recovered.batchesReplayed > 0) log.info({ batches: recovered.batchesReplayed }, 'the journal has been replayed')
+    if (recovered.batchesReplayed > 0)
+      log.info({ batches: recovered.batchesReplayed }, 'replayed the end of the journal, which the index did not have')
     drive = create({
       journalKey: format.journalKey,
       driveId: format.driveId.toString('hex'),
@@ -244,14 +246,14 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       try {
         await step()
       } catch (cause) {
-        log.debug({ err: cause, path }, 'a part of a drive that did not open could not be closed')
+        log.debug({ err: cause, path }, 'a part of a drive that failed to open could not be closed')
       }
     }
     throw asDriveError(error, path)
   }
 }
 
-/** Of a disk that does not answer any more it is not room that is wanting. */
+/** Infinity for a disk that does not answer: the error is not a lack of space then. */
 async function freeBytesOf(disk: Disk, path: string): Promise<number> {
   try {
     return (await disk.space(path)).freeBytes
@@ -260,12 +262,12 @@ async function freeBytesOf(disk: Disk, path: string): Promise<number> {
   }
 }
 
-/** Throws unless a drive that has its format has its folders. */
+/** Throws unless a drive that has a format file also has its folders. */
 export async function requireFolders(disk: Disk, path: string): Promise<void> {
   if (!(await disk.exists(`${path}/journal`))) throw lostJournal(path)
   if (await disk.exists(`${path}/blobs`)) return
   throw driveErrors.drive_incomplete(
-    `The drive ${path} has no folder "blobs": the bodies of larger objects are lost. Restore it, or create an empty one to go on without them.`,
+    `The drive ${path} has no folder "blobs": the bodies of larger objects are lost. Restore the folder, or create an empty one to continue without them.`,
   )
 }
 
@@ -290,7 +292,7 @@ interface OpenedIndex {
   readonly isWhole: boolean
 }
 
-/** An index that is not what it should be is no loss: it is put aside and built again from the journal. */
+/** A broken index loses no data: it is set aside and rebuilt from the journal. */
 async function openIndex(options: DriveOptions, marker: IndexMarker): Promise<OpenedIndex> {
   const path = `${options.path}/index`
   const { problem, isWhole } = await examineIndex(options, marker, path)
@@ -304,20 +306,20 @@ async function openIndex(options: DriveOptions, marker: IndexMarker): Promise<Op
       options.log.warn({ err: error }, 'the index cannot be opened')
     }
   }
-  options.log.warn({ path, problem }, 'the index cannot be used; it is built again from the journal')
+  options.log.warn({ path, problem }, 'the index cannot be used; no data is lost: it is being rebuilt from the journal')
   await options.index.setAside(path)
   return { index: await options.index.open(path), found: undefined, isWhole: true }
 }
 
 async function examineIndex({ index, log }: DriveOptions, marker: IndexMarker, path: string) {
   if (marker.isSuspect) {
-    return { problem: 'the server has ended before the first checkpoint several times in a row', isWhole: true }
+    return { problem: 'the server ended before its first checkpoint several times in a row', isWhole: true }
   }
   try {
     return await index.check(path, marker.wasClean ? 'start' : 'all', 'free')
   } catch (error) {
-    // Where no process can be started the index is taken as it is.
-    log.warn({ err: error }, 'the index could not be checked')
+    // Without a checking process the index is used unchecked.
+    log.warn({ err: error }, 'the index could not be checked; it is used unchecked')
     return { problem: undefined, isWhole: false }
   }
 }

@@ -1,4 +1,4 @@
-/** A drive as the main thread offers it: opened, closed and opened again, while others hold the same object. */
+/** The `Drive` of `api.ts` in the main thread. The object survives that the drive is closed and opened again. */
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { DriveOptions, Drive as OfferedDrive } from './api.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
@@ -7,19 +7,19 @@ import { type IndexFolder, lmdbIndexFolder } from './index-folder.ts'
 import { lockDrive } from './lock.ts'
 import { createWorkerHost } from './worker-host.ts'
 
-/** A drive while it is open, for the background work. */
+/** An open drive, as `background.ts` uses it. */
 export interface OpenDrive {
   readonly name: string
   readonly drive: Drive
-  /** Runs a unit of work that the closing of the drive ends and waits for. */
+  /** Runs a unit of work; closing the drive aborts it and waits for its end. */
   run<T>(signal: AbortSignal, unit: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
 
-/** What a drive stands on beside its ports. */
+/** Dependencies of a drive beside its ports. */
 export interface DriveEnvironment {
   readonly index: IndexFolder
   readonly lock: typeof lockDrive
-  /** Defaults: see `DriveOptions` of drive.ts. */
+  /** Defaults: see `DriveOptions` of `drive.ts`. */
   readonly batchBytes?: number
   readonly readWindowMs?: number
 }
@@ -27,11 +27,11 @@ export interface DriveEnvironment {
 const realEnvironment: DriveEnvironment = { index: lmdbIndexFolder, lock: lockDrive }
 
 interface Opened extends OpenDrive {
-  /** Resolves when the unit of work that is under way has ended, after it was asked to. */
+  /** Aborts the current unit of work and waits for its end. */
   endWork(): Promise<void>
 }
 
-/** Registers the main thread's handlers. The drive is one of `open` from the end of `start` to the beginning of `stop`. */
+/** Registers the main thread's message handlers. The drive is in `open` from the end of `start` to the beginning of `stop`. */
 export function createOwnedDrive(
   options: DriveOptions,
   config: DriveConfig,
@@ -41,7 +41,7 @@ export function createOwnedDrive(
   const { path, name, procedures, derive, threads, ports, log, deploymentId, garbage } = options
   const host = createWorkerHost(threads)
   let opened: Opened | undefined
-  /** Starts and stops, one at a time. */
+  /** Serializes starts and stops. */
   let changing: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
     const turn = changing.then(change)

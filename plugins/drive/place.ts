@@ -1,13 +1,14 @@
 /**
- * A folder of a drive, and the file system that it was on when the drive was opened. What is open goes on when another file system is
- * mounted over it; what is made, replaced or deleted by name would be in that one, which may be another drive.
+ * A folder of a drive, bound to the file system it was on when the drive was opened. Callers call `require` before they create,
+ * replace or delete a file by name: if another file system was mounted over the folder, possibly another drive, the change would
+ * hit that one. Files that are already open are not affected.
  */
 import type { Disk } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'
 
 export class Place {
   readonly path: string
-  /** Undefined where the disk cannot tell file systems apart. */
+  /** Device number; undefined where the disk cannot report one. */
   readonly device: number | undefined
   readonly #disk: Disk
 
@@ -17,14 +18,16 @@ export class Place {
     this.#disk = disk
   }
 
-  /** As it is now. */
+  /** The folder on its current file system. */
   static async of(disk: Disk, path: string): Promise<Place> {
     return new Place(disk, path, await disk.deviceOf?.(path))
   }
 
-  /** Throws `faulty` where it is another one by now. */
+  /** Throws `faulty` when another file system has been mounted there since. */
   async require(): Promise<void> {
     if (this.device === undefined || (await this.#disk.deviceOf?.(this.path)) === this.device) return
-    throw storageErrors.faulty(`Another file system is at ${this.path} than the one that was opened.`)
+    throw storageErrors.faulty(
+      `The file system at ${this.path} is not the one that the drive was opened on. Nothing was written to it.`,
+    )
   }
 }

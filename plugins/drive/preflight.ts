@@ -1,6 +1,6 @@
 /**
- * What `server --dry-run` sees of a drive: whether it could be opened, and single records of it. Reads only. The journal is not replayed:
- * what that would find is not looked at.
+ * For `server --dry-run`: inspects a drive without opening or changing it. It finds the reasons that would refuse a start, and
+ * reads single records. The journal is not replayed, so damage in it is not found.
  */
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
@@ -19,10 +19,10 @@ import { probeLock } from './lock.ts'
 import { requireFolders } from './open-drive.ts'
 import { storedBody, storedValue, verifyStored } from './stored-record.ts'
 
-/** What the start writes to, where it is there already: it may belong to another user. */
+/** Files that a start writes to if they exist; they may belong to another user. */
 const writtenTo = ['lock', 'journal', 'blobs', 'index', 'index/data.mdb', 'index/lock.mdb', 'index.state', 'ballast']
 
-/** One sentence for each reason why the drive could not be opened; the first one found of each kind. */
+/** One sentence for the first reason found why the drive could not be opened; empty if there is none. */
 export async function checkDrive(disk: Disk, path: string): Promise<string[]> {
   try {
     if (!(await disk.exists(path))) await requireFileSystem(disk, path)
@@ -41,13 +41,13 @@ export async function checkDrive(disk: Disk, path: string): Promise<string[]> {
   }
 }
 
-/** What opening it would make there. */
+/** One sentence per thing that opening the drive would create. */
 export async function planDrive(disk: Disk, path: string): Promise<string[]> {
   const { state } = await lookAtDrive(disk, path)
-  return state === 'empty' ? [`A new drive is made in ${path}.`] : []
+  return state === 'empty' ? [`A new drive is created in ${path}.`] : []
 }
 
-/** What the folder says of itself. What is wrong with it is in the answer. */
+/** The identity of the folder. Does not reject: a problem is part of the answer. */
 export async function lookAtDrive(disk: Disk, path: string): Promise<DriveLook> {
   let format: DriveFormat | undefined
   let problem: string | undefined
@@ -67,7 +67,7 @@ export async function lookAtDrive(disk: Disk, path: string): Promise<DriveLook> 
   }
 }
 
-/** Throws where no files can be made, as in `/proc`: such file systems have no room at all, used or free. */
+/** Throws where no files can be created, as in `/proc`: such file systems report no space at all. */
 async function requireFileSystem(disk: Disk, path: string): Promise<void> {
   let at = path
   while (!(await disk.exists(at))) at = dirname(at)
@@ -76,21 +76,24 @@ async function requireFileSystem(disk: Disk, path: string): Promise<void> {
   }
   if ((await disk.space(at)).totalBytes > 0) return
   throw driveErrors.drive_not_writable(
-    `${path} cannot be the drive: ${at} has no room for anything. Name a folder of a file system that keeps files.`,
+    `${path} cannot be the drive: ${at} has no space at all. Name a folder of a file system that stores files.`,
   )
 }
 
-/** The record as the last run left it. `checkDrive` must have found nothing. Rejects with what was not looked at and why. */
+/**
+ * The record as the last run left it, after a `checkDrive` without findings. Rejects with the reason when the index alone cannot
+ * answer.
+ */
 export async function peekDrive(disk: Disk, path: string, key: RecordKey): Promise<StoredRecord | undefined> {
   const index = `${path}/index`
   if (!(await disk.exists(path)) || (await findFormat(disk, path)) === undefined) return undefined
   const isWhole = (await disk.exists(`${index}/data.mdb`)) && (await disk.exists(`${index}/lock.mdb`))
   if (!isWhole || !(await wasLeftClean(disk, path))) {
-    throw storageErrors.unavailable('the last run was not stopped cleanly, and only a start reads the journal')
+    throw storageErrors.unavailable('the last run was not stopped cleanly, and only a start replays the journal')
   }
-  // In a process of its own: LMDB trusts what it reads.
+  // In a separate process, because LMDB trusts what it reads and a damaged file may crash it.
   if ((await lmdbIndexFolder.check(index, 'start', 'untouched')).problem !== undefined) {
-    throw storageErrors.unavailable('the index is damaged, and only a start builds it again from the journal')
+    throw storageErrors.unavailable('the index is damaged, and only a start rebuilds it from the journal')
   }
   const opened = openLmdbIndex(index, { readOnly: true })
   try {

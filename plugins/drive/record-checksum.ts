@@ -1,7 +1,9 @@
-/** The checksum that a stored record begins with. Imports nothing of the server: the check of the index runs without it. */
+/**
+ * The checksum at the beginning of a stored record. This file imports nothing, so that the index check runs without the server.
+ */
 import { crc32 } from 'node:zlib'
 
-/** Over the whole buffer with zeros in the checksum's place: a view of the rest would cost more than these four bytes. */
+/** Covers the whole buffer, with zeros in place of the checksum: a view of the rest would cost more than hashing four bytes. */
 export function checksum(stored: Buffer): number {
   stored.writeUInt32LE(0, 0)
   return crc32(stored)

@@ -102,7 +102,7 @@ export async function recover(options: RecoveryOptions, from: JournalPosition, s
       shown = clock.now()
       log.info(
         { segment: segment.number, lastSegment: found.at(-1)!.number, batches: replay.batches },
-        'reading the journal',
+        'replaying the journal',
       )
     }
   }
@@ -240,7 +240,7 @@ async function bringIndexUpToDate({ checkpoints, log }: Replay): Promise<void> {
     if (!checkpoints.isBehind) return
     log.error({ err: error }, 'the index cannot be built')
     throw storageErrors.unavailable(
-      `The index of the drive cannot be built from the journal: ${String((error as Error).message)} Make room on the drive, or find out why it cannot be written, and start again.`,
+      `The index of the drive cannot be built from the journal: ${String((error as Error).message)} Free space on the drive, or find out why it cannot be written, and start again.`,
       { cause: error },
     )
   }
@@ -275,6 +275,6 @@ function applyBatch(replay: Replay, bytes: Buffer, header: BatchHeader, reached:
 
 function damage(detail: string) {
   return driveErrors.journal_damaged(
-    `The journal is damaged: ${detail}. Restore the drive, or start with a new folder.`,
+    `The journal is damaged: ${detail}. Starting would lose acknowledged writes, so nothing was changed. Restore the drive from a backup, or start with a new folder.`,
   )
 }

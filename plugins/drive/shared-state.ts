@@ -1,15 +1,16 @@
 /**
- * What the thread that owns the drive tells the others without messages, in shared memory:
+ * Shared memory through which the storage thread informs the workers without messages:
  *
- * - per hash of a key, how many records with that hash the memtable has. Zero means: what the index says is right.
- * - how many records the memtable has in all.
- * - the epoch: how many checkpoints the index has had. A reader whose snapshot is from an earlier epoch renews it.
+ * - per hash of a key, the number of memtable records with that hash. Zero means that the index is right for this key.
+ * - the number of memtable records.
+ * - the epoch: the number of checkpoints. A reader whose snapshot is of an earlier epoch renews it.
  * - the budget of free space.
- * - whether the drive was closed: what the index says may be old then.
+ * - whether the drive has been closed, after which the index may be outdated.
  *
- * Order makes it right. The owner counts a key up before it acknowledges the change, and counts it down only after it has
- * raised the epoch, which it does after the index has the change. A reader looks at the count first and at the epoch second: if
- * it finds zero because the key was counted down, it also finds the epoch that tells it to renew its snapshot.
+ * Guarantee: a worker never misses an acknowledged change. The storage thread increments a key's count before it acknowledges the
+ * change. It decrements the count only after it has raised the epoch, and raises the epoch only after the index has the change. A
+ * reader loads the count first and the epoch second: if the count is zero because it was decremented, the reader also sees the
+ * epoch that makes it renew its snapshot.
  */
 
 import { spaceCellCount } from './space.ts'
@@ -46,7 +47,7 @@ export class SharedState implements MemtableObserver {
     Atomics.sub(this.#cells, cell.memtable, count)
   }
 
-  /** Whether the index may lack the newest state of this key. */
+  /** Whether the memtable may have a newer state of this key than the index. */
   mayBeInMemtable(key: string): boolean {
     return Atomics.load(this.#cells, hashOf(key)) !== 0
   }
@@ -55,7 +56,7 @@ export class SharedState implements MemtableObserver {
     return Atomics.load(this.#cells, cell.memtable) !== 0
   }
 
-  /** For good: a drive that is opened again has other memory. */
+  /** Permanent: a drive that is opened again gets new memory. */
   close(): void {
     Atomics.store(this.#cells, cell.closed, 1)
   }

@@ -1,36 +1,37 @@
 /**
- * How much room is left. New data is refused before the file system is full, so that deletes, the index and compaction always
- * have room to work in: below the reserve nothing that stores more is accepted. Part of the reserve is the ballast.
+ * Free space of a drive's file system. New data is refused below a reserve, before the file system is full, so that deletes, the
+ * index and compaction always have room to work. The ballast file occupies a part of the reserve. The storage thread measures;
+ * all threads read one budget in shared memory.
  */
 import type { Clock, Disk, DiskSpace, Logger } from 'svc/kernel'
 
 const pollMs = 2000
-/** After the file system refused a write, its own figures are not believed for this long (quotas do not show in them). */
+/** After a write was refused, free space as reported is ignored for this long: quotas do not show in it. */
 const refusedMs = 5000
 const reserveShare = 0.01
-/** Looks in a row that find room before it is said: at the edge a drive is full and has room by turns. */
+/** So many measurements in a row must find room before the log says so; at the edge a drive changes between full and not full. */
 const roomySteadyLooks = 3
 
-/** Whether the file system, or a quota, has no room for what was to be written. */
+/** Whether an error means that the file system or a quota has no space. */
 export function isOutOfSpace(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
-/** What stays free for deletes and housekeeping, of a file system of this size. */
+/** The reserve for deletes and housekeeping on a file system of this size. */
 export function reserveBytesOf(totalBytes: number, reserveBytesMin: number): number {
   return Math.max(reserveBytesMin, Math.floor(totalBytes * reserveShare))
 }
 
 /**
- * The room for new data in KiB and what has been written since that was looked up: shared memory, so that all threads draw on
+ * The room for new data and the bytes written since it was measured, both in KiB, in shared memory, so that all threads draw on
  * one budget.
  */
 export interface SpaceBudget {
   isFull(): boolean
-  /** Counts what was written since the last look at the file system. */
+  /** Adds to the bytes written since the last measurement. */
   onWritten(bytes: number): void
-  /** The file system has refused a write for want of space. */
+  /** Called when the file system has refused a write for lack of space. */
   onRefused(error?: unknown): void
 }
 
@@ -51,7 +52,7 @@ export function createSpaceBudget(cells: Int32Array): SpaceBudget {
   }
 }
 
-/** The budget, kept up to date by the thread that owns the drive. */
+/** The budget in the storage thread, which keeps it up to date. */
 export interface Space extends SpaceBudget {
   readonly latest: DiskSpace
   stop(): void
@@ -63,12 +64,12 @@ export interface SpaceOptions {
   readonly log: Logger
   readonly path: string
   readonly reserveBytesMin: number
-  /** How much of the reserve is taken up by the ballast. */
+  /** How much of the reserve the ballast occupies. */
   ballastBytes(): number
   readonly cells: Int32Array
 }
 
-/** Says in the log when the drive becomes full, and when it is not any more: once each, however many writes are refused. */
+/** Measures periodically. Logs once when the drive becomes full and once when it has room again. */
 export async function watchSpace(options: SpaceOptions): Promise<Space> {
   const { disk, clock, log, path, cells } = options
   const budget = createSpaceBudget(cells)
@@ -94,7 +95,7 @@ export async function watchSpace(options: SpaceOptions): Promise<Space> {
     }
   }
   const publish = () => {
-    // By what this and other threads have written since the last look.
+    // Because of what all threads wrote since the last measurement.
     const wasFull = hasPublished && budget.isFull()
     const reserveBytes = reserveBytesOf(latest.totalBytes, options.reserveBytesMin)
     const roomKiB = Math.floor((latest.freeBytes + options.ballastBytes() - reserveBytes) / kibibyte)
@@ -110,7 +111,7 @@ export async function watchSpace(options: SpaceOptions): Promise<Space> {
       latest = await disk.space(path)
       isToldBlind = false
     } catch (error) {
-      // Once: who took the drive away knows it.
+      // Logged once: a drive that is gone stays gone for a while.
       if (!isToldBlind) log.warn({ path, reason: (error as Error).message }, 'could not ask for the free space')
       isToldBlind = true
     }

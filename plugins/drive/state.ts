@@ -1,6 +1,8 @@
 /**
- * What the drive knows: the index, and over it the change sets that the index does not have yet. Procedures see all of it
- * (`newest…`), readers only what is durable (`visible…`).
+ * The state of an open drive: the index, and over it the memtable, i.e. the change sets that the index does not have yet. The
+ * engine, recovery and compaction change it; `Drive` reads it.
+ *
+ * Procedures see every change set (`newest…`); readers see only what is durable (`visible…`).
  */
 import { crc32 } from 'node:zlib'
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
@@ -20,16 +22,19 @@ import {
   verifyStored,
 } from './stored-record.ts'
 
-/** A set on its way into the index. Sums are absolute, so that they hold whether or not a reader's snapshot has them. */
+/**
+ * A change set on its way into the index. Its sums are absolute, not differences, so they are right whether or not a reader's
+ * snapshot already has them.
+ */
 export interface FrozenSet {
   readonly changes: ChangeSet
   readonly counters: ReadonlyMap<string, readonly number[]>
   readonly blobs: ReadonlyMap<string, number>
-  /** What all of that, records and derived entries apart, does to the index. */
+  /** The index writes of counters, blob counts, forwards and segment use. */
   readonly writes: readonly EntryWrite[]
   readonly position: JournalPosition
   readonly sequence: number
-  /** Of the index, when it has this set. */
+  /** The digest of the index after this set. */
   readonly digest: IndexDigest
 }
 
@@ -42,15 +47,17 @@ const internal = {
 }
 const noSums: readonly number[] = []
 
-/** Learns which records the index does not have: for readers in other threads, who see only the index. */
+/**
+ * Learns which records are in the memtable. Worker threads see only the index, so this tells them when to ask (`SharedState`).
+ */
 export interface MemtableObserver {
-  /** A key has come into the memtable. Called before the change is acknowledged. */
+  /** A key has been added to the memtable. Called before the change is acknowledged. */
   onInserted(key: string): void
-  /** These keys have left it: readers of the index see them. */
+  /** These keys are now in the index and have left the memtable. */
   onIndexed(keys: Iterable<string>): void
 }
 
-/** A body's location as a key. */
+/** Key of a body's location. */
 export function locationText(segment: number, offset: number): string {
   return `${segment}:${offset}`
 }
@@ -63,12 +70,12 @@ export class DriveState {
   inFlight: ChangeSet | undefined
   durable = new ChangeSet()
   frozen: FrozenSet | undefined
-  /** Behind the last batch whose changes are in `durable`. Not the journal's tail: that is ahead until the changes are taken in. */
+  /** Journal position behind the last batch in `durable`. The journal's tail is ahead of it until `absorb` runs. */
   reached: JournalPosition
-  /** Use of each segment by durable records. */
+  /** Use of each segment by durable records, deletes included. */
   readonly segments = new Map<number, SegmentUse>()
   readonly #removedSegments = new Set<number>()
-  /** Of the index with the frozen set. */
+  /** The digest of the index including the frozen set. */
   #digest: IndexDigest
 
   constructor(index: IndexStore, derive: Derive, reached: JournalPosition, digest: IndexDigest = emptyDigest) {
@@ -79,7 +86,7 @@ export class DriveState {
     this.#emit = new DerivedEmitter(this)
   }
 
-  /** The stored record that the next procedure sees. */
+  /** The stored record as the next procedure sees it. */
   newest(text: string, key: Uint8Array): Buffer | undefined {
     const filling = this.filling.records.get(text)
     if (filling !== undefined) return filling ?? undefined
@@ -88,7 +95,7 @@ export class DriveState {
     return this.visible(text, key)
   }
 
-  /** The stored record that readers see. */
+  /** The stored record as readers see it. Throws `corrupt` when the index's copy does not verify. */
   visible(text: string, key: Uint8Array): Buffer | undefined {
     const durable = this.durable.records.get(text)
     if (durable !== undefined) return durable ?? undefined
@@ -130,12 +137,12 @@ export class DriveState {
     return bytes === undefined ? noSums : decodeCounter(bytes)
   }
 
-  /** How many durable records reference a blob. */
+  /** Number of durable records that reference a blob. */
   visibleBlobCount(id: string): number {
     return this.#indexBlobCount(id) + (this.durable.blobs.get(id) ?? 0)
   }
 
-  /** Whether a record references a blob, or may come to: commits that are not durable yet count, too. */
+  /** Whether a record references a blob, commits that are not durable yet included. */
   isBlobReferenced(id: string): boolean {
     return this.visibleBlobCount(id) > 0 || [this.inFlight, this.filling].some(set => (set?.blobs.get(id) ?? 0) > 0)
   }
@@ -165,8 +172,9 @@ export class DriveState {
   }
 
   /**
-   * One change of one record, with all that follows from it, into the set that is being filled. `after` is null for a delete,
-   * which takes `tombstoneBytes` in `segment`. Returns the former record.
+   * Applies one change of one record, with everything derived from it, to the `filling` set. `after` is null for a delete, whose
+   * journal entry is `tombstone`. Returns the former record. Commits, replay and compaction all come through here (invariant 3 of
+   * the engine).
    */
   apply(
     text: string,
@@ -242,7 +250,7 @@ export class DriveState {
     undo.set(blobs, id, (blobs.get(id) ?? 0) + delta)
   }
 
-  /** Makes a set visible that has become durable. Returns the blobs that nothing references any more. */
+  /** Makes a durable change set visible to readers. Returns the blobs that no durable record references any more. */
   absorb(changes: ChangeSet, reached: JournalPosition, observer?: MemtableObserver): string[] {
     const unreferenced: string[] = []
     this.reached = reached
@@ -253,19 +261,19 @@ export class DriveState {
     else this.durable.absorb(changes)
     for (const [segment, use] of changes.segments) addUse(this.segments, segment, use)
     for (const [id, delta] of changes.blobs) {
-      // Not only what has lost a reference: a blob that was gained and lost within one batch has a difference of zero.
+      // Zero counts too: a blob that gained and lost a reference within one batch has a difference of zero.
       if (delta <= 0 && this.visibleBlobCount(id) === 0) unreferenced.push(id)
     }
     return unreferenced
   }
 
-  /** Forgets a segment that has been deleted; the next checkpoint removes it from the index. */
+  /** Forgets a segment whose file has been deleted; the next checkpoint removes it from the index. */
   forgetSegment(segment: number): void {
     this.segments.delete(segment)
     this.#removedSegments.add(segment)
   }
 
-  /** Sets the durable changes aside for the index. */
+  /** Freezes the durable changes for a checkpoint. */
   freeze(sequence: number): FrozenSet {
     const position = this.reached
     const changes = this.durable
@@ -299,7 +307,7 @@ export class DriveState {
     return this.frozen
   }
 
-  /** The digest of the index when these have been written over what it has now. */
+  /** The digest of the index after these writes. */
   #digestWith(changes: ChangeSet, writes: readonly EntryWrite[]): IndexDigest {
     const digest = new RunningDigest()
     digest.absorb(this.#digest)
@@ -312,7 +320,7 @@ export class DriveState {
     return { count: digest.count, sum: digest.sum }
   }
 
-  /** Drops the frozen set: the index has it. */
+  /** Drops the frozen set, which the index has now. */
   thaw(): void {
     this.index.refresh()
     this.frozen = undefined
@@ -324,7 +332,7 @@ function normalized(sums: readonly number[]): readonly number[] {
   return noSums
 }
 
-/** Receives what `Derive` emits, into the set that is being filled. */
+/** Adds what `Derive` emits to the `filling` set. */
 class DerivedEmitter implements DerivedWriter {
   readonly #state: DriveState
   #undo: UndoLog | undefined
@@ -365,7 +373,7 @@ class DerivedEmitter implements DerivedWriter {
   }
 }
 
-/** Writes a frozen set, and with it the position in the journal that it reaches. */
+/** Writes a frozen set to the index, together with the journal position it reaches. */
 export function writeFrozen(
   frozen: FrozenSet,
   write: (table: IndexTable, key: Uint8Array, value: Uint8Array | undefined) => void,
@@ -379,7 +387,7 @@ export function writeFrozen(
   write('internal', positionKey, encodePosition(frozen))
 }
 
-/** The use of each segment as of the index's position. */
+/** Reads the use of each segment as of the index's position. */
 export function readSegmentUses(index: IndexStore, uses: Map<number, SegmentUse>): void {
   const range = index.range('internal', Buffer.from('s'), Buffer.from('t'))
   try {
@@ -392,7 +400,7 @@ export function readSegmentUses(index: IndexStore, uses: Map<number, SegmentUse>
   }
 }
 
-/** Whether any record that the index has references a blob. */
+/** The key in the table `internal` of a blob's reference count. */
 export function blobKey(id: string): Buffer {
   return internal.blob(id)
 }

@@ -1,12 +1,12 @@
 /**
- * A record as the index and the memtable keep it: a head that says where its journal entry and its body lie, then the
+ * The encoding of a record in the index and the memtable: a head with the locations of its journal entry and its body, then the
  * caller's value. Little-endian offsets:
  *
  *      0  u32  crc32 of the record with zeros here, verified when it comes out of the index
  *      4  u8   flags: 1 body, 2 the body was written by another entry, 4 blobs
  *      5  u32  segment of the journal entry
- *      9  f64  sequence of the journal entry's transaction; with the key it names the entry
- *     17  u32  bytes that the entry takes in its segment, body apart
+ *      9  f64  sequence of the journal entry's transaction; together with the key it identifies the entry
+ *     17  u32  bytes of the entry in its segment, without the body
  *     21  [u32 segment, u32 offset, u32 size, u32 check]   with flag 1
  *         [u16 count, count × 26 bytes]                    with flag 4
  *         value
@@ -99,13 +99,13 @@ export function storedEntry(stored: Buffer): EntryLocation {
   return { segment: stored.readUInt32LE(5), sequence: stored.readDoubleLE(9), bytes: stored.readUInt32LE(17) }
 }
 
-/** Writes the checksum: to be called when the record is whole. */
+/** Writes the checksum of a complete record. */
 export function sealStored(stored: Buffer): Buffer {
   stored.writeUInt32LE(checksum(stored), 0)
   return stored
 }
 
-/** Throws `corrupt` when a record that came out of the index is not what went in. */
+/** Throws `corrupt` when a record read from the index does not match its checksum. */
 export function verifyStored(stored: Buffer): Buffer {
   if (stored.length >= fixedBytes) {
     const expected = stored.readUInt32LE(0)

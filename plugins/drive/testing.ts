@@ -1,4 +1,7 @@
-/** For simulations: drives over disks and indexes in memory that forget what real ones may forget. */
+/**
+ * For simulations: drives over in-memory disks and indexes, which lose on a simulated power loss what real ones may lose. Used by
+ * the tests of the drive, of erasure sets and of pools.
+ */
 import { isAbsolute } from 'node:path'
 import type { DrivesService } from 'svc/plugins/drive/api'
 import type { SeededRandom } from 'svc/testing'
@@ -10,7 +13,7 @@ import { checkDrive, lookAtDrive, peekDrive } from './preflight.ts'
 
 export type { OpenDrive } from './owned-drive.ts'
 
-/** What suits a `SimulatedDisk`: small files, so that segments come and go; nothing is put off for long. */
+/** Configuration for a `SimulatedDisk`: small files, so that segments are created and removed often, and short intervals. */
 export const simulatedDriveConfig: DriveConfig = {
   segmentBytes: 64 * 1024,
   cacheBytes: 20_000,
@@ -26,7 +29,7 @@ export const simulatedDriveConfig: DriveConfig = {
 
 export interface SimulatedDrives {
   readonly service: DrivesService
-  /** Those that are open, for their background work. */
+  /** Open drives, for their background work. */
   readonly open: ReadonlySet<OpenDrive>
 }
 
@@ -34,11 +37,11 @@ export interface SimulatedDrivesOptions {
   readonly config: DriveConfig
   readonly batchBytes: number
   readonly readWindowMs: number
-  /** Of the drive in this folder. */
+  /** The index of the drive in this folder. */
   indexOf(path: string): SimulatedIndex
 }
 
-/** The drives of one life of a process, in one thread, over simulated indexes and whatever disk the ports have. Nothing is locked. */
+/** The drives of one run of a simulated process, in one thread, on the disk of the given ports. No locks are taken. */
 export function createSimulatedDrives({ config, indexOf, ...sizes }: SimulatedDrivesOptions): SimulatedDrives {
   const open = new Set<OpenDrive>()
   const folderOf = (indexPath: string) => indexPath.slice(0, indexPath.lastIndexOf('/'))
@@ -92,8 +95,8 @@ class Tables {
 }
 
 /**
- * An index in memory that comes back older after a power loss: at its last flushed commit, or any that followed. This is what lies on
- * the simulated disk; `open` gives access to it for one life of the process.
+ * An index in memory. After a power loss it is back at its last flushed commit or any later one. It represents the data on the
+ * simulated disk; `open` gives access to it for one run of the process.
  */
 export class SimulatedIndex {
   readonly #random: SeededRandom
@@ -101,19 +104,19 @@ export class SimulatedIndex {
   #commits: Write[][] = []
   #current = new Tables()
   #life = 0
-  /** Commits and flushes that have not ended. */
+  /** Commits and flushes under way. */
   #underWay = 0
   failureRate = 0
-  /** Commits and flushes wait for it before they end. */
+  /** Awaited by commits and flushes before they end. */
   stall: (() => Promise<void>) | undefined
-  /** What lies on the disk is not what was written. */
+  /** The stored data has been corrupted. */
   isRotten = false
 
   constructor(random: SeededRandom) {
     this.#random = random
   }
 
-  /** Whether a loss of power would find nothing half done. */
+  /** Whether a power loss now would interrupt nothing. */
   get isIdle(): boolean {
     return this.#underWay === 0
   }
@@ -129,7 +132,7 @@ export class SimulatedIndex {
     this.#settle()
   }
 
-  /** The folder is gone. */
+  /** Simulates the loss of the index folder. */
   remove(): void {
     this.#flushed = new Tables()
     this.#commits = []
@@ -137,7 +140,7 @@ export class SimulatedIndex {
     this.#settle()
   }
 
-  /** Loses, doubles, moves or alters an entry, or has one that never was. Only between two lives. */
+  /** Corrupts the stored index: removes, duplicates, moves, alters or adds an entry. Only between two runs. */
   rot(): void {
     for (const writes of this.#commits) this.#flushed.apply(writes)
     this.#commits = []
@@ -171,7 +174,7 @@ export class SimulatedIndex {
     }
   }
 
-  /** Everything in the index, as text, to be compared. */
+  /** All entries as text, for comparison. */
   dump(table: IndexTable): string[] {
     return this.#current.sorted(table).map(key => `${key}=${this.#current.maps[table].get(key)!.toString('latin1')}`)
   }
@@ -197,7 +200,7 @@ export class SimulatedIndex {
           })
         }
         await this.stall?.()
-        // A crash before the end may find the commit done, or not.
+        // A crash before this point may leave the commit applied or not.
         if (life !== this.#life) return new Promise(() => undefined)
         this.#underWay--
         if (this.#random.float() < this.failureRate) throw new Error('the index cannot be written')

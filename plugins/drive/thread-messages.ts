@@ -1,8 +1,8 @@
-/** What travels between the thread that owns the drive and the workers. */
+/** The messages between the storage thread and the workers. They stay within one process, so they have no stable format. */
 import { CatalogError } from 'svc/kernel'
 import type { PackedEntries } from './cursor.ts'
 
-/** Names within the scope of a drive: see `createThreadScopes`. */
+/** Message names within a drive's scope: see `createThreadScopes`. */
 export const message = {
   attach: 'attach',
   execute: 'execute',
@@ -20,17 +20,17 @@ export interface Attachment {
   readonly path: string
   readonly driveId: string
   readonly state: SharedArrayBuffer
-  /** For this worker's bodies. */
+  /** Memory for the bodies this worker submits. */
   readonly arena: SharedArrayBuffer
-  /** For what this worker reads. */
+  /** Counters of the blobs this worker reads: see `BlobPins`. */
   readonly pins: SharedArrayBuffer
   readonly marks: SharedArrayBuffer
   readonly startMs: number
-  /** Of the folder of blobs: see `Place`. */
+  /** Device of the blobs folder: see `Place`. */
   readonly device: number | undefined
 }
 
-/** Asks for what the index does not have of start <= key < end. */
+/** Asks for the memtable entries with start <= key < end. */
 export interface MemtableQuestion {
   readonly table: 'records' | 'derived'
   readonly start: Uint8Array
@@ -38,12 +38,15 @@ export interface MemtableQuestion {
 }
 
 export interface MemtableAnswer {
-  /** Positions of the index, as it encodes them, that the entries go with. */
+  /** Encoded index positions that the entries may be laid over. */
   readonly positions: readonly Uint8Array[]
   readonly entries: PackedEntries
 }
 
-/** One turn's changes travel together and are answered together. `body` is copied where the arena had no room; else it lies there. */
+/**
+ * The calls of one event-loop turn travel, and are answered, in one message. `body` is a copy when the arena had no room;
+ * otherwise it lies in the arena.
+ */
 export interface ExecuteMessage {
   readonly procedure: string
   readonly args: unknown
@@ -55,7 +58,7 @@ export interface ExecuteMessage {
 export interface AnswerMessage {
   readonly result: unknown
   readonly error: PackedError | undefined
-  /** Where the body went, so that the worker can cache it. */
+  /** Where the body was written, so that the worker can cache it. */
   readonly place: { readonly segment: number; readonly offset: number } | undefined
 }
 

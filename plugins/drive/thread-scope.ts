@@ -1,7 +1,7 @@
 /**
- * The calls among threads as one drive of several sees them: every name begins with that of the drive. A drive that is made again,
- * because its first start failed, takes the place of the former one: handlers and listeners of threads are for ever, so each is
- * registered once and passes on to whoever has the scope now.
+ * Scopes the calls between threads by drive, so that a process can have several drives: every message name gets the drive's
+ * prefix. Handlers of the kernel's threads can never be removed, so each is registered once and forwards to the current scope. A
+ * drive that is created again after a failed start replaces the former scope.
  */
 import type { Threads } from 'svc/kernel'
 
@@ -13,7 +13,7 @@ interface Scope {
   exitListeners: ((index: number) => void)[]
 }
 
-/** Returns what makes the scopes of one process's thread; a scope that is asked for again is empty again. */
+/** Returns a function that creates the scope of a prefix. Asking for the same prefix again empties its scope. */
 export function createThreadScopes(): (threads: Threads, prefix: string) => Threads {
   const scopes = new WeakMap<Threads, Map<string, Scope>>()
   return (threads, prefix) => {
@@ -27,7 +27,7 @@ export function createThreadScopes(): (threads: Threads, prefix: string) => Thre
       scope = createScope(threads, prefix)
       known.set(prefix, scope)
     }
-    // Names stay: what is registered with the threads looks for its handler when a message comes.
+    // The names stay registered with the kernel, which looks up the handler when a message arrives.
     for (const name of scope.handlers.keys()) scope.handlers.set(name, notNow)
     scope.exitListeners = []
     return scope.threads

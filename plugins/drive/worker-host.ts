@@ -1,4 +1,6 @@
-/** The side of the storage thread: answers what workers ask, and runs what they hand over. */
+/**
+ * The storage thread's side of the worker messages: answers reads of `AttachedDrive` and runs the procedures that workers send.
+ */
 import type { Threads } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
@@ -17,16 +19,16 @@ import {
 } from './thread-messages.ts'
 
 export interface WorkerHost {
-  /** New memory, to be given to the drive that is about to be opened; undefined where there are no workers. */
+  /** Allocates shared memory for the drive about to be opened; undefined without workers. */
   prepare(): { readonly shared: SharedState; readonly marks: BlobMarks } | undefined
-  /** Whether a worker is reading this blob. */
+  /** Whether a worker has pinned this blob. */
   isPinned(id: string): boolean
   open(drive: Drive): void
-  /** Workers that are attached are refused from now on, also when the drive is opened again, until they have attached again. */
+  /** Refuses the attached workers until they attach again, even if the drive is opened again meanwhile. */
   close(): void
 }
 
-/** Registers the handlers; they answer from the moment that `open` was called. */
+/** Registers the handlers. They answer after `open`. */
 export function createWorkerHost(threads: Threads): WorkerHost {
   if (threads.workerCount === 0) {
     return { prepare: () => undefined, isPinned: () => false, open: () => undefined, close: () => undefined }
@@ -89,7 +91,7 @@ export function createWorkerHost(threads: Threads): WorkerHost {
   threads.handle(message.get, (key: Uint8Array, worker) => {
     requireAttached(worker)
     const record = open().get(key as Buffer)
-    // A view would be cloned with all of the memory that it looks at.
+    // Structured clone copies a view together with its whole underlying buffer.
     return record === undefined ? undefined : { value: new Uint8Array(record.value), body: record.body }
   })
   threads.handle(message.counter, (key: Uint8Array, worker) => {

@@ -1,6 +1,7 @@
 /**
- * Objects: buckets, objects and multipart uploads over `storage`. S3's rules about data live here; its wire format does not.
- * Names follow S3. Sizes are bytes, times are milliseconds since 1970, ETags are without quotes.
+ * The face of the plugin `objects`: buckets, objects, versions and multipart uploads over `storage`. S3's rules about data are
+ * implemented here; its wire format is in `s3` and the operation plugins. Names follow S3. Sizes are in bytes, times in
+ * milliseconds since 1970, ETags without quotes.
  */
 import type { KeyObject } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
@@ -37,26 +38,26 @@ export interface Bucket {
   readonly ownerId: string
   readonly tags: Readonly<Record<string, string>>
   readonly versioning: Versioning
-  /** Undefined without object lock. Once there, it stays, and versioning stays enabled. */
+  /** Undefined without object lock. Once set, it stays, and versioning stays enabled. */
   readonly objectLock: BucketLock | undefined
-  /** What versions and parts of uploads may have in bytes, together. Undefined: no limit. */
+  /** Limit for the bytes of all versions and upload parts together. Undefined: no limit. */
   readonly quotaBytes: number | undefined
-  /** Undefined: versions are not in the index of due times. */
+  /** Undefined: new versions do not enter the index of due times. */
   readonly dueIndex: DueIndex | undefined
 }
 
 export interface DueIndex {
-  /** Sequence of the commit that turned it on: every version that was written later is in it. */
+  /** Sequence of the commit that turned the index on. Every version written later is in it. */
   readonly since: number
-  /** Those that were written before, too. */
+  /** Whether the versions written before are in it, too. */
   readonly isComplete: boolean
 }
 
-/** `off`: never enabled. It is not returned to. */
+/** `off`: never enabled. A bucket never returns to `off`. */
 export type Versioning = 'off' | 'enabled' | 'suspended'
 
 export interface BucketLock {
-  /** What new versions get that name no retention of their own. Exactly one of `days` and `years`, at least 1. */
+  /** Retention of new versions that request none. Exactly one of `days` and `years`, at least 1. */
   readonly defaultRetention?: {
     readonly mode: RetentionMode
     readonly days?: number
@@ -68,52 +69,55 @@ export type RetentionMode = 'GOVERNANCE' | 'COMPLIANCE'
 
 export interface Retention {
   readonly mode: RetentionMode
-  /** The version may not be deleted before. */
+  /** The version cannot be deleted before this time. */
   readonly retainUntilMs: number
 }
 
-/** What keeps a version from being deleted. */
+/** Retention and legal hold, which protect a version from deletion. */
 export interface ObjectLock {
   readonly retention?: Retention
-  /** Undefined: it was never said. */
+  /** Undefined: never set. */
   readonly legalHold?: boolean
 }
 
-/** What is left out stays as it is. */
+/** Fields that are absent stay unchanged. */
 export interface BucketChange {
   /** `suspended` is refused (InvalidBucketState) in a bucket with object lock. */
   readonly versioning?: 'enabled' | 'suspended'
   readonly tags?: Readonly<Record<string, string>>
-  /** Replaces the whole. Refused (InvalidBucketState) unless versioning is enabled. */
+  /** Replaces the whole configuration. Refused (InvalidBucketState) unless versioning is enabled. */
   readonly objectLock?: BucketLock
-  /** 0 removes it. Below the present usage it only refuses what would grow it. */
+  /** 0 removes the quota. A quota below the current usage only refuses changes that increase it. */
   readonly quotaBytes?: number
-  /** `on` where it is on changes nothing. `completeSince` names the `since` of what was completed by `indexDue`. */
+  /**
+   * `on` changes nothing if it is on. `completeSince`: marks the index complete if its `since` is still this one, after
+   * `indexDue` has added all versions.
+   */
   readonly dueIndex?: 'on' | 'off' | { readonly completeSince: number }
 }
 
-/** A change of one version's record in its place: bytes, ETag and time of modification stay. What is left out stays. */
+/** A change of one version's record in place: its bytes, ETag and modification time stay. Absent fields stay unchanged. */
 export interface VersionChange {
   readonly tags?: Readonly<Record<string, string>>
   readonly legalHold?: boolean
   /** `null` removes it. */
   readonly retention?: Retention | null
   readonly encryption?: EncryptionChange
-  /** The caller may shorten and remove retention in GOVERNANCE mode. */
+  /** Permits shortening and removing retention in GOVERNANCE mode. */
   readonly bypassGovernance?: boolean
 }
 
-/** The same data key, sealed in another way. Refused (`gone`) where what is there is not `from` any more. */
+/** The same data key, sealed differently. Refused (`gone`) if the stored key is not `from` any more. */
 export interface EncryptionChange {
   /** `sealed` as it was read. */
   readonly from: Uint8Array
   readonly to: ObjectEncryption
 }
 
-/** A version or upload that is encrypted. */
+/** An encrypted version or upload. */
 export interface EncryptedEntry {
   readonly key: string
-  /** Of an upload; then it has no version id. */
+  /** Set for an upload, which has no version id. */
   readonly uploadId: string | undefined
   readonly versionId: string | undefined
   readonly encryption: ObjectEncryption
@@ -121,7 +125,7 @@ export interface EncryptedEntry {
 
 export interface EncryptedPage {
   readonly entries: readonly EncryptedEntry[]
-  /** Undefined at the end. A page may be empty before it. */
+  /** Undefined at the end. A page before the end may be empty. */
   readonly next: Buffer | undefined
 }
 
@@ -133,7 +137,7 @@ export interface BucketUsage {
   readonly uploads: number
 }
 
-/** System metadata that S3 keeps and returns as it came; undefined where the client sent none. */
+/** System metadata that S3 stores and returns unchanged; undefined if the client sent none. */
 export interface SystemMetadata {
   readonly contentType?: string
   readonly contentEncoding?: string
@@ -146,12 +150,12 @@ export interface SystemMetadata {
 
 export interface ObjectAttributes {
   readonly system: SystemMetadata
-  /** `x-amz-meta-…` by lower-case name without the prefix. */
+  /** `x-amz-meta-…` headers, by lower-case name without the prefix. */
   readonly user: Readonly<Record<string, string>>
   readonly storageClass: string
   readonly tags?: Readonly<Record<string, string>>
   readonly lock?: ObjectLock
-  /** Of writes: how the bytes are to be encrypted. Never stored; what was stored is `ObjectVersion.encryption`. */
+  /** For writes: how to encrypt the bytes. Never stored; `ObjectVersion.encryption` is the stored result. */
   readonly encryptionRequest?: EncryptionRequest
 }
 
@@ -165,7 +169,7 @@ export interface ObjectPart {
 export interface ObjectVersion extends ObjectAttributes {
   readonly bucket: string
   readonly key: string
-  /** `null` (the string) for the null version. */
+  /** The string `null` for the null version. */
   readonly versionId: string
   readonly isDeleteMarker: boolean
   readonly sizeBytes: number
@@ -177,7 +181,7 @@ export interface ObjectVersion extends ObjectAttributes {
   readonly encryption?: ObjectEncryption
 }
 
-/** What a listing shows of an object. */
+/** The fields of an object in a listing. */
 export interface ObjectSummary {
   readonly key: string
   readonly sizeBytes: number
@@ -189,46 +193,52 @@ export interface ObjectSummary {
 }
 
 export interface VersionSummary extends ObjectSummary {
-  /** `null` (the string) for the null version. */
+  /** The string `null` for the null version. */
   readonly versionId: string
   readonly isLatest: boolean
   readonly isDeleteMarker: boolean
 }
 
-/** Conditions on the current version (a delete marker counts as none), evaluated in the commit. */
+/** Conditions on the current version, evaluated in the commit. A delete marker counts as no object. */
 export interface WriteConditions {
-  /** ETag (or `*`) that must be current. Missing object: NoSuchKey; other ETag: PreconditionFailed. */
+  /** The current ETag must be this one (`*`: any). No object: NoSuchKey; another ETag: PreconditionFailed. */
   readonly ifMatch?: string
-  /** `*`: nothing may be there. */
+  /** `*`: there must be no object. */
   readonly ifNoneMatch?: '*'
 }
 
-/** Of a rename, on its source or on what is at its destination. Times count in whole seconds. */
+/** Conditions of a rename, on its source or on its destination. Times count in whole seconds. */
 export interface RenameConditions {
-  /** ETag (or `*`) that must be there. */
+  /** The ETag must be this one (`*`: any). */
   readonly ifMatch?: string
-  /** ETag that must not be there; `*`: nothing may be there. */
+  /** The ETag must not be this one (`*`: there must be no object). */
   readonly ifNoneMatch?: string
-  /** Something must be there, and be younger. Not looked at beside `ifNoneMatch`. */
+  /** An object must exist and be newer. Ignored if `ifNoneMatch` is given. */
   readonly ifModifiedSinceMs?: number
-  /** Nothing younger may be there. Not looked at beside `ifMatch`. */
+  /** No newer object may exist. Ignored if `ifMatch` is given. */
   readonly ifUnmodifiedSinceMs?: number
 }
 
-/** On the version named, or on the current one. Where there is none, nothing is deleted. */
+/** Conditions on the named version, or on the current one. Without such a version nothing is deleted. */
 export interface DeleteConditions {
   readonly ifMatch?: string
   readonly ifMatchSize?: number
   readonly ifMatchModifiedMs?: number
 }
 
-/** The payload of a request: already unwrapped; `consume` rejects when signature, digest, framing or length do not hold. */
+/** The unwrapped payload of a request. `consume` rejects if its signature, digest, framing or length is wrong. */
 export interface Body {
-  /** Decoded length, if the client announced it. */
+  /** Decoded length, if announced by the client. */
   readonly sizeBytes: number | undefined
-  /** Feeds every byte in order. The sink's promise holds back the sender. A chunk is valid only until the sink, or its promise, is done. */
+  /**
+   * Passes every byte to the sink, in order. The sink's promise applies back-pressure. A chunk is valid only until the sink, or
+   * its promise, is done.
+   */
   consume(sink: (chunk: Buffer) => MaybePromise<void>): Promise<void>
-  /** What the client claims of the payload; complete only after `consume` (trailers come last). */
+  /**
+   * The digests that the client expects, which the object service compares; complete only after `consume`, since trailers come
+   * last.
+   */
   expectedDigests(): ExpectedDigests
 }
 
@@ -243,30 +253,32 @@ export interface PutRequest {
   readonly key: string
   readonly attributes: ObjectAttributes
   readonly body: Body
-  /** Computed beside the ETag; known before the body. Default CRC64NVME. */
+  /** The checksum to compute beside the ETag; known before the body. Default: CRC64NVME. */
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
   readonly conditions?: WriteConditions
-  /** Of the event. Default `Put`. */
+  /** The cause in the event name. Default: `Put`. */
   readonly cause?: 'Put' | 'Post'
   readonly origin?: ChangeOrigin
 }
 
 export interface PutResult {
   readonly etag: string
-  /** Undefined where versioning is off. */
+  /** Undefined while versioning has never been enabled. */
   readonly versionId: string | undefined
   readonly sizeBytes: number
   readonly modifiedMs: number
   readonly checksum: ChecksumValue | undefined
-  /** As stored. */
+  /** The tags as stored. */
   readonly tags: ObjectAttributes['tags']
   readonly encryption?: ObjectEncryption
 }
 
-/** A copy without a wish in a bucket without a default is encrypted as its source is, but for keys of customers. */
+/**
+ * A copy without an encryption request, in a bucket without a default, is encrypted as its source, except with a customer's key.
+ */
 export interface CopyRequest {
   readonly source: ObjectVersion
-  /** For a source that is encrypted under one. */
+  /** The customer's key of the source, if it is encrypted with one. */
   readonly sourceCustomerKey?: KeyObject
   readonly bucket: string
   readonly key: string
@@ -281,28 +293,31 @@ export interface RenameRequest {
   readonly key: string
   readonly sourceKey: string
   /**
-   * The source as it was when the caller was found to be allowed to: the commit refuses (`gone`) where it is another one, or has other
-   * tags. Undefined where there was none: then only a repetition succeeds.
+   * The source for which the caller was authorized. The commit refuses (`gone`) if it has been replaced or has other tags.
+   * Undefined if there was none; then only a repeated request succeeds.
    */
   readonly source: ObjectVersion | undefined
   readonly sourceConditions?: RenameConditions
-  /** On what would be replaced. */
+  /** Conditions on the object that would be replaced. */
   readonly conditions?: RenameConditions
-  /** The same token with the same request does nothing and succeeds, for 24 hours at least; with another it is refused. */
+  /**
+   * Makes the request idempotent: the same token with the same request succeeds without a change for at least 24 hours; with
+   * another request it is refused.
+   */
   readonly clientToken?: string
   readonly origin?: ChangeOrigin
 }
 
 export interface DeleteResult {
-  /** False when there was nothing to delete (which is no error in S3). */
+  /** False if there was nothing to delete, which is no error in S3. */
   readonly existed: boolean
-  /** Of the version that was deleted, or of the delete marker that was made; undefined where versioning is off. */
+  /** Id of the deleted version, or of the new delete marker. Undefined while versioning has never been enabled. */
   readonly versionId: string | undefined
-  /** Whether a delete marker was made, or was what was deleted. */
+  /** Whether a delete marker was created or deleted. */
   readonly isDeleteMarker: boolean
 }
 
-/** One of many deletes. */
+/** One item of a bulk delete. */
 export interface DeleteItem {
   readonly key: string
   readonly versionId?: string
@@ -310,7 +325,7 @@ export interface DeleteItem {
   readonly bypassGovernance?: boolean
 }
 
-/** What became of it: errors of one item leave the others alone. */
+/** The result of one item. An error of one item does not affect the others. */
 export type DeleteOutcome = DeleteResult | { readonly failed: { readonly code: string; readonly message: string } }
 
 export interface ListRequest {
@@ -325,7 +340,7 @@ export interface ListRequest {
 export interface Listing {
   readonly objects: readonly ObjectSummary[]
   readonly prefixes: readonly string[]
-  /** The last key or common prefix of the page: pass it as `startAfter` to go on. Undefined when the listing is complete. */
+  /** The last key or common prefix of the page, to be passed as `startAfter`. Undefined when the listing is complete. */
   readonly next: string | undefined
 }
 
@@ -333,19 +348,19 @@ export interface ListVersionsRequest {
   readonly bucket: string
   readonly prefix: string
   readonly delimiter: string
-  /** Only keys after this one; with `versionIdMarker`, also its versions that are older than that one. */
+  /** Only keys after this one; with `versionIdMarker`, also the older versions of this key. */
   readonly keyMarker: string
   readonly versionIdMarker: string
   readonly maxKeys: number
 }
 
 export interface VersionListing {
-  /** By key, the newest version first; delete markers among them. */
+  /** By key, newest version first, delete markers included. */
   readonly versions: readonly VersionSummary[]
   readonly prefixes: readonly string[]
   readonly isTruncated: boolean
   readonly nextKeyMarker: string
-  /** Empty after a common prefix. */
+  /** Empty if the page ends with a common prefix. */
   readonly nextVersionIdMarker: string
 }
 
@@ -358,9 +373,9 @@ export interface Upload {
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
   readonly checksumType: ChecksumType | undefined
   readonly encryption?: ObjectEncryption
-  /** Who began it has not asked for its encryption: it is that of the bucket's default, or of what was copied into it. */
+  /** The client requested no encryption: it follows from the bucket's default or from a part's source. */
   readonly isEncryptedUnasked?: boolean
-  /** What a request on the upload brought; not of the upload itself. */
+  /** Key of the current request, which is not part of the stored upload. */
   readonly customerKey?: KeyObject
 }
 
@@ -398,7 +413,7 @@ export interface CompleteRequest {
     readonly etag: string
     readonly checksum?: { readonly algorithm: ChecksumAlgorithm; readonly value: string }
   }[]
-  /** Base64 of the whole object's checksum that the client claims, if it does. */
+  /** Base64 of the checksum that the client expects of the whole object. */
   readonly checksum?: { readonly algorithm: ChecksumAlgorithm; readonly value: string }
   readonly checksumType?: ChecksumType
   /** `x-amz-mp-object-size`. */
@@ -407,10 +422,10 @@ export interface CompleteRequest {
   readonly origin?: ChangeOrigin
 }
 
-/** What an entry of the index of due times is for. `marker`: a delete marker that is the only version of its key. */
+/** The kinds of entries in the index of due times. `marker`: a delete marker that is the only version of its key. */
 export type DueKind = 'current' | 'noncurrent' | 'marker' | 'upload'
 
-/** Entries of keys below a prefix, of a day (since 1970, UTC) and the days before it. */
+/** Selects entries of keys with this prefix, up to and including a day (counted from 1970, UTC). */
 export interface DueRange {
   readonly prefix: string
   readonly lastDay: number
@@ -420,65 +435,66 @@ export interface DueRequest {
   readonly bucket: string
   readonly kind: DueKind
   readonly ranges: readonly DueRange[]
-  /** From the page before. */
+  /** From the previous page. */
   readonly after?: Buffer
   readonly withTags?: boolean
-  /** How many newer noncurrent versions are counted at most. Default 0. */
+  /** The limit for `newerCount`. Default 0. */
   readonly newerMax?: number
 }
 
-/** A version or upload that is old enough for one of the ranges. */
+/** A version or upload that matches one of the ranges. */
 export interface DueEntry {
   readonly kind: DueKind
   readonly key: string
-  /** When the age begins that counts: written, begun, or no longer the newest. Days since 1970, UTC. */
+  /** The day on which the relevant age began: written, begun, or became noncurrent. Days since 1970, UTC. */
   readonly day: number
-  /** Of a version: names it, whatever its id. 0 for an upload. */
+  /** Identifies a version, whatever its id. 0 for an upload. */
   readonly sequence: number
   /** Empty for a version. */
   readonly uploadId: string
   readonly isDeleteMarker: boolean
   readonly sizeBytes: number
-  /** Only `withTags`. */
+  /** Only with `withTags`. */
   readonly tags: Readonly<Record<string, string>> | undefined
-  /** Noncurrent versions of the key that are newer, counted up to `newerMax`. */
+  /** Number of newer noncurrent versions of the key, counted up to `newerMax`. */
   readonly newerCount: number
 }
 
 export interface DuePage {
-  /** By day, and within a day by key and age, the oldest first. */
+  /** By day, and within a day by key and age, oldest first. */
   readonly entries: readonly DueEntry[]
-  /** Undefined at the end. A page may be empty before it. */
+  /** Undefined at the end. A page before the end may be empty. */
   readonly next: Buffer | undefined
 }
 
-/** A version that is to go if it still is what an entry said of it. */
+/** A version to remove if it still matches its entry. */
 export interface Expiry {
   readonly kind: 'current' | 'noncurrent' | 'marker'
   readonly key: string
   readonly sequence: number
-  /** It must still have exactly these. */
+  /** The version must still have exactly these tags. */
   readonly tags?: Readonly<Record<string, string>>
-  /** So many newer noncurrent versions must still be there, at most 100. */
+  /** At least this number of newer noncurrent versions must still exist; at most 100. */
   readonly newerMin?: number
 }
 
 /**
- * `marked`: a delete marker was added; `marked-locked`: the same over a version under a lock. `kept`: a lock keeps it. `changed`: it
- * is no longer what the entry said, and nothing was done.
+ * `marked`: a delete marker was added; `marked-locked`: the same, above a locked version. `kept`: a lock protects the version.
+ * `changed`: the version no longer matches its entry; nothing was done.
  */
 export type ExpiryOutcome = 'deleted' | 'marked' | 'marked-locked' | 'kept' | 'changed'
 
-/** Bytes of an object: small ones at once, others chunk by chunk. */
+/** The bytes of an object: at once for a small one, otherwise in chunks. */
 export type ObjectData =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
   | { readonly kind: 'stream'; next(): Promise<BlobChunk | undefined>; close(): void }
 
 /**
- * Every change of objects takes an `origin`: who asked for it, for those who are told of it (`object.observer`). Without one it was
- * the server itself.
+ * The service `objects`. The operation plugins of S3 and the Admin API, lifecycle and erasure call it.
  *
- * Missing buckets, keys and uploads are thrown (`objectErrors`), never returned as undefined, unless said otherwise.
+ * - Every change takes an `origin`: who requested it, for the event that observers get (`object.observer`). Without an origin the
+ *   server itself did.
+ * - Missing buckets, keys and uploads are thrown (`objectErrors`), never returned as undefined, unless documented otherwise.
  */
 export interface ObjectsService {
   createBucket(
@@ -487,18 +503,18 @@ export interface ObjectsService {
       region: string
       owner: Identity
       tags?: Readonly<Record<string, string>>
-      /** Enabled from the beginning. */
+      /** Enables versioning from the beginning. */
       versioning?: boolean
-      /** With object lock, which implies versioning. */
+      /** Enables object lock, which implies versioning. */
       objectLock?: boolean
       quotaBytes?: number
     },
   ): Promise<Bucket>
   getBucket(name: string): MaybePromise<Bucket>
-  /** Resolves with the bucket as it is then. Throws InvalidBucketState. */
+  /** Resolves with the bucket after the change. Throws InvalidBucketState. */
   changeBucket(name: string, change: BucketChange): Promise<Bucket>
   deleteBucket(name: string): Promise<void>
-  /** In byte order of names. */
+  /** In byte order of the names. */
   listBuckets(request: { prefix: string; startAfter: string; limit: number }): MaybePromise<{
     readonly buckets: readonly Bucket[]
     readonly next: string | undefined
@@ -506,23 +522,23 @@ export interface ObjectsService {
   usage(bucket: string): MaybePromise<BucketUsage>
 
   /**
-   * The current version, or the one named. A delete marker is returned, not thrown. Throws NoSuchVersion, and InvalidArgument
-   * for what is no version id.
+   * The current version, or the named one. A delete marker is returned, not thrown. Throws NoSuchVersion; InvalidArgument for an
+   * invalid version id.
    */
   getObject(bucket: string, key: string, versionId?: string): MaybePromise<ObjectVersion>
   /**
-   * Bytes start <= i < start+length of a version that `getObject` returned. `length` 0 is allowed. `customerKey`: for a version
-   * that is encrypted under one; without it, or with another, that is InvalidRequest or AccessDenied.
+   * Bytes start <= i < start+length of a version from `getObject`; `length` may be 0. `customerKey`: required for a version
+   * encrypted with one; a missing or wrong key is InvalidRequest or AccessDenied.
    */
   read(version: ObjectVersion, start: number, length: number, customerKey?: KeyObject): MaybePromise<ObjectData>
   putObject(request: PutRequest): Promise<PutResult>
   copyObject(request: CopyRequest): Promise<PutResult>
   /**
-   * Gives an object another key in its bucket, in one commit; nothing of it changes, also not its time. Throws InvalidBucketState where
-   * versioning is not off, NoSuchKey, PreconditionFailed, and IdempotencyParameterMismatch.
+   * Moves an object to another key of its bucket in one commit; its time and all else stay the same. Throws InvalidBucketState
+   * unless versioning was never enabled, NoSuchKey, PreconditionFailed and IdempotencyParameterMismatch.
    */
   renameObject(request: RenameRequest): Promise<void>
-  /** Without a version id, a delete marker where versioning is not off. Throws AccessDenied for a version under a lock. */
+  /** Without a version id, adds a delete marker if versioning was ever enabled. Throws AccessDenied for a locked version. */
   deleteObject(
     bucket: string,
     key: string,
@@ -530,11 +546,11 @@ export interface ObjectsService {
     conditions?: DeleteConditions,
     options?: { readonly bypassGovernance?: boolean; readonly origin?: ChangeOrigin },
   ): Promise<DeleteResult>
-  /** As `deleteObject` for each of them, but with few commits for all. Outcomes are in the order of the items. */
+  /** `deleteObject` for each item, with few commits. Outcomes are in the order of the items. */
   deleteObjects(bucket: string, items: readonly DeleteItem[], origin?: ChangeOrigin): Promise<readonly DeleteOutcome[]>
   /**
-   * Changes the current version, or the one named; resolves with its id. Throws MethodNotAllowed for a delete marker,
-   * InvalidRequest for a lock where the bucket has no object lock, AccessDenied where a lock would be weakened.
+   * Changes the current or the named version and resolves with its id. Throws MethodNotAllowed for a delete marker,
+   * InvalidRequest for a lock in a bucket without object lock, AccessDenied if a lock would be weakened.
    */
   changeVersion(
     bucket: string,
@@ -545,7 +561,7 @@ export interface ObjectsService {
   ): Promise<string>
   listObjects(request: ListRequest): MaybePromise<Listing>
   listVersions(request: ListVersionsRequest): MaybePromise<VersionListing>
-  /** Versions and uploads of a bucket that are encrypted, some at a time. `after`: from the page before. */
+  /** A page of the encrypted versions and uploads of a bucket. `after`: from the previous page. */
   listEncrypted(bucket: string, after: Buffer | undefined): MaybePromise<EncryptedPage>
 
   createUpload(request: {
@@ -558,8 +574,8 @@ export interface ObjectsService {
   getUpload(bucket: string, key: string, uploadId: string): MaybePromise<Upload>
   putPart(upload: Upload, partNumber: number, body: Body): Promise<UploadPart>
   /**
-   * Copies bytes start <= i < start+length of an object into a part. An upload that is not encrypted becomes so with its first part, where
-   * that comes from an object that is; one that has other parts refuses it (InvalidRequest). `upload`: as it is then.
+   * Copies bytes start <= i < start+length of an object into a part. A plain upload without parts becomes encrypted if the source
+   * is encrypted; one with parts refuses such a source (InvalidRequest). `upload`: the upload afterwards.
    */
   copyPart(
     upload: Upload,
@@ -576,32 +592,31 @@ export interface ObjectsService {
     marker: number,
     maxParts: number,
   ): MaybePromise<{ readonly parts: readonly UploadPart[]; readonly isTruncated: boolean }>
-  /** `onProgress` is called when the answer takes long, so that the caller may keep the connection alive. */
+  /** `onProgress` is called when completion takes long, so that the caller can keep the connection alive. */
   completeUpload(request: CompleteRequest): Promise<PutResult>
   abortUpload(bucket: string, key: string, uploadId: string): Promise<void>
   listUploads(request: ListUploadsRequest): MaybePromise<UploadListing>
 
   /**
-   * Puts versions that were written before the index was turned on into the index of due times, some at a time. Resolves with where to
-   * go on, undefined when all are in it.
+   * Adds versions that were written before the index was turned on to the index of due times, some at a time. Resolves with the
+   * position to continue at; undefined when all are in it.
    */
   indexDue(bucket: string, after: Buffer | undefined): Promise<Buffer | undefined>
-  /** One page of what is old enough. Uploads are always in the index, versions where the bucket's `dueIndex` is on. */
+  /**
+   * One page of the entries that are old enough. Uploads are always in the index; versions only if the bucket's `dueIndex` is on.
+   */
   listDue(request: DueRequest): MaybePromise<DuePage>
   /**
-   * Lets versions go as a delete without version id does (`current`), or for good, all in one commit; at most 256. Locks are not passed
-   * over. Resolves with an outcome for each.
+   * Removes up to 256 versions in one commit: as a delete without version id (`current`), or permanently. Locks are respected.
+   * Resolves with an outcome per version.
    */
   expire(bucket: string, expiries: readonly Expiry[], origin?: ChangeOrigin): Promise<readonly ExpiryOutcome[]>
-  /**
-   * Removes the version in this record for good, if the record still is, byte for byte, what it was: for versions whose bytes are
-   * lost. A lock keeps it all the same.
-   */
+  /** Permanently removes a version whose bytes are lost, if its record is unchanged, byte for byte. A locked version stays. */
   removeLostVersion(
     request: { readonly bucket: string; readonly record: Buffer; readonly value: Uint8Array },
     origin?: ChangeOrigin,
   ): Promise<'deleted' | 'kept' | 'changed'>
-  /** Tells the event of such a version where it was kept with reduced redundancy, and the record still is what it was. */
+  /** Emits the event for such a version, if it was stored with reduced redundancy and its record is unchanged. */
   tellLostVersion(
     request: { readonly bucket: string; readonly record: Buffer; readonly value: Uint8Array },
     origin?: ChangeOrigin,
@@ -613,7 +628,7 @@ declare module 'svc/kernel' {
     objects: ObjectsService
   }
   interface ExtensionPoints {
-    /** Who is told of every change of objects, inside its commit. Contributed in every thread. */
+    /** Observers of every change of objects, called inside its commit. Contributed in every thread. */
     'object.observer': ObjectObserver
   }
 }

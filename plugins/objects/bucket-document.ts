@@ -1,4 +1,4 @@
-/** What the record of a bucket holds, and what may be changed in it. */
+/** The record of a bucket, and the permitted changes of it. */
 import type { Transaction } from 'svc/plugins/storage/api'
 import { bucketKey } from 'svc/plugins/storage/api'
 import type { Bucket, BucketChange, BucketLock, DueIndex } from './api.ts'
@@ -10,12 +10,12 @@ export interface BucketDocument {
   readonly region: string
   readonly ownerId: string
   readonly tags: Readonly<Record<string, string>>
-  /** Undefined until it is enabled for the first time. */
+  /** Undefined until versioning is enabled for the first time. */
   readonly versioning?: 'enabled' | 'suspended'
   readonly objectLock?: BucketLock
-  /** Undefined: none. */
+  /** Undefined: no quota. */
   readonly quotaBytes?: number
-  /** Undefined: versions that are written do not come into the index of due times. */
+  /** Undefined: new versions do not enter the index of due times. */
   readonly dueIndex?: DueIndex
 }
 
@@ -26,7 +26,7 @@ export function requireBucket(tx: Transaction, bucket: string): BucketDocument {
   return decodeDocument<BucketDocument>(record.value)
 }
 
-/** Throws InvalidBucketState. Object lock needs versions: it comes only where versioning is enabled, and keeps it so. */
+/** The bucket after the change. Throws InvalidBucketState: object lock requires enabled versioning and keeps it enabled. */
 export function applyChange(bucket: BucketDocument, change: BucketChange, sequence: number): BucketDocument {
   const { versioning = bucket.versioning, tags = bucket.tags, objectLock = bucket.objectLock } = change
   if (objectLock !== undefined && versioning !== 'enabled') {
@@ -49,7 +49,7 @@ export function applyChange(bucket: BucketDocument, change: BucketChange, sequen
   }
 }
 
-/** What was turned off and on again meanwhile is not complete, whatever somebody built before. */
+/** If the index was turned off and on again in the meantime, it is incomplete, whatever was added before. */
 function nextDueIndex(
   now: DueIndex | undefined,
   wanted: BucketChange['dueIndex'],
@@ -69,8 +69,8 @@ export function toBucket(name: string, document: BucketDocument): Bucket {
 const bucketsKept = 1000
 
 /**
- * Decodes buckets, and remembers the last ones: the same bytes are the same bucket. Every read of an object asks for one, and comparing
- * costs a tenth of decoding.
+ * Decodes buckets and caches the last ones by their bytes. Every read of an object needs its bucket, and comparing bytes costs a
+ * tenth of decoding.
  */
 export function createBucketReader(): (name: string, value: Uint8Array) => Bucket {
   const known = new Map<string, { readonly bytes: Buffer; readonly bucket: Bucket }>()

@@ -1,20 +1,20 @@
-/** Many deletes by few commits. */
+/** Bulk deletes in few commits. */
 import type { StorageService } from 'svc/plugins/storage/api'
 import type { DeleteItem, DeleteOutcome } from './api.ts'
 import type { DeleteObjectsArgs } from './commit.ts'
 import type { PackedOrigin } from './events.ts'
 
-/** Items of one commit: enough to share its cost, few enough that nobody else waits for it. */
+/** Items per commit: enough to share its cost, few enough not to delay others. */
 const itemsPerCommit = 128
 
-/** Outcomes are in the order of the items. A key that is named twice is deleted twice, in that order. */
+/** Outcomes are in the order of the items. A key named twice is deleted twice, in that order. */
 export async function deleteObjects(
   storage: StorageService,
   bucket: string,
   items: readonly DeleteItem[],
   origin: PackedOrigin | undefined,
 ): Promise<readonly DeleteOutcome[]> {
-  // Commits are made in the order in which they are asked for.
+  // Commits are made in the order of these calls.
   const outcomes = await Promise.all(
     inCommits(items).map(group =>
       storage.execute<DeleteOutcome[]>('objects.deleteObjects', {
@@ -27,7 +27,7 @@ export async function deleteObjects(
   return outcomes.flat()
 }
 
-/** Consecutive items, no key twice in one commit. */
+/** Groups of consecutive items without a repeated key. */
 function inCommits(items: readonly DeleteItem[]): DeleteItem[][] {
   const groups: DeleteItem[][] = []
   let group: DeleteItem[] = []

@@ -1,6 +1,7 @@
 /**
- * What happens under the commit lock. Each procedure checks its preconditions against the state that it changes, so that
- * nothing can come between; what can be computed before (encoding, digests, the final list of parts) is computed before.
+ * The procedures of objects, which run under the commit lock (`storage.define`). Each checks its preconditions against the very
+ * state that it changes, so no other change can come in between. Work that needs no lock (encoding, digests, the final list of
+ * parts) is done before, in `objects.ts`.
  *
  * | Subject | Procedure | Condition | Change |
  * |---|---|---|---|
@@ -21,8 +22,9 @@
  * | object | indexDue | bucket has the index on | records replaced |
  * | upload | abortUpload | upload there | upload and parts deleted |
  *
- * Observers are told of changes of objects at the end of the procedure: see events.ts.
- * What grows a bucket also needs room in its quota: see quota.ts. How a version is added and removed depends on the bucket's versioning: see versions.ts.
+ * - Each procedure emits the events of its changes at its end: see `events.ts`.
+ * - A change that grows a bucket must fit into the bucket's quota: see `quota.ts`.
+ * - `versions.ts` adds and removes versions, depending on the bucket's versioning.
  */
 import { isCatalogError } from 'svc/kernel'
 import { bucketKey, type Procedure, storageErrors, type Transaction } from 'svc/plugins/storage/api'
@@ -87,18 +89,18 @@ export interface UploadDocument {
   readonly checksumAlgorithm: string | null
   readonly checksumType: string | null
   readonly encryption?: EncodedEncryption | null
-  /** Who began the upload has not asked for its encryption. */
+  /** The upload's encryption was not requested by the client, but follows from the bucket or from a copy source. */
   readonly isEncryptedUnasked?: true
 }
 
 export interface PutObjectArgs {
   readonly bucket: string
   readonly key: string
-  /** An encoded version, to be stamped. */
+  /** An encoded version without its stamp (`stampVersion`). */
   readonly value: Uint8Array
   readonly blobs: readonly string[]
   readonly conditions?: WriteConditions
-  /** The version that blobs are shared with: it must still be the one that was read, or its blobs may be gone. */
+  /** The version that shares its blobs with this one. It must be unchanged since it was read; otherwise its blobs may be gone. */
   readonly source?: { readonly bucket: string; readonly key: string; readonly sequence: number }
   readonly event: ObjectEventName
   readonly origin?: PackedOrigin
@@ -106,9 +108,9 @@ export interface PutObjectArgs {
 
 export interface CompleteArgs extends PutObjectArgs {
   readonly uploadId: string
-  /** Number and sequence of each part as it was read; the listed ones first, then those that the client left out. */
+  /** Number and sequence of each part as it was read: the listed parts, then those that the client left out. */
   readonly parts: readonly (readonly [partNumber: number, sequence: number])[]
-  /** The data key of the upload as it was read, which is the version's. */
+  /** The sealed data key of the upload as it was read; it becomes the version's key. */
   readonly sealed?: Uint8Array
 }
 
@@ -116,7 +118,7 @@ function requireUpload(tx: Transaction, key: Buffer, uploadId: string): void {
   if (tx.get(key) === undefined) throw objectErrors.NoSuchUpload(undefined, { extra: { UploadId: uploadId } })
 }
 
-/** A delete marker is no object. */
+/** Undefined for a delete marker, which is not an object. */
 function currentObject(tx: Transaction, newest: Buffer): Uint8Array | undefined {
   const value = tx.get(newest)?.value
   return value === undefined || isDeleteMarker(value) ? undefined : value
@@ -139,7 +141,7 @@ function requireDeleteConditions(value: Uint8Array, conditions: DeleteConditions
   const holds =
     (conditions.ifMatch === undefined || conditions.ifMatch === '*' || conditions.ifMatch === etagOf(value)) &&
     (conditions.ifMatchSize === undefined || conditions.ifMatchSize === sizeOf(value)) &&
-    // An HTTP date has whole seconds.
+    // HTTP dates have a resolution of one second.
     (conditions.ifMatchModifiedMs === undefined ||
       Math.floor(conditions.ifMatchModifiedMs / 1000) === Math.floor(modifiedOf(value) / 1000))
   if (!holds) throw objectErrors.PreconditionFailed(undefined, { extra: { Condition: 'If-Match' } })
@@ -160,7 +162,7 @@ const createBucket = (tx: Transaction, args: { name: string; document: Omit<Buck
     const error = ownerId === args.document.ownerId ? 'BucketAlreadyOwnedByYou' : 'BucketAlreadyExists'
     throw objectErrors[error](undefined, { extra: { BucketName: args.name } })
   }
-  // There are none, unless somebody wrote some past the store: a new bucket never has an old one's.
+  // A new bucket never has documents of a former bucket of this name. There should be none.
   deleteBucketDocuments(tx, args.name)
   tx.put(key, encodeDocument({ createdMs: tx.nowMs, ...args.document }))
   return { createdMs: tx.nowMs }
@@ -194,7 +196,7 @@ const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | unde
   if (args.source !== undefined) {
     const { source } = args
     if (findBySequence(tx, objectKey(source.bucket, source.key), source.sequence) === undefined) {
-      // The client's next try reads the new source, and evaluates its conditions on it.
+      // The client's retry reads the new source and evaluates its conditions on it.
       throw storageErrors.gone('The copy source changed while it was copied.')
     }
   }
@@ -228,7 +230,7 @@ const deleteObject = (tx: Transaction, args: DeleteObjectArgs, events: ObjectEve
   return result
 }
 
-/** Not of what was not there. What makes a delete marker names no version, what removes one for good does. */
+/** Emits the event of a delete, unless nothing was deleted: `DeleteMarkerCreated` for a new delete marker, else `Delete`. */
 function tellDeleted(
   tx: Transaction,
   { bucket, origin }: { readonly bucket: string; readonly origin?: PackedOrigin },
@@ -246,7 +248,7 @@ function tellDeleted(
 
 export interface DeleteObjectsArgs {
   readonly bucket: string
-  /** No key twice: what one commit adds to a key is one version. */
+  /** Each key at most once, because one commit can add only one version to a key. */
   readonly items: readonly DeleteItem[]
   readonly origin?: PackedOrigin
 }
@@ -260,7 +262,8 @@ const deleteObjects = (tx: Transaction, args: DeleteObjectsArgs, events: ObjectE
     try {
       result = deleteIn(tx, name, bucket, item)
     } catch (error) {
-      // What S3 has a code for is found before anything is changed. Everything else undoes the whole commit.
+      // Errors with an S3 code are thrown before anything is changed, so they concern this item only. Any other error rolls back
+      // the whole commit.
       if (!isCatalogError(error) || error.status >= 500) throw error
       return { failed: { code: error.code, message: error.message } }
     }
@@ -269,7 +272,7 @@ const deleteObjects = (tx: Transaction, args: DeleteObjectsArgs, events: ObjectE
   })
 }
 
-/** Throws catalogue errors before it changes anything. */
+/** Throws catalogue errors before it makes any change. */
 function deleteIn(tx: Transaction, bucketName: string, bucket: BucketDocument, item: DeleteItem): DeleteResult {
   const { versionId, conditions } = item
   const newest = objectKey(bucketName, item.key)
@@ -325,14 +328,15 @@ const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectE
   return id
 }
 
-/** What was sealed anew must still be what is there. */
+/** Throws unless the data key is still the one that was sealed again. */
 function requireSame(present: ObjectEncryption | undefined, change: EncryptionChange): ObjectEncryption {
   requireSealed(present, change.from)
   return change.to
 }
 
 function requireSealed(present: ObjectEncryption | undefined, sealed: Uint8Array): void {
-  if (present?.sealed.equals(sealed) !== true) throw storageErrors.gone('Its data key was sealed anew meanwhile.')
+  if (present?.sealed.equals(sealed) !== true)
+    throw storageErrors.gone('The data key was sealed again by another request meanwhile. Try again.')
 }
 
 const changeUpload = (
@@ -346,7 +350,7 @@ const changeUpload = (
   tx.put(upload, encodeDocument({ ...document, encryption }))
 }
 
-/** An upload that has no part yet becomes encrypted, if it is not. */
+/** Makes an upload without parts encrypted, unless it already is. */
 const encryptUpload = (
   tx: Transaction,
   args: { bucket: string; key: string; uploadId: string; encryption: UploadDocument['encryption'] },
@@ -354,11 +358,11 @@ const encryptUpload = (
   const upload = uploadKey(args.bucket, args.key, args.uploadId)
   requireUpload(tx, upload, args.uploadId)
   const document = decodeDocument<UploadDocument>(tx.get(upload)!.value)
-  // Another part was faster.
+  // Another part has encrypted the upload first.
   if (document.encryption !== undefined) return
   if (tx.first(...partRange(args.bucket, args.uploadId)) !== undefined) {
     throw objectErrors.InvalidRequest(
-      'The source of this part is encrypted, and the parts that the upload has are not. Begin the upload with x-amz-server-side-encryption.',
+      'The source of this part is encrypted, but the existing parts of the upload are not. Begin the upload with x-amz-server-side-encryption.',
     )
   }
   tx.put(upload, encodeDocument({ ...document, encryption: args.encryption, isEncryptedUnasked: true }))
@@ -370,7 +374,7 @@ const createUpload = (
 ) => {
   const { lock } = args.document.attributes as { readonly lock?: ObjectLock }
   requireLockable(requireBucket(tx, args.bucket), lock, tx.nowMs)
-  // The sequence comes first, so that uploads of one key sort by their beginning.
+  // The sequence comes first, so that the uploads of one key sort by start time.
   const uploadId = tx.sequence.toString(16).padStart(14, '0') + args.nonce
   tx.put(uploadKey(args.bucket, args.key, uploadId), encodeDocument({ startedMs: tx.nowMs, ...args.document }))
   return { uploadId, startedMs: tx.nowMs }
@@ -391,7 +395,9 @@ const putPart = (
   requireUpload(tx, upload, args.uploadId)
   const isEncrypted = decodeDocument<UploadDocument>(tx.get(upload)!.value).encryption !== undefined
   if (isEncrypted !== (encryptionOf(args.value) !== undefined)) {
-    throw storageErrors.unavailable('The upload has become encrypted meanwhile. Please send the part again.')
+    throw storageErrors.unavailable(
+      'The upload has become encrypted since this part was sent. Please send the part again.',
+    )
   }
   stampVersion(args.value, tx, false, false)
   const bucket = requireBucket(tx, args.bucket)
@@ -417,7 +423,8 @@ const completeUpload = (tx: Transaction, args: CompleteArgs, events: ObjectEvent
   const newest = objectKey(args.bucket, args.key)
   const bucket = requireBucket(tx, args.bucket)
   if (args.conditions !== undefined) requireWriteConditions(tx, newest, args.key, args.conditions)
-  // A retention that the upload was begun with may have passed meanwhile: that is no reason to lose the upload.
+  // The retention given at the start of the upload may have expired since. The upload must still be completable, so this is not
+  // checked.
   const before = bytesBefore(tx, args.bucket, bucket)
   const stamped = addVersion(tx, bucket, newest, args.value, { blobs: args.blobs })
   removeParts(

@@ -1,6 +1,6 @@
 /**
- * CopyObject. Blobs are immutable and counted, so a copy shares them and moves no bytes; a small body is written again with
- * its record. Bytes are read only when another checksum is wanted than the source has.
+ * CopyObject. Blobs are immutable and reference-counted, so a copy shares them and moves no bytes; a small body is written again
+ * with its record. Bytes are read only if the copy needs a checksum that the source does not have.
  */
 import type { ChecksumAlgorithm, ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { StorageService } from 'svc/plugins/storage/api'
@@ -61,7 +61,7 @@ async function checksumFor(
   return { algorithm, type: 'FULL_OBJECT', value: running.digest().toString('base64') }
 }
 
-/** The parts keep their sizes; their checksums stay only with the algorithm that they belong to. */
+/** The parts keep their sizes. Their checksums are kept only if the algorithm is the same. */
 function partsFor(source: StoredVersion, checksum: ChecksumValue | undefined): StoredVersion['parts'] {
   if (checksum?.algorithm === source.checksum?.algorithm) return source.parts
   return source.parts.map(part => ({ ...part, checksum: undefined }))

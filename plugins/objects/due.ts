@@ -1,16 +1,17 @@
 /**
- * The index of due times: derived entries by which versions and uploads are found that are old enough for something, and no younger
- * ones. It knows ages, no rules: those change after objects were written.
+ * The index of due times: derived entries that find the versions and uploads of at least some age, without visiting younger ones.
+ * The plugin `lifecycle` uses it. It contains ages only, not rules, because rules change after objects were written.
  *
  *     a <bucket> 00 c <day> <key> 00               a newest version that is no delete marker, by the day it was written
  *     a <bucket> 00 m <day> <key> 00               a delete marker that is the only version, by the day it was written
  *     a <bucket> 00 n <day> <key> 00 <sequence>    an older version, by the day it stopped being the newest
  *     a <bucket> 00 u <day> <key> 00 <upload id>   an upload, by the day it was begun
  *
- * Days are those since 1970 (UTC), three bytes. Entries have no value. Of one key the oldest version comes first, so that what
- * is decided by the number of newer ones does not depend on what was removed just before. An entry costs about as much as a
- * seventh of a small PUT, so there are entries of versions only where they can matter: of those that were written while the
- * bucket's `dueIndex` was on (their flag `due`), or that `indexDue` has flagged since.
+ * - Days are counted from 1970 (UTC), in three bytes. Entries have no value.
+ * - Of one key the oldest version comes first, so that a rule about the number of newer versions does not depend on the versions that
+ *   the same run has just removed.
+ * - An entry costs about a seventh of a small PUT. So versions have entries only if they can matter: those written while the bucket's
+ *   `dueIndex` was on (flag `due`), and those that `indexDue` has flagged since.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -36,11 +37,11 @@ const dayMs = 86_400_000
 const kindByte = { current: 0x63, noncurrent: 0x6e, marker: 0x6d, upload: 0x75 } as const
 const dayBytes = 3
 const sequenceBytes = 8
-/** Steps of the walk in one page: entries and seeks over what no range asks for. */
+/** Steps of the walk per page: entries, and seeks over ranges that were not requested. */
 const stepsMax = 1000
 const nothing = new Uint8Array(0)
 
-/** What follows from a version's record for the index. */
+/** The derived entries of a version's record in the index of due times. */
 export const deriveObjectDue: Derive = (key, before, after, emit) => {
   const isBefore = before !== undefined && isDueIndexed(before)
   const isAfter = after !== undefined && isDueIndexed(after)
@@ -82,7 +83,7 @@ function dayOf(timeMs: number): number {
   return Math.floor(timeMs / dayMs)
 }
 
-/** The record key with kind and day behind the bucket. */
+/** The record key, with kind and day inserted after the bucket. */
 function entryKey(key: Buffer, bucketEnd: number, { kind, day }: Age, isNewest: boolean): Buffer {
   const entry = Buffer.allocUnsafe(key.length + 1 + dayBytes)
   key.copy(entry, 0, 0, bucketEnd + 1)
@@ -90,7 +91,7 @@ function entryKey(key: Buffer, bucketEnd: number, { kind, day }: Age, isNewest: 
   entry[bucketEnd + 1] = kindByte[kind]
   entry.writeUIntBE(day, bucketEnd + 2, dayBytes)
   key.copy(entry, bucketEnd + 2 + dayBytes, bucketEnd + 1)
-  // Records of older versions sort the newest first.
+  // Records of older versions are sorted newest first; the index needs oldest first.
   if (!isNewest) invert(entry.subarray(entry.length - sequenceBytes))
   return entry
 }
@@ -99,13 +100,13 @@ function invert(bytes: Buffer): void {
   for (let i = 0; i < bytes.length; i++) bytes[i]! ^= 0xff
 }
 
-/** Entries of one kind, as they lie in the index. */
+/** Entries of one kind, in index order. */
 export function listDueKeys(storage: StorageService, request: DueRequest) {
   const { bucket, kind, ranges, after } = request
   const head = Buffer.from([kindByte[kind]])
   const [start, end] = bucketRange(table.due, bucket, head)
   const wanted = createDays(ranges)
-  // From where the page begins: what lies before it, just changed, would only be collected to be passed over.
+  // Starts at the page's beginning, because earlier entries that have just changed would only be collected to be skipped.
   return storage.scanDerived(after === undefined ? start : behind(after), end, cursor => {
     const keys: Buffer[] = []
     const dayAt = start.length
@@ -133,7 +134,7 @@ function dayNumber(day: number): Buffer {
   return bytes
 }
 
-/** Where what is wanted of a day lies. */
+/** The key ranges that are requested for a day. */
 function createDays(ranges: readonly DueRange[]) {
   const all = ranges
     .map(({ prefix, lastDay }) => ({ prefix: escapeKey(prefix), lastDay }))
@@ -142,13 +143,13 @@ function createDays(ranges: readonly DueRange[]) {
   let prefixes: Buffer[] = []
   return {
     lastDay: Math.max(-1, ...all.map(range => range.lastDay)),
-    /** `inside`, or the prefix to go on at, or `after` all that is wanted of the day. */
+    /** `inside` if requested, the next requested prefix to seek to, or `after` when the day has no more. */
     place(day: number, rest: Buffer): 'inside' | 'after' | Buffer {
       if (day !== current) {
         current = day
         prefixes = []
         for (const { prefix, lastDay } of all) {
-          // What lies below another prefix comes right behind it.
+          // Prefixes below another prefix directly follow it.
           if (lastDay >= day && !startsWith(prefix, prefixes.at(-1))) prefixes.push(prefix)
         }
       }
@@ -172,7 +173,7 @@ function startsWith(bytes: Buffer, prefix: Buffer | undefined): boolean {
   )
 }
 
-/** The entries with what their records say of them; what has gone meanwhile is left out. */
+/** The entries with the data of their records; those whose record has gone are left out. */
 export async function listDue(storage: StorageService, request: DueRequest): Promise<DuePage> {
   const { bucket, kind } = request
   const { keys, next } = await listDueKeys(storage, request)
@@ -186,7 +187,7 @@ export async function listDue(storage: StorageService, request: DueRequest): Pro
   return { entries, next }
 }
 
-/** Where the object key begins in an entry. */
+/** Offset of the object key in an entry. */
 function restOffset(bucket: string): number {
   return bucket.length + 3 + dayBytes
 }
@@ -248,7 +249,7 @@ function versionEntry({ kind, withTags }: DueRequest, key: string, day: number, 
   }
 }
 
-/** Older versions that come before this one, at most so many. */
+/** Number of older versions that are newer than this one, counted up to `max`. */
 function countBetween(storage: StorageService, newest: Buffer, at: Buffer, max: number): MaybePromise<number> {
   return storage.scan(behind(newest), at, cursor => {
     let count = 0
@@ -257,7 +258,10 @@ function countBetween(storage: StorageService, newest: Buffer, at: Buffer, max: 
   })
 }
 
-/** Records of versions that are not in the index. Those that move meanwhile come into it by that (versions.ts). */
+/**
+ * Records of versions that are not in the index. A version that moves during this walk enters the index by moving
+ * (`versions.ts`).
+ */
 export function listUnindexed(storage: StorageService, bucket: string, after: Buffer | undefined) {
   const [start, end] = bucketRange(table.object, bucket)
   return storage.scan(after === undefined ? start : behind(after), end, cursor => {

@@ -1,4 +1,7 @@
-/** What is encrypted in a bucket: for whoever seals data keys anew. Walks all versions; not for requests. */
+/**
+ * Lists the encrypted versions and uploads of a bucket, so that their data keys can be sealed again. Walks all versions: for
+ * background work, not for requests.
+ */
 import type { MaybePromise } from 'svc/kernel'
 import type { StorageService } from 'svc/plugins/storage/api'
 import { recordTable as table } from 'svc/plugins/storage/api'
@@ -8,13 +11,13 @@ import { behind, bucketRange, objectKeyOffset, unescapeKey } from './keys.ts'
 import { decodeDocument, decodeEncryption, encryptionOf, isDeleteMarker, isNullVersion, sequenceOf } from './record.ts'
 import { versionIdOf } from './version-id.ts'
 
-/** Records that are looked at before the event loop gets its turn. */
+/** Records visited before the event loop gets its turn. */
 const stepsMax = 500
 const uploadIdBytes = 32
 
 /**
- * Uploads first, then versions: what an upload becomes while this walks is seen among the versions, if it was not seen before. A position
- * says by its first byte where it is.
+ * Uploads first, then versions: if an upload is completed during the walk, its version is still found. The first byte of a
+ * position tells the phase.
  */
 export function listEncrypted(
   storage: StorageService,

@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** What can go wrong with buckets, objects and uploads. Codes and statuses as in the AWS S3 error list. */
+/** The errors of buckets, objects and uploads, with the codes and statuses of the AWS S3 error list. */
 export const objectErrors = defineErrors({
   AccessDenied: { status: 403, title: 'Access Denied because object protected by object lock.' },
   BadDigest: {
@@ -53,14 +53,14 @@ export const objectErrors = defineErrors({
   PreconditionFailed: { status: 412, title: 'At least one of the preconditions that you specified did not hold.' },
 })
 
-/** Where a version that was named, or any current one, is missing. */
+/** The error for a missing version: the named one, or any current one. */
 export function noSuchVersion(key: string, versionId: string | undefined): Error {
   return versionId === undefined
     ? objectErrors.NoSuchKey(undefined, { extra: { Key: key } })
     : objectErrors.NoSuchVersion(undefined, { extra: { Key: key, VersionId: versionId } })
 }
 
-/** For everything that a delete marker does not have: bytes, tags, locks. */
+/** The error for reading bytes, tags or locks of a delete marker. */
 export function onDeleteMarker(versionId: string, extra: Readonly<Record<string, string>> = {}): Error {
   return objectErrors.MethodNotAllowed(undefined, {
     extra: { 'x-amz-delete-marker': 'true', 'x-amz-version-id': versionId, allow: 'DELETE', ...extra },

@@ -1,16 +1,16 @@
 /**
- * What observers are told of changes, inside the commit that makes them: what an observer writes becomes durable with the change, or
- * neither does. Buckets that nobody wants to hear of cost a question.
+ * Events for observers, emitted inside the commit of the change. Guarantee: the records that an observer writes become durable
+ * together with the change, or not at all. For a bucket without interested observers the cost is one function call.
  */
 import type { Transaction } from 'svc/plugins/storage/api'
 import type { VersionChange } from './api.ts'
 import { decodeVersion, type StoredVersion } from './record.ts'
 
-/** Who caused a change, and from where: kept with what is told of it, and never looked at here. */
+/** The cause of a change and its origin. Stored with the event; not interpreted here. */
 export interface ChangeOrigin {
-  /** Name of the user; empty for anonymous requests. */
+  /** User name; empty for anonymous requests. */
   readonly principalId: string
-  /** Without port; empty where it came from no request. */
+  /** Client address without port; empty if no request was involved. */
   readonly sourceAddress: string
   readonly requestId: string
   /** At most 512 characters. */
@@ -36,34 +36,34 @@ export interface ObjectEvent {
   readonly name: ObjectEventName
   readonly bucket: string
   readonly key: string
-  /** As S3 shows it; undefined where versioning is off. */
+  /** The version id for S3; undefined while versioning has never been enabled. */
   readonly versionId: string | undefined
-  /** The version as it is now; undefined where it went, and for delete markers. Decoded when it is asked for: ask once. */
+  /** The version after the change; undefined if it was removed or is a delete marker. Each call decodes the record. */
   version(): StoredVersion | undefined
   readonly origin: ChangeOrigin
 }
 
-/** Runs in the storage thread, under the commit lock: synchronous, without I/O, and fast. A throw undoes the change. */
+/** Runs in the storage thread, under the commit lock: synchronous, without I/O, and fast. A throw rolls back the change. */
 export interface ObjectObserver {
-  /** Asked before an event is put together. */
+  /** Called first, so that events nobody needs are not created. */
   wants(bucket: string): boolean
   /**
-   * Once for each change, in their order. A procedure may be run again after a commit that failed, so that nothing but the
-   * transaction may remember what was told.
+   * Called once per change, in commit order. A procedure may run again after a failed commit, so an observer must keep state only
+   * in the transaction.
    */
   observe(tx: Transaction, event: ObjectEvent): void
 }
 
-/** As it crosses to the storage thread: one string costs less than an object of four. */
+/** Packed for the message to the storage thread: one string costs less than an object of four. */
 export type PackedOrigin = string
 
 const userAgentLengthMax = 512
 const separator = '\n'
 
-/** For changes that no request asked for. */
+/** For changes made by the server itself. */
 const serverOrigin: ChangeOrigin = { principalId: 'svc', sourceAddress: '', requestId: '', userAgent: '' }
 
-/** What a request of any protocol says of itself. */
+/** The origin of a request of any protocol. */
 export function changeOrigin(request: {
   readonly identity: { readonly accessKey: string; readonly userName?: string } | undefined
   readonly clientAddress: string
@@ -82,7 +82,7 @@ export function changeOrigin(request: {
 export function packOrigin(origin: ChangeOrigin | undefined): PackedOrigin | undefined {
   if (origin === undefined) return undefined
   const { principalId, sourceAddress, requestId, userAgent } = origin
-  // The last may hold anything.
+  // The user agent is last because it may contain the separator.
   return principalId + separator + sourceAddress + separator + requestId + separator + userAgent
 }
 
@@ -92,10 +92,10 @@ function unpackOrigin(packed: PackedOrigin | undefined): ChangeOrigin {
   return { principalId, sourceAddress, requestId, userAgent: rest.join(separator) }
 }
 
-/** How procedures tell observers. `tell` is asked for only where `wants` said so. */
+/** How procedures emit events. They call `tell` only if `wants` returned true. */
 export interface ObjectEvents {
   wants(bucket: string): boolean
-  /** `value`: the record of the version, where one is there. */
+  /** `value`: the record of the version, if there is one. */
   tell(
     tx: Transaction,
     event: Omit<ObjectEvent, 'origin' | 'version'>,
@@ -124,7 +124,7 @@ export function createObjectEvents(observers: () => readonly ObjectObserver[]): 
   }
 }
 
-/** The events of a change in place; a change of the data key alone is none. */
+/** The events of a change in place. A change of the data key alone has no event. */
 export function eventsOfChange({ tags, retention, legalHold }: VersionChange): readonly ObjectEventName[] {
   const names: ObjectEventName[] = []
   if (tags !== undefined) names.push(Object.keys(tags).length === 0 ? 'ObjectTagging:Delete' : 'ObjectTagging:Put')

@@ -1,4 +1,7 @@
-/** What policies ask of objects and uploads that are there, fetched before the question: tags, and how an upload is encrypted. */
+/**
+ * The tags and encryption of stored objects and uploads that policies depend on, fetched before the policy decision, which is
+ * synchronous.
+ */
 
 import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
@@ -26,12 +29,12 @@ export class ExistingTags {
     return this.#byObject.has(placeOf(bucket, key, versionId))
   }
 
-  /** Undefined: there is no such object. */
+  /** Undefined if there is no such object. */
   get(bucket: string, key: string, versionId: string | undefined): Tags | undefined {
     return this.#byObject.get(placeOf(bucket, key, versionId))
   }
 
-  /** Where the version is at hand. */
+  /** Stores the tags of a version that has been read already. */
   note(version: Pick<ObjectVersion, 'bucket' | 'key' | 'tags'>, versionId: string | undefined): void {
     const { bucket, key } = version
     this.#byObject.set(placeOf(bucket, key, versionId), tagsOf(version))
@@ -42,17 +45,20 @@ export class ExistingTags {
     return ask(this.#byObject, place, () => this.#objects.getObject(bucket, key, versionId), tagsOf)
   }
 
-  /** What an upload was begun with, and its object will have. Undefined: there is no such upload of this key. */
+  /** The tags of an upload, which its object will have. Undefined if there is no such upload of this key. */
   ofUpload(bucket: string, key: string, uploadId: string): Tags | undefined {
     return this.#byUpload.get(placeOf(bucket, key, uploadId))?.tags
   }
 
-  /** Undefined also where it is not encrypted. */
+  /** Undefined if the upload is not encrypted, too. */
   encryptionOfUpload(bucket: string, key: string, uploadId: string): ObjectEncryption | undefined {
     return this.#byUpload.get(placeOf(bucket, key, uploadId))?.encryption
   }
 
-  /** `orObject`: for a completion. Where the upload is gone it may be a repeated one, which writes nothing: the object counts then. */
+  /**
+   * `orObject`: for a completion. If the upload is gone, the request may be a repeated completion, which writes nothing: then the
+   * object's tags count.
+   */
   fetchUpload(
     objects: Pick<ObjectsService, 'getUpload' | 'getObject'>,
     { bucket, key, uploadId, orObject }: { bucket: string; key: string; uploadId: string; orObject: boolean },
@@ -63,7 +69,8 @@ export class ExistingTags {
       this.#byUpload,
       place,
       () => objects.getUpload(bucket, key, uploadId),
-      // What nobody asked for no policy hears of when the upload begins, nor when an object is written in one piece.
+      // Encryption that the client did not request is not visible to policies, neither when the upload begins nor when an object
+      // is written in one request.
       ({ attributes, encryption, isEncryptedUnasked }) =>
         writtenAs({ ...attributes, encryption: isEncryptedUnasked ? undefined : encryption }),
       orObject ? fetchObject : undefined,
@@ -90,7 +97,7 @@ function ask<Found extends object, Facts>(
     answers.set(place, factsOf(found))
   }
   const miss = (error: unknown): MaybePromise<void> => {
-    // Not there: it has nothing of this, and the operation itself says what is wrong, to who may know.
+    // The object or upload does not exist, so it has no tags. The operation itself reports that to callers who may know.
     if (!isCatalogError(error) || error.status >= 500) throw error
     answers.set(place, undefined)
     return otherwise?.()
@@ -104,7 +111,7 @@ function ask<Found extends object, Facts>(
   }
 }
 
-/** Ids come from the client and may hold a slash: each is written so that its end can be told. A bucket holds none. */
+/** Ids come from the client and may contain a slash, so each is preceded by its length. A bucket name contains no slash. */
 function placeOf(bucket: string, key: string, id = ''): string {
   return `${id.length}/${id}/${bucket}/${key}`
 }

@@ -1,6 +1,7 @@
 /**
- * What happens under the commit lock to versions that are due, and to the index that finds them. Rules are applied to what a scan
- * saw; here it is made sure that it still holds. One item that does not leaves the others as they are.
+ * The part of lifecycle expiration that runs under the commit lock: removes due versions, and adds older versions to the index of
+ * due times. The rules were evaluated on a scan; here each item is checked again. An item that has changed since does not affect
+ * the others.
  */
 import type { Transaction } from 'svc/plugins/storage/api'
 import type { Expiry, ExpiryOutcome } from './api.ts'
@@ -56,7 +57,7 @@ function expireCurrent(tx: Transaction, bucket: BucketDocument, newest: Buffer, 
   if (record === undefined || !isUnchanged(record.value, expiry) || isDeleteMarker(record.value)) return 'changed'
   const kept = isKept(record.value, tx.nowMs)
   if (bucket.versioning === undefined || (bucket.versioning === 'suspended' && isNullVersion(record.value))) {
-    // Here the delete would destroy what the lock keeps.
+    // Without versioning a delete would destroy the locked version.
     if (kept) return 'kept'
     if (bucket.versioning === undefined) {
       tx.delete(newest)
@@ -88,12 +89,12 @@ function remove(tx: Transaction, bucket: BucketDocument, newest: Buffer, found: 
   return 'deleted'
 }
 
-/** Tags change without a new version. */
+/** Tags change without a new version, so they are compared, too. */
 function isUnchanged(value: Uint8Array, { sequence, tags }: Expiry): boolean {
   return sequenceOf(value) === sequence && (tags === undefined || hasTags(value, tags))
 }
 
-/** Whether at least `count` older versions of a key come before this one. */
+/** Whether at least `count` older versions of a key are newer than this one. */
 function hasNewer(tx: Transaction, newest: Buffer, key: Buffer, count: number): boolean {
   let from = behind(newest)
   for (let left = count; left > 0; left--) {
@@ -104,7 +105,7 @@ function hasNewer(tx: Transaction, newest: Buffer, key: Buffer, count: number): 
   return true
 }
 
-/** Puts versions into the index of due times, where the bucket still wants them there. */
+/** Adds versions to the index of due times, if the bucket still has it on. */
 export const indexDue = (tx: Transaction, args: { bucket: string; keys: readonly Uint8Array[] }): void => {
   if (requireBucket(tx, args.bucket).dueIndex === undefined) return
   for (const bytes of args.keys) {

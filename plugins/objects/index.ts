@@ -1,3 +1,4 @@
+/** Wires the plugin `objects`: defines procedures and derivations in the storage, and provides the service `objects`. */
 import { definePlugin } from 'svc/kernel'
 import { recordTable as table } from 'svc/plugins/storage/api'
 import { Type } from 'typebox'

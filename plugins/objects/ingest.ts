@@ -1,7 +1,9 @@
 /**
- * From a payload to durable bytes: small ones are kept in memory to be committed with their record, larger ones stream into
- * a blob. Digests are computed on the way; what the client claimed is checked before anything can be committed. Memory is
- * bounded by the backend's inline limit per request, whatever the size.
+ * Turns a payload into durable bytes: a small body stays in memory and is committed together with its record, a larger one
+ * streams into a blob. Computes the digests on the way. Called by `objects.ts` for objects and parts.
+ *
+ * - The client's expected digests are checked before anything can be committed.
+ * - Memory per request is bounded by the backend's inline limit, whatever the size of the body.
  */
 import { createHash, hash } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
@@ -11,18 +13,18 @@ import type { Body } from './api.ts'
 import { objectErrors } from './errors.ts'
 import type { WriteTransform } from './transform.ts'
 
-/** Largest object or part in one request: 5 GiB, as S3. */
+/** Largest object or part in one request: 5 GiB, as in S3. */
 export const putBytesMax = 5 * 1024 ** 3
 
 export interface Ingested {
   readonly sizeBytes: number
-  /** Undefined where nobody needs it: neither the ETag nor a claim. */
+  /** Undefined when neither the ETag nor an expected digest needs it. */
   readonly md5: Buffer | undefined
   readonly checksum: Buffer | undefined
-  /** Small bodies: to be given to `storage.execute`. */
+  /** A small body, to be passed to `storage.execute`. */
   readonly inline: Buffer | undefined
   readonly blobs: readonly BlobRef[]
-  /** Removes what was written, when no record came to reference it. */
+  /** Deletes the written blobs when no record references them. */
   discard(): Promise<void>
 }
 
@@ -30,12 +32,12 @@ export interface IngestOptions {
   readonly storage: StorageService
   readonly checksums: ChecksumsService
   readonly algorithm: ChecksumAlgorithm | undefined
-  /** Bodies up to this many stored bytes stay in memory; 0 sends everything to a blob. */
+  /** Bodies of up to this many stored bytes stay in memory. With 0 every body becomes a blob. */
   readonly inlineBytesMax: number
   readonly redundancy: Redundancy
-  /** Key of the record that is to have the bytes. */
+  /** Key of the record that will reference the bytes. */
   readonly record: RecordKey
-  /** Makes of what comes what is stored. Its size, digests and checksums are of what comes. */
+  /** Transforms received bytes into stored bytes. Size, digests and checksums are those of the received bytes. */
   readonly transform?: WriteTransform
 }
 
@@ -59,11 +61,11 @@ export async function ingest(body: Body, options: IngestOptions): Promise<Ingest
 }
 
 async function ingestInline(body: Body, sizeBytes: number, options: IngestOptions): Promise<Ingested> {
-  // In memory of its own: as it is it may stay in the cache of the drive.
+  // In its own memory, because the drive may keep it in its cache as it is.
   const bytes = Buffer.allocUnsafeSlow(sizeBytes)
   let filled = 0
   await body.consume(chunk => {
-    // `consume` checks the length; a copy beyond the end would silently be cut, so it is an error of the body itself.
+    // `consume` checks the length as well. Without this check a copy beyond the end would be cut silently.
     if (filled + chunk.length > sizeBytes) throw objectErrors.InvalidRequest('The body is longer than announced.')
     chunk.copy(bytes, filled)
     filled += chunk.length
@@ -83,7 +85,7 @@ function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): I
   }
 }
 
-/** Length unknown or large: gathers up to the inline limit, then moves on to a blob. */
+/** For a body of unknown length or above the inline limit: buffers up to the limit, then continues into a blob. */
 async function ingestStream(body: Body, options: IngestOptions): Promise<Ingested> {
   const { transform } = options
   const md5 = needsMd5(body, options) ? createHash('md5') : undefined
@@ -139,7 +141,7 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
   }
 }
 
-/** What the client claims of the MD5 is in the head of its request: known before the bytes. */
+/** The expected MD5 comes in a header, so it is known before the bytes. */
 function needsMd5(body: Body, { transform }: IngestOptions): boolean {
   return transform?.etag !== 'opaque' || body.expectedDigests().md5 !== undefined
 }

@@ -1,25 +1,25 @@
 /**
- * Record keys. Every table begins with one byte; inside it records sort as S3 lists them: by bucket, then by the UTF-8 bytes
- * of the object key.
+ * Record keys of the plugin. The first byte is the table; within a table records are sorted as S3 lists them: by bucket, then by the
+ * UTF-8 bytes of the object key.
  *
  *     b <bucket>                                    a bucket
  *     o <bucket> 00 <key> 00                        the current version of an object
  *     o <bucket> 00 <key> 00 <8 bytes>              an older version; the bytes sort the newest first
  *     u <bucket> 00 <key> 00 <upload id>            a multipart upload
  *     p <bucket> 00 <upload id> <2 bytes>           a part of it, by number
- *     a <bucket> 00 <kind> <3 bytes> <rest>         (derived) the index of due times: see due.ts
+ *     a <bucket> 00 <kind> <3 bytes> <rest>         (derived) the index of due times: see `due.ts`
  *     c <bucket> [00 <first prefix>]                (derived) the bucket's counters, and those of its top-level prefixes
- *     t <3 bytes> <16 bytes>                        a request that was done, by day and hash of its token: see tokens.ts
+ *     t <3 bytes> <16 bytes>                        a completed request, by day and hash of its token: see `tokens.ts`
  *
- * An object key may hold the bytes 00 and 01; they are written as 01 01 and 01 02, which keeps the order and leaves 00 as a
- * terminator that sorts before everything: `a` comes before `a/b`, and both exist side by side.
+ * An object key may contain the bytes 00 and 01; they are escaped as 01 01 and 01 02. That keeps the order, and leaves 00 as a terminator
+ * that sorts before everything else: `a` comes before `a/b`, and both can exist.
  */
 
 import { bucketKey, recordTable as table } from 'svc/plugins/storage/api'
 
 const end = Buffer.from([0])
 
-/** The object key's bytes, escaped. */
+/** The escaped bytes of an object key. */
 export function escapeKey(key: string): Buffer {
   const bytes = Buffer.from(key, 'utf8')
   if (!bytes.includes(0) && !bytes.includes(1)) return bytes
@@ -35,7 +35,7 @@ export function escapeKey(key: string): Buffer {
   return escaped.subarray(0, length)
 }
 
-/** The object key in `bytes` from `from` to `to`, escapes undone. */
+/** The unescaped object key in `bytes` from `from` to `to`. */
 export function unescapeKey(bytes: Buffer, from: number, to: number): string {
   const firstEscape = bytes.indexOf(1, from)
   if (firstEscape === -1 || firstEscape >= to) return bytes.toString('utf8', from, to)
@@ -52,7 +52,7 @@ function join(tableByte: number, bucket: string, ...rest: readonly Uint8Array[])
   return Buffer.concat([Buffer.from([tableByte]), Buffer.from(bucket, 'latin1'), end, ...rest])
 }
 
-/** Where the current version of an object is kept. On the hot path: one allocation where the key needs no escapes. */
+/** Record key of an object's current version. On the hot path: one allocation if the key needs no escapes. */
 export function objectKey(bucket: string, key: string): Buffer {
   const keyBytes = Buffer.byteLength(key)
   const start = bucket.length + 2
@@ -67,7 +67,7 @@ export function objectKey(bucket: string, key: string): Buffer {
   return record
 }
 
-/** Where an older version is kept: behind the current one, the newest first. */
+/** Record key of an older version: behind the current one, newest first. */
 export function olderVersionKey(current: Buffer, sequence: number): Buffer {
   const key = Buffer.allocUnsafe(current.length + 8)
   current.copy(key)
@@ -75,7 +75,7 @@ export function olderVersionKey(current: Buffer, sequence: number): Buffer {
   return key
 }
 
-/** Where the older versions of an object are: start (inclusive) and end (exclusive). */
+/** Range of the older versions of an object: start (inclusive) and end (exclusive). */
 export function olderVersions(current: Buffer): [Buffer, Buffer] {
   return [behind(current), successor(current)]
 }
@@ -90,13 +90,13 @@ export function objectKeyOffset(bucket: string): number {
   return bucket.length + 2
 }
 
-/** Everything of a table in one bucket: start (inclusive) and end (exclusive), below an escaped prefix. */
+/** Range of a table's records in one bucket below an escaped prefix: start (inclusive) and end (exclusive). */
 export function bucketRange(tableByte: number, bucket: string, prefix: Buffer = Buffer.alloc(0)): [Buffer, Buffer] {
   const start = join(tableByte, bucket, prefix)
   return [start, successor(start)]
 }
 
-/** The smallest key that is greater than every key beginning with `prefix`. The prefix must hold a byte below ff. */
+/** The smallest key greater than every key with this prefix, which must have a byte below ff. */
 export function successor(prefix: Buffer): Buffer {
   let last = prefix.length - 1
   while (prefix[last] === 0xff) last--
@@ -105,7 +105,7 @@ export function successor(prefix: Buffer): Buffer {
   return next
 }
 
-/** The first possible record key of any object key that sorts after `key`, its older versions skipped. */
+/** The first record key that can follow `key` and all its older versions. */
 export function afterObject(tableByte: number, bucket: string, key: string): Buffer {
   return join(tableByte, bucket, escapeKey(key), Buffer.from([1]))
 }
@@ -122,7 +122,7 @@ export function partRange(bucket: string, uploadId: string): [Buffer, Buffer] {
   return bucketRange(table.part, bucket, Buffer.from(uploadId, 'latin1'))
 }
 
-/** Number of the part that a part record's key names. */
+/** The part number in a part's record key. */
 export function partNumberOf(key: Uint8Array): number {
   return (key[key.length - 2]! << 8) | key[key.length - 1]!
 }

@@ -1,7 +1,7 @@
 /**
- * Listing: one range scan over the index, a seek over each common prefix. The result is complete or an error: nothing here
- * gives up early and calls it the end. A page reads a snapshot; between slices of a long walk (many records that are not
- * shown) the event loop gets its turn.
+ * Listings: one range scan over the index, with a seek past each common prefix. Guarantee: the result is complete or an error; a
+ * page never ends early without a marker to continue. Each slice reads a snapshot; between the slices of a long walk (many
+ * records that are not shown) the event loop gets its turn.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -37,12 +37,12 @@ import {
 } from './record.ts'
 import { sequenceOfVersionId, versionIdOf } from './version-id.ts'
 
-/** Records that one slice may visit before others get their turn. */
+/** Records that one slice may visit. */
 const visitsPerSlice = 20_000
-/** Older versions that are stepped over one by one before seeking past them. */
+/** Older versions skipped one by one before seeking past them. */
 const stepsBeforeSeek = 4
 
-/** No key is longer; a record key made of more would not fit into the index. */
+/** The longest key. A longer marker would not fit into a record key. */
 const keyBytesMax = 1024
 
 function isTooLong(text: string): boolean {
@@ -57,7 +57,7 @@ interface Page {
   readonly objects: ObjectSummary[]
   readonly prefixes: string[]
   next: string | undefined
-  /** Where to go on, when the slice ended before the page. */
+  /** Position to continue at when the slice ended before the page was full. */
   resume: Buffer | undefined
 }
 
@@ -76,14 +76,14 @@ export function listObjects(storage: StorageService, request: ListRequest): Mayb
 
 interface Walk {
   readonly bucket: string
-  /** Offset in a record key where the prefix ends. */
+  /** Offset of the end of the prefix in a record key. */
   readonly prefixEnd: number
   readonly delimiter: Buffer
   readonly maxKeys: number
   readonly page: Page
 }
 
-/** A common prefix that was the last entry of a page is skipped whole; a key is skipped with its older versions. */
+/** A common prefix that ended the previous page is skipped as a whole; a key is skipped with its older versions. */
 function startPosition(
   tableByte: number,
   bucket: string,
@@ -148,12 +148,12 @@ function collectObjects(cursor: Cursor, walk: Walk): void {
     }
     const keyEnd = key.indexOf(0, keyStart)
     if (keyEnd !== key.length - 1) {
-      // An older version: its current one was the record before.
+      // An older version, whose current version was the previous record.
       more = ++steps < stepsBeforeSeek ? cursor.next() : cursor.seek(withByte(key.subarray(0, keyEnd), 1))
       continue
     }
     steps = 0
-    // Got once: each time makes a view of the record.
+    // Read once, because each access creates a view of the record.
     const { value } = cursor
     if (isDeleteMarker(value)) {
       more = cursor.next()
@@ -176,7 +176,7 @@ function collectObjects(cursor: Cursor, walk: Walk): void {
   }
 }
 
-/** The greatest entry of a page that a former slice filled. */
+/** The greatest entry of a page that a previous slice has filled. */
 function lastOf(page: Page): string {
   const key = page.objects.at(-1)?.key
   const prefix = page.prefixes.at(-1)
@@ -198,7 +198,7 @@ interface VersionPage extends VersionListing {
   resume: Buffer | undefined
 }
 
-/** Every version is shown, delete markers too, and a common prefix also where it holds nothing else than those. */
+/** Shows every version, delete markers included, and a common prefix even if it contains delete markers only. */
 export function listVersions(storage: StorageService, request: ListVersionsRequest): MaybePromise<VersionListing> {
   const { bucket, prefix, delimiter, keyMarker, maxKeys } = request
   const page: VersionPage = {
@@ -218,14 +218,14 @@ export function listVersions(storage: StorageService, request: ListVersionsReque
   if (from.compare(end) >= 0) return page
   const delimiterBytes = escapeKey(delimiter)
   const keyStart = objectKeyOffset(bucket)
-  // Of the entry before; written out only where the page ends there.
+  // Sequence of the previous entry; formatted only if the page ends there.
   let lastSequence: number | undefined
   const collect = (cursor: Cursor) => {
     let more = cursor.next()
     if (more && marker !== undefined && cursor.key.equals(marker.newest)) {
       more = seekBehind(cursor, marker.newest, marker.sequence)
     }
-    // A page has at most 1000 entries, and every record visited is one: no slice is long.
+    // Every visited record is an entry, and a page has at most 1,000, so no slice is long.
     while (more) {
       const { key } = cursor
       if (page.versions.length + page.prefixes.length === maxKeys) {
@@ -252,7 +252,7 @@ export function listVersions(storage: StorageService, request: ListVersionsReque
   return runSlices(storage, from, end, collect, page)
 }
 
-/** The version after which to go on: of that key, those are still to come that are older. `null` is found in its turn. */
+/** The version to continue after: older versions of that key follow. `null` is resolved during the walk. */
 function versionMarker({ bucket, keyMarker, versionIdMarker }: ListVersionsRequest) {
   if (keyMarker === '' || versionIdMarker === '') return undefined
   requireMarkerLength(keyMarker)
@@ -261,9 +261,9 @@ function versionMarker({ bucket, keyMarker, versionIdMarker }: ListVersionsReque
 }
 
 /**
- * From the newest version of the marker's key to the first that is older than the marker. The markers that we give out name a
- * sequence, also for the null version: it may be gone by then, and nothing must be left out. Where a client named `null` itself
- * and there is none any more, the key is shown from its beginning.
+ * Moves from the newest version of the marker's key to the first one older than the marker. Markers of this server contain a
+ * sequence, for the null version too: it may have been removed since, and no version may be skipped. If a client sends `null` and
+ * there is no null version any more, the key is listed from its beginning.
  */
 function seekBehind(cursor: Cursor, newest: Buffer, marker: number | undefined): boolean {
   const first = sequenceOf(cursor.value)
@@ -272,7 +272,7 @@ function seekBehind(cursor: Cursor, newest: Buffer, marker: number | undefined):
   return cursor.seek(withByte(olderVersionKey(newest, sequence), 0))
 }
 
-/** An upload as its record key names it, with the value to decode. */
+/** An upload from its record key, with the value to decode. */
 export interface FoundUpload {
   readonly key: string
   readonly uploadId: string
@@ -340,7 +340,7 @@ export function listUploads(storage: StorageService, request: ListUploadsRequest
   )
 }
 
-/** `upload-id-marker` counts only together with `key-marker`: then uploads of that key after that id are still to come. */
+/** `upload-id-marker` counts only together with `key-marker`: then the later uploads of that key follow. */
 function uploadPosition(
   bucket: string,
   prefix: string,

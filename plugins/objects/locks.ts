@@ -1,14 +1,14 @@
 /**
- * What may become of a lock. Source: AWS S3 User Guide, "Locking objects with Object Lock": retention in COMPLIANCE mode is only
- * ever extended; in GOVERNANCE mode everything but an extension needs the permission to bypass it; a legal hold comes and
- * goes freely. What a lock prevents is in versions.ts. The only time that counts is that of the commit.
+ * The permitted changes of a lock, decided at the time of the commit. Source: AWS S3 User Guide, "Locking objects with Object
+ * Lock". Retention in COMPLIANCE mode can only be extended; in GOVERNANCE mode any other change needs the permission to bypass
+ * it; a legal hold can be set and removed freely. `versions.ts` decides what a lock prevents.
  */
 import type { ObjectLock, Retention, VersionChange } from './api.ts'
 import type { BucketDocument } from './bucket-document.ts'
 import { objectErrors } from './errors.ts'
 import { isRetaining } from './versions.ts'
 
-/** Throws InvalidRequest where the bucket knows no locks, InvalidArgument for a retention that has passed already. */
+/** Throws InvalidRequest if the bucket has no object lock, InvalidArgument if the retention has already expired. */
 export function requireLockable(bucket: BucketDocument, lock: ObjectLock | undefined, nowMs: number): void {
   if (lock === undefined) return
   if (bucket.objectLock === undefined) {
@@ -21,7 +21,7 @@ function requireFuture({ retainUntilMs }: Retention, nowMs: number): void {
   if (retainUntilMs <= nowMs) throw objectErrors.InvalidArgument('The retain until date must be in the future!')
 }
 
-/** The lock after the change. Throws AccessDenied where it would be weakened without the right to. */
+/** The lock after the change. Throws AccessDenied if the change would weaken it without the permission to do so. */
 export function changeLock(
   bucket: BucketDocument,
   lock: ObjectLock | undefined,

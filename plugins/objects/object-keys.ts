@@ -1,9 +1,9 @@
-/** What an object key may be, whichever protocol brings it. */
+/** The rules for object keys, the same for every protocol. */
 import { objectErrors } from './errors.ts'
 
-/** Longest object key, in bytes of UTF-8. */
+/** Length of the longest object key, in bytes of UTF-8. */
 export const keyBytesMax = 1024
-/** Longer keys cannot be too long by mistake of this quick test: no character takes more than three bytes a code unit. */
+/** Keys of up to this many code units need no exact check: a code unit takes at most three bytes. */
 const surelyShort = Math.floor(keyBytesMax / 3)
 
 /** Throws KeyTooLongError. */
@@ -19,7 +19,7 @@ export function requireKeyLength(key: string): void {
 
 const beyondAscii = /[\u0080-\uffff]/
 
-/** The function that SVC_KEY_NORMALIZATION stands for. */
+/** The function for a value of SVC_KEY_NORMALIZATION. */
 export function keyNormalizer(form: 'nfc' | 'none'): (key: string) => string {
   return form === 'none' ? key => key : key => (beyondAscii.test(key) ? key.normalize('NFC') : key)
 }

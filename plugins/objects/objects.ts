@@ -1,4 +1,7 @@
-/** The service `objects`: reads go straight to the index, changes through the procedures of commit.ts. */
+/**
+ * The implementation of the service `objects`: reads query the storage directly; changes run the procedures of `commit.ts`. Every
+ * thread has its own instance.
+ */
 import { isCatalogError, type MaybePromise, type Random } from 'svc/kernel'
 import type { ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import { bucketKey, isInDoubt, type StorageService, storageErrors } from 'svc/plugins/storage/api'
@@ -51,7 +54,10 @@ export interface ObjectsOptions {
   readonly storage: StorageService
   readonly checksums: ChecksumsService
   readonly random: Random
-  /** Asked for each write, and for each read of what was transformed. */
+  /**
+   * The transformation (encryption) of this server, if a plugin contributes one. Called for each write, and for each read of a
+   * transformed object.
+   */
   readonly transform: () => ObjectTransform | undefined
 }
 
@@ -63,7 +69,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       return toKnownBucket(name, record.value)
     })
 
-  /** For what was not found: the bucket's absence is the better answer. */
+  /** The error for something not found; NoSuchBucket when the bucket does not exist. */
   const missing = (bucket: string, error: Error): MaybePromise<never> =>
     then(getBucket(bucket), () => {
       throw error
@@ -80,7 +86,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
         )
 
   const getUpload = (bucket: string, key: string, uploadId: string): MaybePromise<Upload> =>
-    // An id that is no id of ours must not be looked for: it may be longer than a record key.
+    // A string that is no valid upload id is not looked up: it may be longer than a record key.
     then(isUploadId(uploadId) ? storage.get(uploadKey(bucket, key, uploadId)) : undefined, record =>
       record === undefined
         ? missing(bucket, objectErrors.NoSuchUpload(undefined, { extra: { UploadId: uploadId } }))
@@ -101,8 +107,8 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
   const requireTransform = (): ObjectTransform => {
     const found = transform()
-    // Without it the bytes would go out, or in, as they must not.
-    if (found === undefined) throw storageErrors.unavailable('Nothing that is loaded can encrypt or decrypt.')
+    // Without the transformation, stored bytes would be sent encrypted or received bytes stored in plain.
+    if (found === undefined) throw storageErrors.unavailable('No loaded plugin can encrypt or decrypt.')
     return found
   }
 
@@ -128,7 +134,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     )
   }
 
-  /** Of bytes that came, or of nothing that has to do with them. */
+  /** The MD5 of the received bytes, or random bytes when the ETag must not depend on them. */
   const etagBytes = (ingested: Ingested, transformed: WriteTransform | undefined): Buffer =>
     transformed?.etag === 'opaque' ? random.bytes(16) : ingested.md5!
 
@@ -157,7 +163,8 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       const etag = md5.toString('hex')
       return { etag, versionId, sizeBytes, modifiedMs, checksum, tags: attributes.tags, encryption }
     } catch (error) {
-      // In doubt the record may be found later, and must find its bytes: the next start sees whether anything refers to them.
+      // An in-doubt commit may be found after the next start and then needs its blobs. That start deletes them if no record
+      // references them.
       if (!isInDoubt(error)) await ingested.discard()
       throw error
     }
@@ -191,7 +198,10 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     )
   }
 
-  /** What was encrypted is not to become plain because an upload says nothing: it takes on what its first part comes from. */
+  /**
+   * A part copied from an encrypted object must not become plain because the upload requests nothing: the upload takes over the
+   * encryption of its first part's source.
+   */
   const encryptedAs = async (upload: Upload, source: ObjectEncryption | undefined): Promise<Upload> => {
     if (upload.encryption !== undefined || source === undefined) return upload
     const { bucket, key, uploadId, customerKey } = upload
@@ -270,7 +280,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     return { etag, versionId, sizeBytes, modifiedMs, checksum, tags, encryption }
   }
 
-  /** Again where the data key was sealed anew between reading and committing: the version must not keep the former one. */
+  /** Retries when the data key was sealed again between read and commit, so that the version gets the current one. */
   const completeSteadily = async (request: CompleteRequest): Promise<PutResult> => {
     for (let tries = 1; ; tries++) {
       const upload = await getUpload(request.bucket, request.key, request.uploadId)
@@ -292,7 +302,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       if (encryption === undefined && now.encryption !== undefined) {
         throw storageErrors.gone('The upload has become encrypted meanwhile.')
       }
-      throw storageErrors.corrupt('Parts of an upload are not encrypted as it is.')
+      throw storageErrors.corrupt('Parts of an upload are not encrypted in the way the upload is.')
     }
     return encryption && requireTransform().completeUpload(encryption, ofParts)
   }
@@ -324,7 +334,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     },
 
     listBuckets({ prefix, startAfter, limit }) {
-      // Names are ASCII and short: nothing else may reach the record key, which holds a byte for each character.
+      // Bucket names are short and ASCII. Other characters must not reach the record key, which has one byte per character.
       if (!/^[a-z0-9.-]{0,63}$/.test(prefix)) return { buckets: [], next: undefined }
       const [start, end] = bucketNames(prefix)
       const from = startAfter === '' ? start : Buffer.from(`b${startAfter.slice(0, 64)}\0`, 'utf8')
@@ -345,7 +355,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     async putObject(request) {
       const { bucket, key, attributes, body } = request
-      // A client should not send 5 GiB to a bucket that is not there; for a small body the commit's own look is enough.
+      // Fail before a large body is received; for a small body the check in the commit is enough.
       if (body.sizeBytes === undefined || body.sizeBytes > storage.inlineBytesMax) {
         const found = await getBucket(bucket)
         await refuseHopeless(storage, found, body.sizeBytes, async () =>
@@ -367,14 +377,14 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       const { source, bucket, key, attributes, checksumAlgorithm, conditions, sourceCustomerKey, origin } = request
       if (sourceCustomerKey !== undefined && source.encryption === undefined) throw keyNotApplicable()
       const transformed = await begin({ bucket, key }, attributes.encryptionRequest, source.encryption)
-      // Blobs stay as they were written: one of another redundancy has to be written anew.
+      // Blobs keep the redundancy they were written with, so a different one requires a new blob.
       const { blobs } = (source as StoredVersion).data
       const isShared = blobs.length === 0 || redundancyOf(source) === redundancyOf(attributes)
       if (transformed === undefined && source.encryption === undefined && isShared) {
         return copyObject({ storage, checksums }, request)
       }
       try {
-        // Bytes go through: keys, too, are of one object.
+        // The bytes are written again, because a data key belongs to one object.
         const data = await read(source, 0, source.sizeBytes, sourceCustomerKey)
         try {
           const algorithm = checksumAlgorithm ?? source.checksum?.algorithm ?? 'CRC64NVME'
@@ -420,7 +430,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     listVersions: request => then(getBucket(request.bucket), () => listVersions(storage, request)),
 
     async createUpload({ bucket, key, attributes: given, checksumAlgorithm, checksumType }) {
-      // A wish may hold a customer's key: it is not stored.
+      // Not stored: the request may contain a customer's key.
       const { encryptionRequest: requested, ...attributes } = given
       const encryption = await (requested === undefined ? transform() : requireTransform())?.beginUpload(
         { bucket, key },
@@ -457,7 +467,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
         const part = await storePart(upload, partNumber, bodyOf(data, length))
         return { ...part, upload }
       } finally {
-        // Also when the payload was refused unread.
+        // Also after the payload was refused without being read.
         if (data.kind === 'stream') data.close()
       }
     },
@@ -473,7 +483,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       try {
         return await completeSteadily(request)
       } catch (error) {
-        // Somebody was faster: the same list of parts gets the same answer.
+        // A concurrent completion was first. The same list of parts gets the same answer.
         if (!isCatalogError(error) || (error.code !== 'NoSuchUpload' && error.code !== 'InvalidPart')) throw error
         const { versioning } = await getBucket(bucket)
         const done = repeatedCompletion(await optional(getObject, bucket, key), request, versioning !== 'off')
@@ -523,7 +533,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 }
 
 const completeTriesMax = 4
-/** Records that are written again in one commit. */
+/** Records rewritten per commit. */
 const indexedPerCommit = 128
 const noAttributes = { system: {}, user: {}, storageClass: 'STANDARD' }
 
@@ -559,7 +569,7 @@ function keyNotApplicable(): Error {
   return objectErrors.InvalidRequest('The encryption parameters are not applicable to this object.')
 }
 
-/** What the bytes of a source must have when they come through; composite checksums say nothing of them. */
+/** The checksum that a copied source's bytes must have; a composite checksum does not cover the bytes. */
 function wholeChecksum(checksum: ChecksumValue | undefined, algorithm: ChecksumValue['algorithm']) {
   if (checksum?.type !== 'FULL_OBJECT' || checksum.algorithm !== algorithm) return undefined
   return { algorithm, value: Buffer.from(checksum.value, 'base64') }
@@ -582,12 +592,15 @@ async function optional(
   try {
     return await getObject(bucket, key)
   } catch {
-    // Whatever is wrong here, the caller has the better error: the upload is not there.
+    // Any error here is replaced by the caller's NoSuchUpload.
     return undefined
   }
 }
 
-/** A client that lost the answer asks again: the same list of parts gets the same answer. */
+/**
+ * The answer for a repeated completion: a client that lost the answer sends the same list of parts again, and gets the same
+ * result.
+ */
 function repeatedCompletion(
   current: StoredVersion | undefined,
   request: CompleteRequest,

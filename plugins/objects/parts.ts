@@ -1,6 +1,6 @@
 /**
- * Completing a multipart upload: the client's list against the stored parts, and what follows for the whole object.
- * Source: AWS S3 API reference, CompleteMultipartUpload; "Checking object integrity" for the kinds of checksum.
+ * Completion of a multipart upload: matches the client's list against the stored parts, and computes the object's size, ETag and
+ * checksum. Source: AWS S3 API reference, CompleteMultipartUpload; "Checking object integrity" for the kinds of checksum.
  */
 import { hash } from 'node:crypto'
 import type { ChecksumAlgorithm, ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
@@ -8,9 +8,9 @@ import type { CompleteRequest, Upload } from './api.ts'
 import { objectErrors } from './errors.ts'
 import type { StoredVersion } from './record.ts'
 
-/** Smallest part that is not the last: 5 MiB. */
+/** Smallest size of a part other than the last: 5 MiB. */
 export const partBytesMin = 5 * 1024 ** 2
-/** Largest object: 50 TB, as S3 since December 2025. */
+/** Largest object: 50 TB, as in S3 since December 2025. */
 const objectBytesMax = 50 * 1000 ** 4
 
 export interface StoredPart {
@@ -18,13 +18,13 @@ export interface StoredPart {
   readonly version: StoredVersion
 }
 
-/** The parts that the client listed, in order. Throws when one is missing, differs, is out of order or too small. */
+/** The parts that the client listed, in order. Throws if one is missing, differs, is out of order or too small. */
 export function matchParts(request: CompleteRequest, stored: ReadonlyMap<number, StoredVersion>): StoredPart[] {
   const { parts } = request
   for (let i = 1; i < parts.length; i++) {
     if (parts[i]!.partNumber <= parts[i - 1]!.partNumber) throw objectErrors.InvalidPartOrder()
   }
-  const matched = parts.map(claimed => matchPart(claimed, stored, request.uploadId))
+  const matched = parts.map(listed => matchPart(listed, stored, request.uploadId))
   const small = matched.slice(0, -1).find(part => part.version.sizeBytes < partBytesMin)
   if (small !== undefined) {
     throw objectErrors.EntityTooSmall(undefined, {
@@ -40,11 +40,11 @@ export function matchParts(request: CompleteRequest, stored: ReadonlyMap<number,
 }
 
 function matchPart(
-  claimed: CompleteRequest['parts'][number],
+  listed: CompleteRequest['parts'][number],
   stored: ReadonlyMap<number, StoredVersion>,
   uploadId: string,
 ): StoredPart {
-  const { partNumber, etag, checksum } = claimed
+  const { partNumber, etag, checksum } = listed
   const version = stored.get(partNumber)
   if (version === undefined || version.etag !== etag) {
     throw objectErrors.InvalidPart(undefined, {
@@ -63,22 +63,22 @@ export function multipartMd5(digests: readonly Buffer[]): Buffer {
   return hash('md5', Buffer.concat(digests), 'buffer')
 }
 
-export function totalSize(parts: readonly StoredPart[], claimed: number | undefined): number {
+export function totalSize(parts: readonly StoredPart[], expectedBytes: number | undefined): number {
   const sizeBytes = parts.reduce((sum, part) => sum + part.version.sizeBytes, 0)
   if (sizeBytes > objectBytesMax) {
     throw objectErrors.EntityTooLarge(undefined, {
       extra: { ProposedSize: String(sizeBytes), MaxSizeAllowed: String(objectBytesMax) },
     })
   }
-  if (claimed !== undefined && claimed !== sizeBytes) {
+  if (expectedBytes !== undefined && expectedBytes !== sizeBytes) {
     throw objectErrors.InvalidRequest(
-      `x-amz-mp-object-size is ${claimed}, but the parts have ${sizeBytes} bytes together.`,
+      `x-amz-mp-object-size is ${expectedBytes}, but the parts have ${sizeBytes} bytes together.`,
     )
   }
   return sizeBytes
 }
 
-/** The object's checksum from those of its parts, checked against what the client claims of the whole. */
+/** The object's checksum, computed from those of its parts and compared with the one the client expects. */
 export function combineChecksums(
   checksums: ChecksumsService,
   upload: Upload,
@@ -103,18 +103,20 @@ export function combineChecksums(
             i === 0 ? digest : checksums.combine(algorithm, whole, digest, parts[i]!.version.sizeBytes),
           )
           .toString('base64')
-  const claimed = request.checksum
-  if (claimed !== undefined && claimed.algorithm !== algorithm) {
-    throw objectErrors.InvalidRequest(`The upload uses ${algorithm}; the completion names ${claimed.algorithm}.`)
+  const expected = request.checksum
+  if (expected !== undefined && expected.algorithm !== algorithm) {
+    throw objectErrors.InvalidRequest(`The upload uses ${algorithm}; the completion names ${expected.algorithm}.`)
   }
   // Clients send a composite value with or without its part count.
-  if (claimed !== undefined && claimed.value !== value && `${claimed.value}-${parts.length}` !== value) {
+  if (expected !== undefined && expected.value !== value && `${expected.value}-${parts.length}` !== value) {
     throw objectErrors.BadDigest(`The ${algorithm} you specified did not match the calculated checksum.`)
   }
   return { algorithm, type, value }
 }
 
-/** A composite checksum says nothing about parts that the client did not check itself: AWS refuses such a list. */
+/**
+ * A composite checksum requires the client's checksum of each part, as on AWS: without it the client has not verified that part.
+ */
 function requirePartChecksums(algorithm: ChecksumAlgorithm, request: CompleteRequest): void {
   const bare = request.parts.find(part => part.checksum === undefined)
   if (bare === undefined) return

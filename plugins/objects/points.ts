@@ -1,4 +1,4 @@
-/** What other plugins do with objects. */
+/** The extension points of the plugin `objects`. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -8,14 +8,14 @@ export const objectsPoints = {
     cardinality: 'one',
     schema: Type.Object(
       { begin: method, read: method, rename: method },
-      { description: 'What lies between the bytes of clients and those on the drive.' },
+      { description: 'Transforms the bytes of clients into the stored bytes, and back: encryption.' },
     ),
   },
   'object.observer': {
     cardinality: 'many',
     schema: Type.Object(
       { wants: method, observe: method },
-      { description: 'Told of every change of objects, inside its commit.' },
+      { description: 'Observes every change of objects, inside its commit.' },
     ),
   },
 } as const

@@ -1,9 +1,9 @@
 /**
- * Quotas of buckets. What counts is what is stored: the bytes of all versions, and of parts of uploads that are not completed. The
- * sums are exact in the transaction that changes them, so no number of writers passes a quota by a byte.
+ * Quotas of buckets. The bytes of all versions, and of the parts of incomplete uploads, count. The counters are exact within the
+ * transaction, so concurrent writers cannot exceed a quota by a single byte.
  *
- * Invariant: after a commit a bucket's bytes are at most its quota, or at most what they were before. So whatever does not grow
- * them goes through: deletes, delete markers, a smaller body in place of a larger one, the completion of an upload.
+ * Invariant: after a commit a bucket's bytes are at most its quota, or at most as many as before. So changes that do not increase
+ * them always pass: deletes, delete markers, a smaller body in place of a larger one, the completion of an upload.
  */
 import type { StorageService, Transaction } from 'svc/plugins/storage/api'
 import type { BucketDocument } from './bucket-document.ts'
@@ -11,12 +11,12 @@ import { objectErrors } from './errors.ts'
 import { counterKey } from './keys.ts'
 import { storedBytes } from './usage.ts'
 
-/** The bucket's bytes before a change; undefined where there is no quota. */
+/** The bucket's bytes before a change; undefined without a quota. */
 export function bytesBefore(tx: Transaction, name: string, bucket: BucketDocument): number | undefined {
   return bucket.quotaBytes === undefined ? undefined : storedBytes(tx.counter(counterKey(name)))
 }
 
-/** After a change that may have grown the bucket. Throws QuotaExceeded, which undoes it. */
+/** Called after a change that may have increased the bucket's bytes. Throws QuotaExceeded, which rolls it back. */
 export function requireQuota(
   tx: Transaction,
   name: string,
@@ -29,8 +29,8 @@ export function requireQuota(
 }
 
 /**
- * Refuses a body before it is received that cannot be stored: `replacedBytes` is what may go for it. Only the commit decides: here
- * everything may change yet.
+ * Refuses a body that cannot fit before it is received. `replacedBytes`: bytes that it may replace. This is an early check; the
+ * commit decides.
  */
 export async function refuseHopeless(
   storage: StorageService,

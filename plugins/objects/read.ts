@@ -1,5 +1,4 @@
-/** From a version to its bytes: one buffer for a body kept with its record, a stream over the blobs otherwise. */
-
+/** From a version to its bytes: one buffer for an inline body, otherwise a stream over its blobs. */
 import type { MaybePromise } from 'svc/kernel'
 import {
   type BlobChunk,
@@ -23,8 +22,8 @@ import { sequenceOfVersionId } from './version-id.ts'
 const empty: ObjectData = { kind: 'whole', bytes: Buffer.alloc(0) }
 
 /**
- * The version of that id, newest or older, in one snapshot: meanwhile it may change its place. Undefined when there is none;
- * throws InvalidArgument for what is no id.
+ * The version of that id, newest or older, from one snapshot, since it may move between the two places meanwhile. Undefined if
+ * there is none. Throws InvalidArgument for an invalid id.
  */
 export function readVersion(
   storage: StorageService,
@@ -42,7 +41,7 @@ export function readVersion(
       const older = olderVersionKey(newest, sequence)
       if (!cursor.seek(older) || !cursor.key.equals(older)) return undefined
     }
-    // The null version has a sequence, too, but no id made of it.
+    // The null version has a sequence, too, but no id derived from it.
     return isNullVersion(cursor.value) === (named === undefined) ? decodeVersion(bucket, key, cursor) : undefined
   })
 }
@@ -64,7 +63,10 @@ function slice(bytes: Buffer, start: number, length: number): ObjectData {
   return { kind: 'whole', bytes: length === bytes.length ? bytes : bytes.subarray(start, start + length) }
 }
 
-/** Reads one blob after the other; at most one is open. All of them are held from the beginning: the object may be replaced meanwhile. */
+/**
+ * Reads the blobs one after the other; at most one is open. All are pinned from the beginning, because the object may be replaced
+ * during the read.
+ */
 function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: number, length: number): ObjectData {
   let index = 0
   let skip = start
@@ -102,7 +104,7 @@ function streamBlobs(storage: StorageService, blobs: readonly BlobRef[], start: 
   }
 }
 
-/** The bytes of a version as a payload, for copies. `checksum`: what they must have. */
+/** The bytes of a version as a payload, for copies. `checksum`: the expected checksum. */
 export function bodyOf(data: ObjectData, sizeBytes: number, checksum?: ExpectedDigests['checksum']): Body {
   return {
     sizeBytes,

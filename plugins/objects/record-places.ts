@@ -1,16 +1,17 @@
-/** What a record of this plugin's tables is of, and where those of a bucket lie: for who looks at records as such, such as healing. */
-
+/**
+ * Maps record keys to buckets and objects, and buckets to key ranges, for code that handles records generically, such as healing.
+ */
 import { recordTable as table } from 'svc/plugins/storage/api'
 import { bucketRange, escapeKey, unescapeKey } from './keys.ts'
 
 /**
- * `object`: a version. `upload`: an upload or a part of one, whose key is empty. `bucket`: the bucket itself. `system`: no record of
- * this plugin.
+ * `object`: a version. `upload`: an upload or one of its parts, with an empty key. `bucket`: the bucket itself. `system`: a
+ * record of another plugin.
  */
 export interface RecordPlace {
   readonly kind: 'object' | 'upload' | 'bucket' | 'system'
   readonly bucket: string
-  /** Of the object; empty where there is none. */
+  /** The object key; empty if there is none. */
   readonly key: string
 }
 
@@ -29,7 +30,7 @@ export function placeOfRecord(record: Buffer): RecordPlace {
   return { kind: isObject ? 'object' : 'upload', bucket, key: unescapeKey(record, bucketEnd + 1, keyEnd) }
 }
 
-/** Start and end of every version below a prefix; without one, of uploads and their parts, too. */
+/** Ranges of all versions below a prefix; without a prefix, of uploads and parts, too. */
 export function recordRanges(bucket: string, prefix: string): readonly (readonly [start: Buffer, end: Buffer])[] {
   const versions = bucketRange(table.object, bucket, escapeKey(prefix))
   if (prefix !== '') return [versions]

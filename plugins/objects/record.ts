@@ -1,19 +1,19 @@
 /**
- * The bytes of records. An object version has a fixed head, so that a listing and the counters read a few bytes and decode
- * nothing, and a MessagePack tail. Offsets:
+ * The encoding of records. An object version has a fixed head, from which listings and counters read a few bytes without decoding
+ * anything, and a MessagePack tail. Offsets:
  *
  *     0  u8   format, 1            16  16 bytes  MD5 of the ETag
  *     1  u8   flags                32  u8        checksum algorithm (0: none)
  *     2  u48  size in bytes        33  u8        checksum type
  *     8  u48  modified, ms         34  u8        storage class
  *    14  u16  part count           35  f64       sequence of the commit that wrote it
- *    43  MessagePack: [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption]; the last only where there is one
- *     …  f64  trailer, only with its flag. In a newest version: sequence of the null version, where it lies among the older ones.
+ *    43  MessagePack: [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption]; the last only if encrypted
+ *     …  f64  trailer, only with its flag. In a newest version: sequence of the null version, if it is among the older ones.
  *             In an older one: when it stopped being the newest, ms
  *
- * `modified`, `sequence` and the flags of versioning are written by the commit, the rest before it. A part has the same
- * layout, so that completing an upload reads parts as it reads objects. Unknown elements at the end of the tail are ignored,
- * and kept when others change (they belong to a later release).
+ * - The commit writes `modified`, `sequence` and the flags of versioning (`stampVersion`); the other fields are encoded before it.
+ * - A part has the same layout, so that completing an upload reads parts as it reads objects.
+ * - Unknown elements at the end of the tail belong to a later release: they are ignored, and kept when other fields change.
  */
 import { Packr } from 'msgpackr'
 import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins/checksums/api'
@@ -34,13 +34,13 @@ import { versionIdOf } from './version-id.ts'
 const headBytes = 43
 const format = 1
 /**
- * `versioned`: has an id of its own; without it, it is the null version. `locked`: the tail has a lock. `due`: is in the index of
- * due times (due.ts). `alone`: a delete marker without any other version.
+ * `versioned`: has its own id; otherwise it is the null version. `locked`: the tail has a lock. `due`: is in the index of due
+ * times (`due.ts`). `alone`: a delete marker that is the only version of its key.
  */
 const flag = { deleteMarker: 1, multipart: 2, versioned: 4, trailer: 8, locked: 16, due: 32, alone: 64 } as const
 const trailerBytes = 8
 
-/** Position = the code on disk: only ever append. */
+/** The position is the code on disk: append only. */
 const algorithms: readonly (ChecksumAlgorithm | undefined)[] = [
   undefined,
   'CRC32',
@@ -72,21 +72,21 @@ const systemFields: readonly (keyof SystemMetadata)[] = [
 
 const packr = new Packr({ useRecords: false, mapsAsObjects: true })
 
-/** Where the bytes of a version are. Exactly one of the two, or neither for an empty object. */
+/** The location of a version's bytes: exactly one of the two, or neither for an empty object. */
 export interface DataLocation {
   readonly body: BodyRef | undefined
   readonly blobs: readonly BlobRef[]
 }
 
-/** A version as decoded: what the service returns, with what only this plugin needs. */
+/** A decoded version: the one that the service returns, plus fields for this plugin only. */
 export interface StoredVersion extends ObjectVersion {
   readonly data: DataLocation
   readonly sequence: number
-  /** Of the multipart upload that made it. */
+  /** Id of the multipart upload that created it. */
   readonly uploadId: string | undefined
 }
 
-/** Raw MD5 in a version's ETag. */
+/** The raw MD5 in a version's ETag. */
 export function md5Of(version: ObjectVersion): Buffer {
   return Buffer.from(version.etag.slice(0, 32), 'hex')
 }
@@ -103,7 +103,7 @@ export interface VersionFields {
   readonly encryption?: ObjectEncryption
 }
 
-/** Key and value in turn where a key is `__proto__`: unpacking gives a property of that name another one. */
+/** A flat list of keys and values if a key is `__proto__`, because unpacking would rename a property of that name. */
 type PackedMap = Readonly<Record<string, string>> | readonly string[]
 
 type Tail = [
@@ -118,12 +118,12 @@ type Tail = [
   encryption?: [type: number, kmsKeyId: string | null, bucketKeyEnabled: boolean, sealed: Uint8Array] | null,
 ]
 const tailIndex = { blobs: 3, tags: 6, lock: 7, encryption: 8 } as const
-/** Position = the code on disk: only ever append. */
+/** The position is the code on disk: append only. */
 const retentionModes = [undefined, 'GOVERNANCE', 'COMPLIANCE'] as const
-/** Position = the code on disk: only ever append. */
+/** The position is the code on disk: append only. */
 const encryptionTypes = ['SSE-S3', 'SSE-KMS', 'SSE-C'] as const
 
-/** Encodes a version or part; `stampVersion` must follow inside the commit. */
+/** Encodes a version or part. `stampVersion` must follow within the commit. */
 export function encodeVersion(fields: VersionFields): Buffer {
   const { attributes, checksum, parts } = fields
   const tail: Tail = [
@@ -165,12 +165,12 @@ const deleteMarker = encodeVersion({
   blobs: [],
 })
 
-/** A delete marker, to be stamped. */
+/** An encoded delete marker without its stamp. */
 export function encodeDeleteMarker(): Buffer {
   return Buffer.from(deleteMarker)
 }
 
-/** Writes into an encoded version what only its commit knows. `isVersioned`: it gets an id of its own. */
+/** Writes the fields that are known only in the commit. `isVersioned`: the version gets its own id. */
 export function stampVersion(
   value: Uint8Array,
   stamp: { readonly nowMs: number; readonly sequence: number },
@@ -191,12 +191,12 @@ export function isLocked(value: Uint8Array): boolean {
   return (value[1]! & flag.locked) !== 0
 }
 
-/** Sequence of the null version among the older ones, as the newest version remembers it. */
+/** Sequence of the null version among the older versions, as recorded in the newest version. */
 export function olderNullOf(newest: Uint8Array): number | undefined {
   return trailerOf(newest)
 }
 
-/** The same version as the newest one, remembering another place of the null version, or none. The same bytes where nothing changes. */
+/** The newest version with another location of the null version, or none. Returns the same bytes if nothing changes. */
 export function withOlderNull(value: Uint8Array, sequence: number | undefined): Uint8Array {
   return withTrailer(value, sequence)
 }
@@ -206,7 +206,7 @@ export function noncurrentSinceOf(older: Uint8Array): number | undefined {
   return trailerOf(older)
 }
 
-/** The same version as an older one. */
+/** The same version as an older version. */
 export function withNoncurrentSince(value: Uint8Array, sinceMs: number): Uint8Array {
   return withTrailer(value, sinceMs)
 }
@@ -233,12 +233,12 @@ export function isDueIndexed(value: Uint8Array): boolean {
   return (value[1]! & flag.due) !== 0
 }
 
-/** The same version, in the index of due times. */
+/** The same version, marked as being in the index of due times. */
 export function withDueIndex(value: Uint8Array): Uint8Array {
   return withFlag(value, flag.due, true)
 }
 
-/** Whether a delete marker is the only version of its key. Known only of a newest version. */
+/** Whether a delete marker is the only version of its key. Recorded only in a newest version. */
 export function isAlone(value: Uint8Array): boolean {
   return (value[1]! & flag.alone) !== 0
 }
@@ -254,7 +254,7 @@ function withFlag(value: Uint8Array, bit: number, on: boolean): Uint8Array {
   return changed
 }
 
-/** The same version with other tags. What this release does not know of it stays. */
+/** The same version with other tags. Fields of later releases are kept. */
 export function withTags(value: Uint8Array, tags: Readonly<Record<string, string>>): Uint8Array {
   return withTail(value, tailIndex.tags, encodeMap(tags))
 }
@@ -281,7 +281,7 @@ function tailOf(value: Uint8Array): Uint8Array {
   return value.subarray(headBytes, (value[1]! & flag.trailer) === 0 ? value.length : value.length - trailerBytes)
 }
 
-/** The same version with its data key sealed in another way. */
+/** The same version with its data key sealed differently. */
 export function withEncryption(value: Uint8Array, encryption: ObjectEncryption): Uint8Array {
   return withTail(value, tailIndex.encryption, encodeEncryption(encryption))
 }
@@ -305,7 +305,7 @@ export function hasTags(value: Uint8Array, tags: Readonly<Record<string, string>
   return names.length === Object.keys(present).length && names.every(name => present[name] === tags[name])
 }
 
-/** Ids of the blobs that a version references: they are named again when its record is written again. */
+/** Ids of the blobs that a version references; needed whenever its record is put again. */
 export function blobIdsOf(value: Uint8Array): readonly string[] {
   return (packr.unpack(tailOf(value)) as Tail)[tailIndex.blobs].map(([id]) => id)
 }
@@ -337,7 +337,7 @@ export function etagOf(value: Uint8Array): string {
   return (bytes[1]! & flag.multipart) === 0 ? md5 : `${md5}-${bytes.readUInt16BE(14)}`
 }
 
-/** What a listing shows, from the fixed head alone. */
+/** The fields of a listing, decoded from the fixed head alone. */
 export function decodeSummary(key: string, value: Uint8Array): ObjectSummary {
   requireFormat(value)
   const algorithm = algorithms[value[32]!]
@@ -352,9 +352,9 @@ export function decodeSummary(key: string, value: Uint8Array): ObjectSummary {
   }
 }
 
-/** What a listing of versions shows, from the fixed head alone. */
+/** The fields of a listing of versions, decoded from the fixed head alone. */
 export function decodeVersionSummary(key: string, value: Uint8Array, isLatest: boolean): VersionSummary {
-  // Added to and not copied: there are a thousand in a page.
+  // Extended in place, not copied: a page has a thousand of them.
   const summary = decodeSummary(key, value) as { -readonly [Field in keyof VersionSummary]: VersionSummary[Field] }
   summary.versionId = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
   summary.isLatest = isLatest
@@ -389,7 +389,7 @@ export function decodeVersion(bucket: string, key: string, record: StoredRecord)
   }
 }
 
-// What most versions have none of is shared: decoding is on the way of every GET.
+// Shared empty lists, because every GET decodes a version.
 const noParts: readonly ObjectPart[] = Object.freeze([])
 const noBlobs: readonly BlobRef[] = Object.freeze([])
 const noUserMetadata: Readonly<Record<string, string>> = Object.freeze({})
@@ -414,7 +414,7 @@ function checksumOf(
   return algorithm === undefined || value === null ? undefined : { algorithm, type, value }
 }
 
-/** A record that is a plain document: buckets and uploads. The first byte is the format. */
+/** Encodes a record that is a plain document: a bucket or an upload. The first byte is the format. */
 export function encodeDocument(document: object): Buffer {
   const tags = (document as { tags?: Readonly<Record<string, string>> }).tags
   const packed = packr.pack(tags === undefined ? document : { ...document, tags: encodeMap(tags) ?? {} })
@@ -452,7 +452,7 @@ function decodeSystem(values: readonly (string | null)[]): SystemMetadata {
   return system
 }
 
-/** Attributes as they are kept in a document, where a map may have a key that unpacking would change. */
+/** Attributes as stored in a document, with maps packed so that a `__proto__` key survives. */
 export function packAttributes({ user, tags, ...rest }: ObjectAttributes): object {
   return { ...rest, user: encodeMap(user) ?? {}, tags: encodeMap(tags) }
 }
@@ -467,7 +467,7 @@ function encodeMap(map: Readonly<Record<string, string>> | undefined): PackedMap
   return Object.hasOwn(map, '__proto__') ? Object.entries(map).flat() : map
 }
 
-/** `undefined`: the record was written by a release that knew no such map. */
+/** `undefined` for a record of a release without this map. */
 function decodeMap(packed: PackedMap | null | undefined): Readonly<Record<string, string>> | undefined {
   if (packed === null || packed === undefined) return undefined
   if (!isFlat(packed)) return packed
@@ -487,7 +487,7 @@ function encodeLock(lock: ObjectLock | undefined): Tail[7] {
   return [mode, retention?.retainUntilMs ?? 0, legalHold ?? null]
 }
 
-/** `undefined`: the record was written by a release that knew no locks. */
+/** `undefined` for a record of a release without locks. */
 function decodeLock(lock: Tail[7] | undefined): ObjectLock | undefined {
   if (lock === null || lock === undefined) return undefined
   const [code, retainUntilMs, legalHold] = lock
@@ -505,9 +505,12 @@ export function decodeEncryption(encryption: Tail[8]): ObjectEncryption | undefi
   if (encryption === null || encryption === undefined) return undefined
   const [code, kmsKeyId, bucketKeyEnabled, sealed] = encryption
   const type = encryptionTypes[code]
-  // As plain bytes it would be given out as what the client stored.
-  if (type === undefined) throw storageErrors.corrupt(`A record has the unknown kind of encryption ${code}.`)
-  // A copy: what is unpacked lies in the record, which is not ours.
+  // Treated as plain, the stored bytes would be sent as the client's data.
+  if (type === undefined)
+    throw storageErrors.corrupt(
+      `A record has the unknown kind of encryption ${code}. Its bytes are not returned; a later release may have written it.`,
+    )
+  // A copy, because the unpacked bytes lie in the record's memory.
   return { type, kmsKeyId: kmsKeyId ?? undefined, bucketKeyEnabled, sealed: Buffer.from(sealed) }
 }
 

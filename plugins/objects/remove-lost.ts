@@ -1,4 +1,7 @@
-/** What becomes, under the commit lock, of a version whose bytes are lost, as long as nobody has changed it since that was found out. */
+/**
+ * Removal, under the commit lock, of versions whose bytes are lost, if they are unchanged since the loss was found. Healing calls
+ * this.
+ */
 import type { StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { requireBucket } from './bucket-document.ts'
 import type { ObjectEvents, PackedOrigin } from './events.ts'
@@ -22,13 +25,13 @@ interface Lost {
   readonly record: StoredRecord
 }
 
-/** Undefined where it is another one by now. */
+/** Undefined if the record has changed since. */
 function findLost(tx: Transaction, args: LostArgs): Lost | undefined {
   const key = Buffer.from(args.record)
   const place = placeOfRecord(key)
   const record = tx.get(key)
   if (record === undefined || place.kind !== 'object' || place.bucket !== args.bucket) return undefined
-  // Sequence and bytes of a version are in its value: what was written anew differs.
+  // The value contains sequence and bytes of the version, so a rewritten version differs.
   if (!Buffer.from(record.value).equals(args.value) || isDeleteMarker(record.value)) return undefined
   return { key, place, record }
 }
@@ -45,7 +48,7 @@ export function removeLost(tx: Transaction, args: LostArgs, events: ObjectEvents
   return 'deleted'
 }
 
-/** Of what was kept with reduced redundancy: all else is not expected to be lost, and has no event. */
+/** Only for versions with reduced redundancy; the loss of others has no S3 event. */
 export function tellLost(tx: Transaction, args: LostArgs, events: ObjectEvents): void {
   const lost = findLost(tx, args)
   if (lost === undefined || !isReduced(lost.record.value)) return

@@ -1,6 +1,6 @@
 /**
- * RenameObject under the commit lock: the record takes another key with its body, its time and its ETag; no byte is moved. Only where
- * versioning is off: a version elsewhere belongs to the history of its key, and a lock to both.
+ * RenameObject under the commit lock: the record moves to another key with its body, time and ETag; no bytes are copied. Only
+ * where versioning has never been enabled, because a version belongs to the history of its key, and so does its lock.
  */
 import { storageErrors, type Transaction } from 'svc/plugins/storage/api'
 import type { ObjectAttributes, ObjectEncryption, RenameConditions } from './api.ts'
@@ -22,7 +22,7 @@ export interface RenameArgs {
   readonly sourceConditions?: RenameConditions
   readonly conditions?: RenameConditions
   readonly clientToken?: string
-  /** Of the source, for its new key. */
+  /** Encryption of the object under its new key. */
   readonly encryption?: ObjectEncryption
   readonly origin?: PackedOrigin
 }
@@ -50,23 +50,26 @@ export const renameObject = (tx: Transaction, args: RenameArgs, events: ObjectEv
   if (done !== undefined) noteDone(tx, done)
 }
 
-/** A bucket that was deleted and made again knows no tokens of the old one. */
+/**
+ * Digest of a request that was done. It includes the bucket's creation time, so a bucket created again ignores tokens of the
+ * former one.
+ */
 function doneRequest({ bucket, key, sourceKey, ...args }: RenameArgs, token: string, createdMs: number) {
   const parameters = [key, sourceKey, args.sourceConditions, args.conditions].map(one => JSON.stringify(one ?? {}))
   return { scope: `rename/${bucket}/${createdMs}`, token, parameters: parameters.join('\n') }
 }
 
-/** The caller was allowed to rename what it was then. */
+/** The caller was authorized for the source in this state. */
 function requireSeen(value: Uint8Array, seen: RenameArgs['seen']): void {
   if (seen !== undefined && sequenceOf(value) === seen.sequence && hasTags(value, seen.tags ?? {})) {
     const sealed = encryptionOf(value)?.sealed
     if (sealed === undefined ? seen.sealed === undefined : seen.sealed !== undefined && sealed.equals(seen.sealed))
       return
   }
-  throw storageErrors.gone('The source changed while it was renamed.')
+  throw storageErrors.gone('The source changed while it was being renamed. Try again.')
 }
 
-/** The order is that of RFC 9110, section 13.2.2. `value`: undefined where nothing is. */
+/** Evaluated in the order of RFC 9110, section 13.2.2. `value`: undefined if there is no object. */
 function requireConditions(
   value: Uint8Array | undefined,
   conditions: RenameConditions | undefined,

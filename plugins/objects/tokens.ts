@@ -1,7 +1,7 @@
 /**
- * Client tokens: what makes a request that changes something repeatable. Each request that was done leaves a record with the hash of
- * what it asked for. Tokens are kept by day (UTC), today's and yesterday's count, and each new one takes away two that are older: there
- * are never more than two days of them, and then some that go as new ones come.
+ * Client tokens, which make a changing request idempotent. Each completed request stores a record with the hash of its
+ * parameters. Tokens are stored by day (UTC); those of today and yesterday are valid. Each new token removes two older ones, so
+ * expired tokens disappear as new ones come.
  */
 import { hash } from 'node:crypto'
 import type { Transaction } from 'svc/plugins/storage/api'
@@ -14,14 +14,17 @@ const hashBytes = 16
 const removedAtOnce = 2
 
 export interface DoneRequest {
-  /** What the token is unique in. */
+  /** The scope in which the token is unique. */
   readonly scope: string
   readonly token: string
-  /** Everything that the request asked for, in one text. */
+  /** All parameters of the request, as one text. */
   readonly parameters: string
 }
 
-/** Whether the request was done before. Throws IdempotencyParameterMismatch where the token was used for another one. */
+/**
+ * Whether the request has been done before. Throws IdempotencyParameterMismatch if the token was used for
+ * another request.
+ */
 export function wasDone(tx: Transaction, request: DoneRequest): boolean {
   const today = dayOf(tx.nowMs)
   for (let day = today; day > today - daysKept; day--) {

@@ -1,30 +1,33 @@
 /**
- * The extension point `object.transform`: what lies between the bytes of a client and those on the drive. One plugin may fill it; it
- * encrypts. A version that nothing transforms pays for one look at the point.
+ * The extension point `object.transform`: transforms the client's bytes into stored bytes and back. At most one plugin
+ * contributes to it; it encrypts. A version that is not transformed costs one check.
  */
 import type { KeyObject } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
 import type { ObjectData, ObjectPart } from './api.ts'
 
-/** Keys that customers bring are key objects: they get into no record, no log and no message. */
+/**
+ * The encryption that a client requests. Keys of customers are key objects, so they cannot end up in a record, a log or a
+ * message.
+ */
 export type EncryptionRequest =
   | { readonly type: 'SSE-S3' }
   | {
       readonly type: 'SSE-KMS'
-      /** Default: the default key. */
+      /** Default: the default key of the key server. */
       readonly kmsKeyId?: string
-      /** Names and values that the key is bound to beside the object. */
+      /** Encryption context: names and values that the key is bound to beside the object. */
       readonly context?: Readonly<Record<string, string>>
       readonly bucketKeyEnabled?: boolean
     }
   | { readonly type: 'SSE-C'; readonly customerKey: KeyObject }
 
-/** How a version, an upload or a part is encrypted, as stored. */
+/** The stored encryption of a version, an upload or a part. */
 export interface ObjectEncryption {
   readonly type: 'SSE-S3' | 'SSE-KMS' | 'SSE-C'
   readonly kmsKeyId?: string
   readonly bucketKeyEnabled?: boolean
-  /** Of the transform alone. No secret without its key. */
+  /** The sealed data key. Only the transform interprets it; it is no secret without the sealing key. */
   readonly sealed: Buffer
 }
 
@@ -33,24 +36,24 @@ export interface ObjectPlace {
   readonly key: string
 }
 
-/** Takes the bytes of one version or part, in order, once. */
+/** Transforms the bytes of one version or part, in order, once. */
 export interface WriteTransform {
-  /** To be kept with the record. */
+  /** To be stored with the record. */
   readonly encryption: ObjectEncryption
-  /** `opaque`: the ETag must tell nothing of the bytes. */
+  /** `opaque`: the ETag must reveal nothing about the bytes. */
   readonly etag: 'md5' | 'opaque'
-  /** How many bytes are stored for so many given. */
+  /** Number of stored bytes for so many given bytes. */
   storedBytes(sizeBytes: number): number
-  /** All bytes at once. */
+  /** Transforms all bytes at once. */
   whole(bytes: Buffer): Buffer
-  /** `emit` gets bytes to be stored; they are valid only until it, or its promise, is done. */
+  /** Passes bytes to be stored to `emit`; they are valid only until it, or its promise, is done. */
   push(chunk: Buffer, emit: (stored: Buffer) => MaybePromise<void>): MaybePromise<void>
   end(emit: (stored: Buffer) => MaybePromise<void>): MaybePromise<void>
-  /** Forgets the keys. Idempotent; also after a failure. */
+  /** Erases the keys. Idempotent, and allowed after a failure. */
   close(): void
 }
 
-/** What is read of a version that was transformed. */
+/** The fields of a transformed version that reading needs. */
 export interface TransformedVersion extends ObjectPlace {
   readonly sizeBytes: number
   readonly parts: readonly ObjectPart[]
@@ -59,30 +62,30 @@ export interface TransformedVersion extends ObjectPlace {
 
 export interface ObjectTransform {
   /**
-   * For a new version. `source`: how that which it is a copy of is encrypted, for where neither a wish nor the bucket says anything.
-   * Undefined: its bytes are stored as they come.
+   * Begins a new version. `source`: the encryption of the copied object, which applies if neither the request nor the bucket
+   * determines one. Undefined: the bytes are stored unchanged.
    */
   begin(
     place: ObjectPlace,
     requested: EncryptionRequest | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<WriteTransform | undefined>
-  /** For an upload. `source`: as for `begin`. */
+  /** Begins an upload. `source`: as for `begin`. */
   beginUpload(
     place: ObjectPlace,
     requested: EncryptionRequest | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<ObjectEncryption | undefined>
-  /** `customerKey`: what the request for the part brought. */
+  /** `customerKey`: the key in the request for the part. */
   beginPart(
     place: ObjectPlace,
     upload: ObjectEncryption,
     partNumber: number,
     customerKey: KeyObject | undefined,
   ): MaybePromise<WriteTransform>
-  /** For the version that an upload becomes. Needs no keys. */
+  /** The encryption of the version that an upload becomes. Needs no keys. */
   completeUpload(upload: ObjectEncryption, parts: readonly ObjectEncryption[]): ObjectEncryption
-  /** Bytes start <= i < start+length. `readStored` reads what is stored for the version, all parts one after the other. */
+  /** Bytes start <= i < start+length. `readStored` reads the stored bytes of the version, all parts concatenated. */
   read(
     version: TransformedVersion,
     start: number,
@@ -90,13 +93,13 @@ export interface ObjectTransform {
     customerKey: KeyObject | undefined,
     readStored: (start: number, length: number) => MaybePromise<ObjectData>,
   ): MaybePromise<ObjectData>
-  /** The same encryption for an object that takes another key. */
+  /** The same encryption for the object under its new key. */
   rename(from: ObjectPlace, to: ObjectPlace, encryption: ObjectEncryption): MaybePromise<ObjectEncryption>
 }
 
 declare module 'svc/kernel' {
   interface ExtensionPoints {
-    /** What lies between the bytes of clients and those on the drive. One plugin. */
+    /** The transformation between the client's bytes and the stored bytes. At most one contribution. */
     'object.transform': ObjectTransform
   }
 }

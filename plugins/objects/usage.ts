@@ -1,6 +1,6 @@
 /**
- * Exact usage: what follows from each record for the counters of its bucket and of its top-level prefix. Being derived, the
- * sums are at every moment the same function of the records: they cannot drift, and nothing is ever counted by walking.
+ * Exact usage: each record's contribution to the counters of its bucket and of its top-level prefix. Since the counters are
+ * derived in the commit, they are always the same function of the records: they cannot drift, and no walk ever recounts them.
  */
 import type { Derive } from 'svc/plugins/storage/api'
 import { recordTable as table } from 'svc/plugins/storage/api'
@@ -22,12 +22,12 @@ export function decodeUsage(sums: readonly number[]): BucketUsage {
   }
 }
 
-/** Bytes of all versions and of parts. */
+/** Bytes of all versions and parts. */
 export function storedBytes(sums: readonly number[]): number {
   return (sums[slot.sizeBytes] ?? 0) + (sums[slot.uploadBytes] ?? 0)
 }
 
-/** Objects count their versions and bytes; only the record that is the current version counts as an object. */
+/** Every version counts with its bytes; only the record of a current version counts as an object. */
 export const deriveObjectUsage: Derive = (key, before, after, emit) => {
   const bucketEnd = key.indexOf(0)
   const keyEnd = key.indexOf(0, bucketEnd + 1)

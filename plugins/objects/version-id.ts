@@ -1,5 +1,5 @@
 /**
- * Version ids: the sequence of the commit that made the version, as 14 hexadecimal digits. So ids sort by time, and the place
+ * Version ids: the sequence of the commit that made the version, as 14 hexadecimal digits. So ids sort by time, and the location
  * of a version follows from its id. Clients must not rely on either. The null version has the id `null`.
  */
 import { objectErrors } from './errors.ts'
@@ -10,7 +10,7 @@ export function versionIdOf(sequence: number): string {
   return sequence.toString(16).padStart(digits, '0')
 }
 
-/** The sequence behind an id, or undefined for `null`. Throws InvalidArgument for what no version can have as id. */
+/** The sequence behind an id; undefined for `null`. Throws InvalidArgument for an invalid id. */
 export function sequenceOfVersionId(versionId: string, argument = 'versionId'): number | undefined {
   if (versionId === 'null') return undefined
   const sequence = /^[0-9a-f]{14}$/.test(versionId) ? Number.parseInt(versionId, 16) : Number.NaN

@@ -1,12 +1,15 @@
 /**
- * Versions of a key under the commit lock. Every version that comes, goes or changes passes through here.
+ * Adds, moves and removes the versions of a key under the commit lock. Every change of a version goes through this file;
+ * `commit.ts`, `rename.ts`, `expire.ts` and `remove-lost.ts` call it.
  *
  * Invariants, for each key:
+ *
  *   1. The record at the key's own place is the newest version; the older ones lie behind it, newest first. There is no older
  *      version without a newest one.
- *   2. At most one version is the null version. The newest version knows where it is when it lies among the older ones.
- *   3. A version under a lock does not go: neither deleted by its id, nor replaced.
- *   4. The newest version, if it is a delete marker, knows whether it is alone. An older version knows since when it is one.
+ *   2. At most one version is the null version. The newest version records its location when it lies among the older ones.
+ *   3. A locked version is never removed: neither deleted by its id, nor replaced.
+ *   4. A newest version that is a delete marker records whether it is alone. An older version records since when it is
+ *      noncurrent.
  *   5. A change in place alters neither the bytes of a version nor its sequence, ETag or time.
  *
  * | Versioning | put, copy, completed upload | delete without id | delete by id |
@@ -15,7 +18,8 @@
  * | enabled | the newest moves behind, the new one gets an id | the same with a delete marker | that version goes |
  * | suspended | an older null version goes; replaces the newest where that is null, else it moves behind; the new one is null | the same with a delete marker | that version goes |
  *
- * When the newest version goes, the next newest takes its place. Only a version that is alone (versioning is off) takes another key.
+ * When the newest version is removed, the next newest takes its place. A rename moves a version to another key only if it is the
+ * key's only one and versioning is off.
  */
 import type { PutOptions, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import type { ObjectLock } from './api.ts'
@@ -38,11 +42,11 @@ import {
 } from './record.ts'
 import { sequenceOfVersionId, versionIdOf } from './version-id.ts'
 
-/** What a commit says of the version that it made. */
+/** The fields that a commit assigns to its version. */
 export interface Stamp {
   readonly modifiedMs: number
   readonly sequence: number
-  /** Undefined where versioning is off. */
+  /** Undefined while versioning has never been enabled. */
   readonly versionId: string | undefined
 }
 
@@ -51,7 +55,7 @@ export interface FoundVersion {
   readonly record: StoredRecord
 }
 
-/** Makes an encoded version the newest one. `data` says where its bytes are. */
+/** Makes an encoded version the newest one. `data`: the location of its bytes. */
 export function addVersion(
   tx: Transaction,
   bucket: BucketDocument,
@@ -69,7 +73,10 @@ export function addVersion(
   return { modifiedMs: tx.nowMs, sequence: tx.sequence, versionId }
 }
 
-/** Moves the newest version behind, unless it is to be replaced. Returns where the null version is among the older ones then. */
+/**
+ * Moves the newest version behind, unless it is to be replaced. Returns the location of the null version if that is among the
+ * older ones then.
+ */
 function makeRoom(tx: Transaction, bucket: BucketDocument, newest: Buffer): number | undefined {
   const isVersioned = bucket.versioning === 'enabled'
   const present = tx.get(newest)
@@ -82,7 +89,7 @@ function makeRoom(tx: Transaction, bucket: BucketDocument, newest: Buffer): numb
   }
   const olderNull = olderNullOf(value)
   const replaced = isVersioned || olderNull === undefined ? undefined : olderVersionKey(newest, olderNull)
-  // Before anything is changed.
+  // Checked before any change is made.
   if (replaced !== undefined) requireUnlocked(tx.get(replaced)!.value, tx.nowMs, false)
   const older = withNoncurrentSince(moved(bucket, withAlone(value, false)), tx.nowMs)
   writeAgain(tx, olderVersionKey(newest, sequenceOf(value)), newest, present, older)
@@ -91,13 +98,13 @@ function makeRoom(tx: Transaction, bucket: BucketDocument, newest: Buffer): numb
   return undefined
 }
 
-/** As S3 shows it: undefined where versioning is off. */
+/** The version id for S3; undefined while versioning has never been enabled. */
 export function shownVersionId(bucket: BucketDocument, value: Uint8Array): string | undefined {
   if (bucket.versioning === undefined) return undefined
   return isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
 }
 
-/** The version of that id; `undefined` means the newest one. Throws InvalidArgument for what is no id. */
+/** The version of that id; `undefined` means the newest. Throws InvalidArgument for an invalid id. */
 export function findVersion(tx: Transaction, newest: Buffer, versionId: string | undefined): FoundVersion | undefined {
   const record = tx.get(newest)
   if (versionId === undefined) return record && { key: newest, record }
@@ -112,7 +119,7 @@ export function findVersion(tx: Transaction, newest: Buffer, versionId: string |
   return found !== undefined && isNullVersion(found.record.value) === isNull ? found : undefined
 }
 
-/** The version that the commit of that sequence made. */
+/** The version that the commit with that sequence created. */
 export function findBySequence(tx: Transaction, newest: Buffer, sequence: number): FoundVersion | undefined {
   const record = tx.get(newest)
   if (record === undefined) return undefined
@@ -125,12 +132,12 @@ function findOlder(tx: Transaction, newest: Buffer, sequence: number): FoundVers
   return record && { key, record }
 }
 
-/** Whatever changes its place comes into the index of due times: whoever puts it there (`indexDue`) may be past that place. */
+/** A version that moves also enters the index of due times, since the walk of `indexDue` may already be past its new place. */
 function moved(bucket: BucketDocument, value: Uint8Array): Uint8Array {
   return bucket.dueIndex === undefined ? value : withDueIndex(value)
 }
 
-/** Throws AccessDenied for a version under a lock. */
+/** Throws AccessDenied for a locked version. */
 export function removeVersion(
   tx: Transaction,
   bucket: BucketDocument,
@@ -164,12 +171,12 @@ export function removeVersion(
   tx.delete(nextKey)
 }
 
-/** Replaces the record of a version, bytes and blobs left as they are. */
+/** Replaces the record of a version; its bytes and blobs stay. */
 export function replaceVersion(tx: Transaction, { key, record }: FoundVersion, value: Uint8Array): void {
   writeAgain(tx, key, key, record, value)
 }
 
-/** Gives the only version of one key to another, in place of what is there. The record stays as it is, its sequence too. */
+/** Moves the only version of a key to another key, replacing what is there. The record and its sequence stay the same. */
 export function moveVersion(tx: Transaction, bucket: BucketDocument, from: FoundVersion, to: Buffer): void {
   writeAgain(tx, to, from.key, from.record, moved(bucket, from.record.value))
   tx.delete(from.key)
@@ -179,13 +186,13 @@ function writeAgain(tx: Transaction, to: Buffer, from: Buffer, record: StoredRec
   tx.put(to, value, record.body === undefined ? { blobs: blobIdsOf(value) } : { bodyOf: from })
 }
 
-/** Whether something keeps the version from whoever cannot bypass it. */
+/** Whether a lock protects the version, for callers without the right to bypass it. */
 export function isKept(value: Uint8Array, nowMs: number): boolean {
   const lock = lockOf(value)
   return lock !== undefined && (lock.legalHold === true || isRetaining(lock, nowMs))
 }
 
-/** Throws AccessDenied while something keeps the version. Only retention in GOVERNANCE mode can be bypassed. */
+/** Throws AccessDenied for a locked version. Only retention in GOVERNANCE mode can be bypassed. */
 function requireUnlocked(value: Uint8Array, nowMs: number, bypassGovernance: boolean): void {
   const lock = lockOf(value)
   if (lock === undefined) return

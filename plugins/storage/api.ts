@@ -1,13 +1,12 @@
 /**
- * Storage: an ordered, transactional store of small records with immutable bodies beside them. Everything that the server
- * keeps (buckets, objects, uploads, documents) is records; what a record means is the business of the plugin that wrote it.
+ * The face of the plugin `storage`: an ordered, transactional store of small records, with immutable bodies beside them. All data
+ * of the server (buckets, objects, uploads, documents) is records; the plugin that writes a record defines its meaning.
  *
- * Keys are bytes, at most 3 900 of them, ordered by unsigned bytes; those that begin with 0xfe or 0xff are the backend's own. Values
- * are bytes that the backend never looks into.
- *
- * Changes are made by *procedures*: named synchronous functions that run in the storage thread, one at a time, under the
- * commit lock, and see every earlier commit. So a precondition and the change that it guards cannot be separated, and a
- * thread that has only a message channel to the storage thread can still commit.
+ * - Keys are 1 to 3,900 bytes, ordered as unsigned bytes. Keys that begin with 0xfe or 0xff belong to the backend. Values are
+ *   bytes that the backend never interprets.
+ * - Changes are made by *procedures*: named synchronous functions that run in the storage thread, one at a time, under the commit
+ *   lock, and see every earlier commit. So a precondition and the change it guards are atomic, and a thread that can only send
+ *   messages to the storage thread can commit, too.
  */
 import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
 
@@ -17,12 +16,12 @@ export { isReadable, type SetSummary, summarizeSets } from './set-summary.ts'
 
 export type RecordKey = Buffer
 
-/** Where a body that was committed together with its record lies. Opaque; immutable; never reused for other bytes. */
+/** Location of a body committed with its record. Opaque, immutable, and never reused for other bytes. */
 export interface BodyRef {
   readonly segment: number
   readonly offset: number
   readonly size: number
-  /** Checksum that the backend verifies when the body is read. */
+  /** Checksum of the body; the backend verifies it on each read. */
   readonly check: number
 }
 
@@ -32,56 +31,59 @@ export interface StoredRecord {
   readonly body: BodyRef | undefined
 }
 
-/** A finished blob: durable, but visible to nobody until a record that references it is committed. */
+/** A finished blob. It is durable, but no reader sees it before a record that references it is committed. */
 export interface BlobRef {
-  /** Unique for ever; 26 lower-case characters. */
+  /** Never reused; 26 lower-case characters. */
   readonly id: string
   readonly size: number
-  /** Checksum over the blob's own table of checksums: ties the file to the record that holds this reference. */
+  /** Checksum of the blob's table of checksums. It ties the file to the record with this reference. */
   readonly check: number
 }
 
 /**
- * How long after it was got a record's bytes can be asked for, in milliseconds, whatever happens to the record meanwhile: a body
- * by `readBody`, blobs by `pinBlobs`. Later they may be `gone`.
+ * For how many milliseconds after `get` a record's bytes stay available, even if the record changes: its body for `readBody`, its
+ * blobs for `pinBlobs`. After that they may be `gone`.
  */
 export const readWindowMs = 3000
 
 export interface PutOptions {
-  /** Bytes to keep beside the record, at most `inlineBytesMax`. */
+  /** Body to store beside the record, at most `inlineBytesMax` bytes. */
   readonly body?: Uint8Array
   /**
    * Takes over the body of the record stored under this key (possibly the same key). When the keys differ, that record
    * must be deleted or overwritten in the same transaction: a body belongs to one record.
    */
   readonly bodyOf?: RecordKey
-  /** Ids of the blobs that the record references; several records may reference one blob. Replaces the former list. */
+  /** Ids of the blobs that the record references; replaces the former list. Several records may reference one blob. */
   readonly blobs?: readonly string[]
 }
 
-/** What a procedure works with. All of its changes become visible and durable together, or not at all. */
+/** The transaction of a procedure. Its changes become visible and durable together, or not at all. */
 export interface Transaction {
-  /** Increases with every transaction, also across restarts: milliseconds since 1970 × 2048 + counter. A safe integer. */
+  /** Increases with every transaction, across restarts too: milliseconds since 1970 × 2048 + counter. A safe integer. */
   readonly sequence: number
-  /** Milliseconds since 1970 for everything that this commit stamps. */
+  /** The time of this commit, in milliseconds since 1970. */
   readonly nowMs: number
   get(key: RecordKey): StoredRecord | undefined
   /** The first record with start <= key < end. */
   first(start: RecordKey, end: RecordKey): { readonly key: RecordKey; readonly record: StoredRecord } | undefined
   put(key: RecordKey, value: Uint8Array, options?: PutOptions): void
   delete(key: RecordKey): void
-  /** The current sums of a counter (see `DerivedWriter.add`), this transaction's own changes included; empty when unset. */
+  /** The sums of a counter (see `DerivedWriter.add`), including the changes of this transaction; empty when never set. */
   counter(key: RecordKey): readonly number[]
 }
 
 /**
- * A change under the commit lock. Synchronous, no I/O; a throw undoes it whole and reaches the caller of `execute`.
- * `args` and the result must survive structured clone (they cross threads); `body` is what the caller passed to `execute`.
+ * A change under the commit lock. Synchronous, without I/O. A throw rolls it back and rejects the caller's `execute`. `args` and
+ * the result must survive structured clone, since they cross threads; `body` is the one passed to `execute`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each procedure has its own argument and result types
 export type Procedure = (tx: Transaction, args: any, body: Uint8Array | undefined) => any
 
-/** Receives what follows from a record: sums and entries that live in the index only and are rebuilt from the records. */
+/**
+ * Receives the data derived from records: counters and entries, which are stored in the index only and are rebuilt from the
+ * records.
+ */
 export interface DerivedWriter {
   /** Adds to each slot of a counter. Sums must stay within ±2^53. */
   add(counter: RecordKey, deltas: readonly number[]): void
@@ -90,9 +92,9 @@ export interface DerivedWriter {
 }
 
 /**
- * A pure function of one record's change. It is called inside every commit, at recovery and at a rebuild of the index, so
- * that counters and derived entries are the same function of the records always. `before`/`after` are undefined where the
- * record did not or does not exist.
+ * A pure function of one record's change, so that counters and derived entries are always the same function of the records. It
+ * runs inside every commit, during recovery, and when the index is rebuilt. `before` or `after` is undefined when the record did
+ * not or does not exist.
  */
 export type Derive = (
   key: RecordKey,
@@ -101,7 +103,10 @@ export type Derive = (
   emit: DerivedWriter,
 ) => void
 
-/** Walks records in key order inside one snapshot, beginning before the first. Valid only while the visitor runs; keys and values are copied out by it. */
+/**
+ * Walks records in key order within one snapshot, starting before the first. Valid only while the visitor runs. Keys and values
+ * are only valid until the next step, so the visitor must copy what it keeps.
+ */
 export interface Cursor {
   /** Moves to the first record with key >= the given one; false at the end of the range. */
   seek(key: RecordKey): boolean
@@ -116,15 +121,15 @@ export interface BlobWriter {
   readonly id: string
   /** Copies the chunk. A returned promise asks the caller to wait before the next write (back-pressure). */
   write(chunk: Uint8Array): MaybePromise<void>
-  /** Resolves when every byte is durable. */
+  /** Resolves when all bytes are durable. */
   finish(): Promise<BlobRef>
-  /** Removes what was written. Idempotent; allowed after `finish` for a blob that no record came to reference. */
+  /** Deletes what was written. Idempotent. Allowed after `finish` for a blob that no record references. */
   abort(): Promise<void>
 }
 
 export interface BlobChunk {
   readonly bytes: Buffer
-  /** Gives the buffer back to the pool; the bytes must not be touched afterwards. */
+  /** Returns the buffer to the pool; the bytes must not be used afterwards. */
   release(): void
 }
 
@@ -134,87 +139,90 @@ export interface BlobReader {
   close(): void
 }
 
-/** Where a drive stands among those that keep everything together. Numbers from 0. */
+/** The place of a drive within the storage. Numbers start at 0. */
 export interface DrivePlace {
   readonly pool: number
   readonly set: number
   readonly slot: number
-  /** Of its set: so many drives may be lost. */
+  /** Number of drives of its set that may be lost. */
   readonly parityCount: number
-  /** Of its set: so many drives must have all records, for reads and for writes. */
+  /** Numbers of drives of its set that must have all records, for reads and for writes. */
   readonly readQuorum: number
   readonly writeQuorum: number
-  /** It has all records. One that is online and has not is being given what it lacks. */
+  /** Whether it has all records. An online drive that does not is catching up. */
   readonly isCurrent: boolean
-  /** It lacks records or shards, and is being given them. */
+  /** Whether it lacks records or shards that are being written to it. */
   readonly isHealing: boolean
 }
 
 export interface DriveStatus {
   readonly path: string
   readonly id: string
-  /** The same for all drives that belong together, for ever. */
+  /** The same for all drives of a deployment; never changes. */
   readonly deploymentId?: string
   readonly state: 'online' | 'full' | 'faulty' | 'offline'
   readonly error: string | undefined
   readonly totalBytes: number
   readonly freeBytes: number
-  /** Neither used nor free: what the file system keeps for root. None when unset. */
+  /** Space that is neither used nor free: the file system's reserve for root. Undefined when there is none. */
   readonly reservedBytes?: number
   readonly freeInodes: number
-  /** Figures of the backend by camelCase name, for metrics and diagnosis; which ones is the backend's affair. */
+  /** Backend-specific figures by camelCase name, for metrics and diagnosis. */
   readonly metrics?: Readonly<Record<string, number>>
-  /** Of a drive in a set. Absent: everything depends on this drive. */
+  /** For a drive in a set. Absent for a single drive, on which everything depends. */
   readonly place?: DrivePlace
 }
 
 /**
- * How well bytes are to be kept, where a backend knows a difference: `reduced` bears the loss of fewer drives and takes less room.
- * Default: `standard`. What was written stays as it was written.
+ * Level of redundancy, for backends that have several. `reduced` tolerates the loss of fewer drives and takes less space.
+ * Default: `standard`. Stored data keeps the level it was written with.
  */
 export type Redundancy = 'standard' | 'reduced'
 
 export interface ExecuteOptions {
-  /** Of the body. */
+  /** Redundancy of the body. */
   readonly redundancy?: Redundancy
 }
 
 export interface BlobOptions {
   readonly redundancy?: Redundancy
-  /** Key of a record that is to refer to the blob. A hint: what keeps books by tables and buckets has less to do. */
+  /** Key of a record that will reference the blob. A hint that saves pooled backends work in their accounting. */
   readonly for?: RecordKey
 }
 
-/** The interface behind the extension point `storage.backend`. Every method may be called in every thread. */
+/** The interface of the extension point `storage.backend`. Every method may be called in every thread. */
 export interface StorageBackend {
-  /** Opens, recovers, and in a worker thread attaches to the main thread. After it every method works. */
+  /** Opens the storage and recovers; in a worker thread, attaches to the main thread. Afterwards every method works. */
   start(): Promise<void>
   stop(): Promise<void>
   /**
-   * Runs a procedure; resolves with its result when the change is on stable storage, and rejects with what it threw, or with what
-   * kept the change from being made or acknowledged: see `isInDoubt`. The body's bytes must not be changed any more by the caller: they may be kept in a cache.
+   * Runs a procedure. Resolves with its result when the change is on stable storage. Rejects with the procedure's error, or with
+   * the reason why the change was not made or not acknowledged: see `isInDoubt`. The caller must not modify the body any more, as
+   * it may be cached.
    */
   execute<Result>(procedure: string, args: unknown, body?: Uint8Array, options?: ExecuteOptions): Promise<Result>
-  /** The record, as of the last acknowledged commit of any thread. A promise only where it cannot be known at once. */
+  /** The record as of the last acknowledged commit of any thread. A promise only when it cannot be answered at once. */
   get(key: RecordKey): MaybePromise<StoredRecord | undefined>
-  /** Runs a synchronous visitor over start <= key < end of records (not derived entries), as of the last acknowledged commit. */
+  /** Runs a synchronous visitor over the records with start <= key < end, as of the last acknowledged commit. */
   scan<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T>
-  /** The same over derived entries written by `Derive`. */
+  /** As `scan`, over the derived entries written by `Derive`. */
   scanDerived<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T>
   counter(key: RecordKey): MaybePromise<readonly number[]>
   /**
-   * Verified bytes of an inline body. Synchronous when cached. Rejects with `gone` when the record was got longer than
-   * `readWindowMs` ago and has meanwhile moved.
+   * The verified bytes of an inline body; synchronous when cached. Rejects with `gone` when the record was read longer than
+   * `readWindowMs` ago and its body has moved since.
    */
   readBody(ref: BodyRef): MaybePromise<Buffer>
-  /** `sizeHint` is what the caller expects to write, in bytes, if it knows. */
+  /** `sizeHint`: the expected size in bytes, if known. */
   createBlob(sizeHint?: number, options?: BlobOptions): BlobWriter
   /**
-   * Keeps blobs readable, also when the last record that references them goes, until the returned function is called. It must be
-   * called. To be asked for within `readWindowMs` of getting the record. Costs a fraction of a microsecond a blob.
+   * Keeps blobs readable, even after their last reference goes, until the returned function is called. The caller must call it.
+   * To be called within `readWindowMs` of reading the record. Costs a fraction of a microsecond per blob.
    */
   pinBlobs(refs: readonly BlobRef[]): () => void
-  /** Reads a range of a blob that is held, or whose record cannot change meanwhile. `gone` when it does not exist. */
+  /**
+   * Reads a range of a blob that is pinned, or whose record cannot change meanwhile. Rejects with `gone` when it does not exist.
+   */
   readBlob(ref: BlobRef, start: number, length: number): BlobReader
   /** Largest body that may accompany a record, in bytes. */
   readonly inlineBytesMax: number
@@ -222,9 +230,12 @@ export interface StorageBackend {
 }
 
 export interface StorageBackendOptions {
-  /** What the operator named on the command line: for drives, absolute paths. */
+  /** The operator's arguments: for drives, absolute paths. */
   readonly endpoints: readonly string[]
-  /** The same, by pool: each argument with a range is one, and those without are one together. Absent: all are one. */
+  /**
+   * The endpoints by pool: each argument with a range is a pool, and the ones without a range are one pool together. Absent: all
+   * are one pool.
+   */
   readonly pools?: readonly (readonly string[])[]
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly derive: Derive
@@ -259,20 +270,20 @@ export interface StorageBackendFactory {
    * was not looked at and why, where that cannot be known without changing something.
    */
   peek?(options: StorageLookOptions, key: RecordKey): Promise<StoredRecord | undefined>
-  /** Called during set-up in every thread; must not do I/O before `start`. */
+  /** Called during set-up in every thread. Does no I/O before `start`. */
   create(options: StorageBackendOptions): StorageBackend
 }
 
-/** The service `storage`: the configured backend, and the place where its users declare what they do in it. */
+/** The service `storage`: the configured backend, plus the declarations of the plugins that use it. */
 export interface StorageService extends Omit<StorageBackend, 'start' | 'stop'> {
-  /** Declares procedures, by names that begin with the plugin's own. Only during `setup`. */
+  /** Declares procedures; their names begin with the plugin's name. Only during `setup`. */
   define(procedures: Readonly<Record<string, Procedure>>): void
   /**
    * A record of a storage that has not been started, for the checks of `server --dry-run`: see `StorageBackendFactory.peek`. Undefined, too,
    * where the check of the storage itself has found a problem.
    */
   peek(key: RecordKey): Promise<StoredRecord | undefined>
-  /** Declares what follows from records whose key begins with this byte. One plugin per byte. Only during `setup`. */
+  /** Declares the derived data of records whose key begins with this byte. One plugin per byte. Only during `setup`. */
   derive(tableByte: number, derive: Derive): void
 }
 

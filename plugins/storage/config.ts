@@ -1,3 +1,4 @@
+/** The configuration of the plugin `storage`: endpoints and backend, with the checks that hold for every backend. */
 import { isAbsolute } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { rangeProblem } from './ranges.ts'
@@ -7,7 +8,7 @@ export const StorageConfig = Type.Object({
     variable: 'SVC_ENDPOINTS',
     positional: true,
     description:
-      'Where the data lies: the absolute path of a folder, or of several drives (`/mnt/d{1...4}` names four, which are a pool). Arguments of the command line win.',
+      'The location of the data: the absolute path of a folder, or the paths of several drives (`/mnt/d{1...4}` names four, which are a pool). Arguments of the command line take precedence.',
     check: checkEndpoints,
   }),
   backend: Type.String({
@@ -20,7 +21,7 @@ export const StorageConfig = Type.Object({
 
 export type StorageConfig = Static<typeof StorageConfig>
 
-/** What holds for every backend. Undefined, or what is wrong. */
+/** Rules for every backend. Undefined, or the problem. */
 export function checkEndpoints(endpoints: readonly string[]): string | undefined {
   if (endpoints.length === 0) return 'must name a drive, for example /var/lib/svc'
   const relative = endpoints.find(endpoint => !isAbsolute(endpoint) && !endpoint.includes('://'))

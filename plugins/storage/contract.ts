@@ -1,5 +1,5 @@
 /**
- * What every storage backend keeps: the contract suite of the point `storage.backend`. A backend is made with
+ * The contract suite of the extension point `storage.backend`: the guarantees that every backend keeps. A backend is created with
  * `contractProcedures` and `contractDerive`, started, and passed in as the subject:
  *
  *     t.test('the backend keeps the contract', t => storageBackendContract(t, async t => {
@@ -16,7 +16,7 @@ import { readBlob } from './testing.ts'
 
 export interface StorageSubject {
   readonly backend: StorageBackend
-  /** Stops the backend and opens what it has stored again; left out where nothing outlives a stop. */
+  /** Stops the backend and opens its data again. Absent when the backend does not persist. */
   restart?(): Promise<StorageBackend>
 }
 
@@ -57,7 +57,7 @@ function runSteps(tx: Transaction, steps: readonly Step[], body: Uint8Array | un
   }
 }
 
-/** To be given to `StorageBackendFactory.create`. */
+/** Pass these to `StorageBackendFactory.create`. */
 export const contractProcedures: Readonly<Record<string, Procedure>> = {
   'contract.steps': (tx, steps: readonly Step[], body) => {
     runSteps(tx, steps, body)
@@ -95,7 +95,7 @@ export const contractProcedures: Readonly<Record<string, Procedure>> = {
   },
 }
 
-/** To be given to `StorageBackendFactory.create`: counts records and the bytes of values, and lists records under `d`. */
+/** Pass this to `StorageBackendFactory.create`. Counts records and the bytes of their values, and lists records under `d`. */
 export const contractDerive: Derive = (recordKey, before, after, emit) => {
   if (recordKey[0] !== table) return
   const count = (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
@@ -140,14 +140,14 @@ async function writeBlob(backend: StorageBackend, bytes: Buffer, chunkBytes: num
   for (let at = 0; at < bytes.length; at += chunkBytes) {
     const chunk = Buffer.from(bytes.subarray(at, at + chunkBytes))
     await writer.write(chunk)
-    // `write` copies: what the caller does to its buffer afterwards is nobody's concern.
+    // `write` has copied the chunk, so changes to it afterwards have no effect.
     chunk.fill(0)
   }
   return writer.finish()
 }
 
 export const storageBackendContract: ContractSuite<StorageSubject> = contractSuite('storage backend', {
-  'what was committed is read back at once': async (t, { backend }) => {
+  'a committed change is read back at once': async (t, { backend }) => {
     t.equal(await textOf(backend, 'a'), undefined)
     await steps(backend, [{ put: 'a', value: 'one' }])
     t.equal(await textOf(backend, 'a'), 'one')
@@ -159,7 +159,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.strictSame(await list(backend), [])
   },
 
-  'two records that were read in one turn are both good': async (t, { backend }) => {
+  'two records read in one turn are both valid': async (t, { backend }) => {
     await steps(backend, [
       { put: 'a', value: 'one' },
       { put: 'b', value: 'two' },
@@ -170,7 +170,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.strictSame([Buffer.from(left!.value).toString(), Buffer.from(right!.value).toString()], ['one', 'two'])
   },
 
-  'a transaction is made as a whole or not at all': async (t, { backend }) => {
+  'a transaction is applied as a whole or not at all': async (t, { backend }) => {
     await steps(backend, [{ put: 'a', value: 'one' }], undefined)
     const failing = backend.execute(
       'contract.stepsThenThrow',
@@ -248,11 +248,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
       await list(backend),
       names.sort(Buffer.compare).map(name => `${name.toString('latin1')}=`),
     )
-    t.strictSame(
-      await list(backend, key('a/'), key('b')),
-      ['a/=', 'a/b=', 'aa='],
-      'from the start, up to before the end',
-    )
+    t.strictSame(await list(backend, key('a/'), key('b')), ['a/=', 'a/b=', 'aa='], 'from the start, excluding the end')
     t.strictSame(await list(backend, key('x'), key('x')), [])
   },
 
@@ -294,7 +290,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.equal(await textOf(backend, 'large'), large)
   },
 
-  'a body is kept beside its record': async (t, { backend }) => {
+  'a body is stored beside its record': async (t, { backend }) => {
     for (const size of [0, 1, 511, 4096, 70_000, backend.inlineBytesMax]) {
       const body = pattern(size, size)
       await steps(backend, [{ put: 'a', value: 'v', withBody: true }], Buffer.from(body))
@@ -321,7 +317,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.strictSame(await list(backend), ['b=kept'])
   },
 
-  'sums and entries follow from the records': async (t, { backend }) => {
+  'counters and entries follow from the records': async (t, { backend }) => {
     t.strictSame([...(await backend.counter(countKey))], [])
     await steps(backend, [
       { put: 'a', value: '12345' },
@@ -345,7 +341,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.strictSame(await derived(), [])
   },
 
-  'a blob is read back in any range': async (t, { backend }) => {
+  'any range of a blob can be read': async (t, { backend }) => {
     const size = 1_300_001
     const bytes = pattern(size)
     for (const chunkBytes of [65_536, 99_991, size]) {
@@ -368,7 +364,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.equal((await readBlob(backend, empty)).length, 0)
   },
 
-  'a blob lives as long as a record references it, and for who reads it': async (t, { backend }) => {
+  'a blob stays while a record references it, and while it is pinned': async (t, { backend }) => {
     const bytes = pattern(900_000, 3)
     const ref = await writeBlob(backend, bytes, 50_000)
     await steps(backend, [
@@ -387,10 +383,10 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
       chunk.release()
     }
     reader.close()
-    t.ok(Buffer.concat(chunks).equals(bytes), 'a reader that had begun gets to the end')
+    t.ok(Buffer.concat(chunks).equals(bytes), 'a reader that had begun reads to the end')
   },
 
-  'who has got a record reads its bytes, whatever becomes of the record': async (t, { backend }) => {
+  'the bytes of a record stay readable for a while, even if the record changes': async (t, { backend }) => {
     const body = pattern(5000, 5)
     const first = await writeBlob(backend, pattern(700_000, 6), 100_000)
     const second = await writeBlob(backend, pattern(300_000, 7), 100_000)
@@ -398,7 +394,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     await steps(backend, [{ put: 'b', blobs: [first.id, second.id] }])
     const ref = await bodyOf(backend, 'a')
     await steps(backend, [{ put: 'a', value: 'other' }, { delete: 'b' }])
-    t.ok((await backend.readBody(ref)).equals(body), 'a body that was replaced')
+    t.ok((await backend.readBody(ref)).equals(body), 'a body whose record was overwritten')
     const letGo = backend.pinBlobs([first, second])
     t.ok((await readBlob(backend, first)).equals(pattern(700_000, 6)), 'the first blob')
     t.ok((await readBlob(backend, second)).equals(pattern(300_000, 7)), 'and the one after it')
@@ -406,7 +402,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     letGo()
   },
 
-  'a blob that is given up can be aborted at any time': async (t, { backend }) => {
+  'an unfinished or unreferenced blob can be aborted at any time': async (t, { backend }) => {
     const early = backend.createBlob()
     await early.abort()
     await early.abort()
@@ -421,7 +417,7 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.equal(ref.size, 1)
   },
 
-  'what is kept with reduced redundancy is what it was': async (t, { backend, restart }) => {
+  'data with reduced redundancy is read back unchanged': async (t, { backend, restart }) => {
     const body = pattern(5000, 5)
     const writer = backend.createBlob(700_000, { redundancy: 'reduced' })
     await writer.write(pattern(700_000, 6))
@@ -440,20 +436,20 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     if (restart !== undefined) await verify(await restart())
   },
 
-  'many blobs are written at the same time': async (t, { backend }) => {
+  'many blobs are written concurrently': async (t, { backend }) => {
     const sizes = Array.from({ length: 24 }, (_, i) => 1 + i * 40_009)
     const refs = await Promise.all(sizes.map((size, i) => writeBlob(backend, pattern(size, i), 60_000)))
     t.equal(new Set(refs.map(({ id }) => id)).size, sizes.length)
     for (const [i, ref] of refs.entries()) t.ok((await readBlob(backend, ref)).equals(pattern(sizes[i]!, i)))
   },
 
-  'it tells how its drives are': async (t, { backend }) => {
+  'it reports the status of its drives': async (t, { backend }) => {
     const drives = await backend.drives()
     t.ok(drives.length > 0)
     t.ok(drives.every(({ state, totalBytes }) => state === 'online' && totalBytes > 0))
   },
 
-  'what was stored outlives a stop': async (t, { backend, restart }) => {
+  'stored data survives a stop and a start': async (t, { backend, restart }) => {
     if (restart === undefined) return
     const body = pattern(3000)
     const blobBytes = pattern(300_000, 9)
@@ -472,6 +468,6 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
     t.ok((await readBlob(reopened, ref)).equals(blobBytes))
     t.strictSame([...(await reopened.counter(countKey))], [2, 3])
     const after = await steps(reopened, [{ delete: 'a' }])
-    t.ok(after.sequence > before.sequence, 'sequences go on')
+    t.ok(after.sequence > before.sequence, 'sequences continue')
   },
 })

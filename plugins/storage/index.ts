@@ -1,3 +1,4 @@
+/** Wires the plugin `storage`: chooses the configured backend, checks it for `--dry-run`, creates, starts and stops it. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/health/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
@@ -17,7 +18,7 @@ export default definePlugin({
   provides: ['storage'],
   points: storagePoints,
   config: StorageConfig,
-  // A backend may have to read its whole journal.
+  // A backend may have to replay its whole journal.
   startTimeoutMs: 3_600_000,
   preflight: config => checkFolders(expandPools(config.endpoints).flat()),
   setup({ config, log, ports, threads, services, point, contribute }) {
@@ -45,7 +46,7 @@ export default definePlugin({
         const factory = requireFactory()
         const options = { endpoints, pools, ports }
         const problems = factory.validate(endpoints, pools).map(problem => `SVC_ENDPOINTS: ${problem}`)
-        // Told by `preflight` already.
+        // `preflight` has reported these already.
         const isUsable = problems.length === 0 && (await checkFolders(endpoints)).length === 0
         if (isUsable) problems.push(...((await factory.check?.(options)) ?? []))
         front.setPeek(async key => {
@@ -79,7 +80,7 @@ export default definePlugin({
   },
 })
 
-/** Drives that one set may have. */
+/** Largest number of drives in a set. */
 const setDrivesMax = 16
 
 function backendFor(pools: readonly (readonly string[])[]): string {

@@ -1,4 +1,4 @@
-/** What may keep the data. */
+/** The extension points of the plugin `storage`. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -8,7 +8,7 @@ export const storagePoints = {
     cardinality: 'many',
     schema: Type.Object(
       { validate: method, create: method },
-      { description: 'A way of keeping records and blobs; its id is what SVC_STORAGE_BACKEND names.' },
+      { description: 'A storage backend for records and blobs; SVC_STORAGE_BACKEND selects one by its id.' },
     ),
   },
 } as const

@@ -1,4 +1,4 @@
-/** What `server --dry-run` asks of the file system: whether the folders could be written to. Creates nothing. */
+/** The file system checks of `server --dry-run`: whether each folder could be written to. Creates nothing. */
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
@@ -20,7 +20,7 @@ async function checkFolder(path: string): Promise<string | undefined> {
     return undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // A folder that is not there is created at the start: what counts is the nearest one that is.
+    // A missing folder is created at the start, so its nearest existing ancestor counts.
     const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
     if (isMissing && dirname(path) !== path) return checkFolder(dirname(path))
     const user = process.getuid?.()

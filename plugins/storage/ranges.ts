@@ -1,10 +1,13 @@
-/** Ranges in the names of drives: `/mnt/d{1...4}` is four of them, `/mnt/{1...2}/d{01...16}` thirty-two. */
+/**
+ * Ranges in drive names: `/mnt/d{1...4}` names four drives, `/mnt/{1...2}/d{01...16}` thirty-two. Used for the endpoints of the
+ * configuration.
+ */
 
 const range = /\{(\d+)\.\.\.(\d+)\}/
-/** More than any storage has: a slip of the finger must not fill the memory. */
+/** Far more drives than any storage has, so that a typing error cannot exhaust the memory. */
 const namesMax = 1024
 
-/** Why they cannot be expanded, following the name of the key; undefined where they can. */
+/** The reason why names cannot be expanded, as a continuation of the key's name; undefined if they can. */
 export function rangeProblem(endpoints: readonly string[]): string | undefined {
   for (const endpoint of endpoints) {
     for (const [text, from, to] of endpoint.matchAll(new RegExp(range, 'g'))) {
@@ -28,7 +31,10 @@ function count(endpoints: readonly string[]): number {
   return sum
 }
 
-/** By pool: each name with a range is one, in order; names without one are one together, in the place of the first of them. */
+/**
+ * The names by pool: each argument with a range is a pool, in order; arguments without a range are one pool together, at the
+ * position of the first of them.
+ */
 export function expandPools(endpoints: readonly string[]): string[][] {
   const pools: string[][] = []
   let plain: string[] | undefined
@@ -43,7 +49,7 @@ export function expandPools(endpoints: readonly string[]): string[][] {
   return pools
 }
 
-/** The names that are meant, in order. Numbers keep the width of the first: `{01...10}`. */
+/** The expanded names, in order. Numbers keep the width of the range's first number: `{01...10}`. */
 export function expandRanges(endpoints: readonly string[]): string[] {
   return endpoints.flatMap(endpoint => {
     const match = range.exec(endpoint)

@@ -1,6 +1,7 @@
 /**
- * The tables of the records: the first byte of every key says which plugin wrote the record and what it is. One list, so that no two
- * plugins take the same byte. What follows the byte is described where the keys are made. The bytes are stored: they never change.
+ * The tables of the records: the first byte of a key names the plugin that wrote the record, and its kind. They are in one list,
+ * so that no two plugins use the same byte. The code that makes the keys documents the bytes that follow. Table bytes are stored
+ * on disk and never change.
  */
 export const recordTable = {
   /** (derived) entries by the time at which they are due: objects. */
@@ -23,7 +24,7 @@ export const recordTable = {
   upload: 0x75,
 } as const
 
-/** Where the record of a bucket lies. Other plugins that keep something of a bucket require it in their commits. */
+/** Key of a bucket's record. Other plugins with records of a bucket check in their commits that it exists. */
 export function bucketKey(bucket: string): Buffer {
   const key = Buffer.allocUnsafe(bucket.length + 1)
   key[0] = recordTable.bucket

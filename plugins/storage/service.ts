@@ -1,20 +1,23 @@
-/** The service `storage`: collects what its users declare during set-up, then forwards to the configured backend. */
+/**
+ * The implementation of the service `storage`: collects declarations during set-up, then forwards all calls to the configured
+ * backend.
+ */
 import type { Derive, Procedure, StorageBackend, StorageService } from './api.ts'
 import { storageErrors } from './errors.ts'
 
 export interface StorageFront {
   readonly service: StorageService
   readonly procedures: Readonly<Record<string, Procedure>>
-  /** What every plugin derives, by the first byte of the key. */
+  /** Calls the plugins' derivations by the first byte of the key. */
   readonly derive: Derive
-  /** Ends set-up: from now on calls go to this backend. */
+  /** Ends the set-up phase and forwards calls to this backend. */
   connect(backend: StorageBackend): void
   disconnect(): void
-  /** Where `peek` of the service looks. */
+  /** Sets the implementation of the service's `peek`. */
   setPeek(peek: StorageService['peek']): void
 }
 
-/** Tables from here on are the backend's own. */
+/** Tables from here on belong to the backend. */
 const backendTablesStart = 0xfe
 
 export function createStorageFront(): StorageFront {
@@ -23,7 +26,7 @@ export function createStorageFront(): StorageFront {
   let backend: StorageBackend = notStarted()
   let isOpen = true
   let peek: StorageService['peek'] = async () => {
-    throw storageErrors.unavailable('what is stored, because nothing has checked the storage')
+    throw storageErrors.unavailable('the stored data, because nothing has checked the storage')
   }
 
   const requireSetUp = (): void => {
@@ -81,7 +84,7 @@ export function createStorageFront(): StorageFront {
   }
 }
 
-/** Stands in before `start` and after `stop`: refuses everything. */
+/** Stands in for the backend before `start` and after `stop`: refuses every call. */
 function notStarted(): StorageBackend {
   const refuse = (): never => {
     throw storageErrors.unavailable('The storage has not been started, or has been stopped.')

@@ -1,18 +1,18 @@
-/** How sets of drives are, from how their drives are: for health, metrics and the server's description of itself. */
+/** Derives the state of erasure sets from the states of their drives: for health, metrics and the Admin API. */
 import type { DriveStatus } from './api.ts'
 
 export interface SetSummary {
   readonly pool: number
   readonly set: number
   readonly drives: number
-  /** Can be read; a full one, too. */
+  /** Drives that can be read, full ones included. */
   readonly online: number
-  /** Lack records or shards, and are being given them. */
+  /** Drives that lack records or shards and are being healed. */
   readonly healing: number
   readonly parityCount: number
   readonly readQuorum: number
   readonly writeQuorum: number
-  /** `degraded`: drives are away or catch up, reads and writes go on. `read_only`: too few of them take writes. */
+  /** `degraded`: drives are offline or catching up, reads and writes go on. `read_only`: too few drives accept writes. */
   readonly state: 'ok' | 'degraded' | 'read_only' | 'unavailable'
 }
 
@@ -21,7 +21,7 @@ export function isReadable({ state }: DriveStatus): boolean {
   return state === 'online' || state === 'full'
 }
 
-/** Drives that are in no set are one of their own, in which everything depends on each of them. */
+/** Drives outside of a set count as sets of one, each of which everything depends on. */
 export function summarizeSets(drives: readonly DriveStatus[]): readonly SetSummary[] {
   const sets = new Map<string, DriveStatus[]>()
   for (const drive of drives) {

@@ -1,7 +1,7 @@
-/** For tests of what keeps bytes. */
+/** Helpers for tests of storage backends and their users. */
 import type { BlobRef, StorageBackend } from './api.ts'
 
-/** Bytes start <= i < start+length of a blob, in one piece; all of them where nothing is said. */
+/** Bytes start <= i < start+length of a blob in one buffer; by default all bytes. */
 export async function readBlob(
   backend: Pick<StorageBackend, 'readBlob'>,
   ref: BlobRef,

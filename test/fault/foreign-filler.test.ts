@@ -146,7 +146,7 @@ t.test('the drive is filled by somebody else', { skip, timeout: 300_000 }, async
   await Promise.all(working)
   t.same(problems, [], 'nothing was refused but new data')
   await intact('filled while busy')
-  t.match(server.log(), 'a piece of the ballast has been given back')
+  t.match(server.log(), 'a piece of the ballast has been released')
 
   for (const key of someKeys(60)) await remove(key)
   t.notOk(await tryPut('no-room', 100))

@@ -1,4 +1,4 @@
-/** Writers that share too few buffers, one of which is aborted: what it has goes to the other, once. */
+/** Writers that share too few buffers, one of which is aborted: its buffer goes to the other writer, exactly once. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,10 +39,10 @@ async function turns(count: number): Promise<void> {
 
 t.test('an aborted writer that is asked for its buffer', async t => {
   const shared = await options(t, 2)
-  // What the other one does comes at each moment of the abort.
+  // The other writer's request comes at each moment of the abort.
   for (let count = 0; count < 6; count++) {
     const first = new DriveBlobWriter(shared, undefined)
-    // One buffer is being written, the other filled in part.
+    // One buffer is being written, the other is partly filled.
     await first.write(Buffer.alloc(bufferBytes + 5000, 1))
     const aborted = first.abort()
     await turns(count)

@@ -1,6 +1,6 @@
 /**
- * Compaction comes to rest: what it writes is bounded by what was written, whatever the changes are, and when nothing changes any
- * more it soon finds nothing to do. Prints the write amplification of a long mixed run. SEED and ROUNDS repeat or extend it.
+ * Compaction terminates: what it writes is bounded by what clients wrote, for any mix of changes, and it finds no more work soon
+ * after the last change. Prints the write amplification of a long mixed run. SEED and ROUNDS repeat or extend it.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ const config = {
 }
 
 async function openDrive(t: Test): Promise<Drive> {
-  // In memory where there is such a folder: thousands of single writes wait for a sync each.
+  // In memory where such a folder exists: thousands of single writes each wait for a sync.
   const folder = await mkdtemp(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'svc-compaction-'))
   const drive = await Drive.open({
     path: join(folder, 'drive'),
@@ -47,7 +47,7 @@ async function openDrive(t: Test): Promise<Drive> {
   return drive
 }
 
-/** Compacts until there is nothing to do twice in a row, segments that wait for readers included. Returns the number of steps. */
+/** Compacts until two steps in a row find no work, segments that wait for readers included. Returns the number of steps. */
 async function settle(drive: Drive, stepsMax: number): Promise<number> {
   const signal = new AbortController().signal
   let idle = 0
@@ -59,7 +59,7 @@ async function settle(drive: Drive, stepsMax: number): Promise<number> {
   return steps
 }
 
-/** Bytes of entries and bodies that segments still need. */
+/** Bytes of entries and bodies that records still need. */
 function neededBytes(drive: Drive): number {
   let bytes = 0
   for (const use of drive.state.segments.values()) bytes += use.liveBytes + use.tombstoneBytes
@@ -72,10 +72,10 @@ function journalBytes(drive: Drive): number {
   return bytes
 }
 
-t.test('single deletes that an old segment keeps alive are packed once, not again and again', async t => {
+t.test('single deletes needed because of an old segment are packed once, not again and again', async t => {
   const drive = await openDrive(t)
   const nameOf = (i: number) => `victim-${i}`
-  // The first segments: mostly what stays, and among it everything that is deleted below.
+  // The first segments: mostly records that stay, mixed with all the records that are deleted below.
   for (let i = 0; i < 1000; i++) {
     const changes = [drive.execute('table.put', { name: `kept-${i}`, value: 'kept' }, Buffer.alloc(2000, i))]
     changes.push(drive.execute('table.put', { name: nameOf(i), value: 'gone' }, undefined))
@@ -100,7 +100,7 @@ t.test('single deletes that an old segment keeps alive are packed once, not agai
   t.equal(drive.counter(countKey)[0], 1000)
 })
 
-t.test('overwrites and deletes over what stays, for long', t =>
+t.test('overwrites and deletes among records that stay, for long', t =>
   seeded(t, async random => {
     const drive = await openDrive(t)
     let clientBytes = 0

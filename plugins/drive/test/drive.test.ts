@@ -108,10 +108,10 @@ t.test('endpoints are checked without touching them', async t => {
   t.strictSame(validateEndpoints(['/data']), [])
   t.match(validateEndpoints(['data']), [/not absolute/])
   t.match(validateEndpoints([]), [/No drive/])
-  t.match(validateEndpoints(['/a', '/b']), [/not built yet/])
+  t.match(validateEndpoints(['/a', '/b']), [/serves one folder/])
 })
 
-t.test('a second server is kept out, and let in when the first has gone', async t => {
+t.test('a second server is kept out, and let in when the first has ended', async t => {
   const path = await newFolder(t)
   const first = await openDrive(path)
   await t.rejects(openDrive(path), { code: 'drive_in_use' })
@@ -120,7 +120,7 @@ t.test('a second server is kept out, and let in when the first has gone', async 
   await second.close()
 })
 
-t.test('only an empty folder or a drive of ours is taken', async t => {
+t.test('only an empty folder or a drive of this server is accepted', async t => {
   const path = await newFolder(t)
   await writeFile(join(path, 'holiday.jpg'), 'x')
   await t.rejects(openDrive(path), { code: 'drive_foreign', message: /holiday\.jpg/ })
@@ -140,7 +140,7 @@ t.test('only an empty folder or a drive of ours is taken', async t => {
   await t.rejects(openDrive(path), { code: 'drive_foreign' }, 'a journal without its format is not overwritten')
 })
 
-t.test('a path that cannot be a drive is refused in words', async t => {
+t.test('a path that cannot be a drive is refused with a reason', async t => {
   const folder = await newFolder(t)
   const file = join(folder, 'file')
   await writeFile(file, '')
@@ -155,7 +155,7 @@ t.test('a path that cannot be a drive is refused in words', async t => {
   await (await openDrive(join(folder, 'some', 'where', 'new'))).close()
 })
 
-t.test('space is what df shows', { skip: process.platform !== 'linux' }, async t => {
+t.test('reported space equals that of df', { skip: process.platform !== 'linux' }, async t => {
   const path = await newFolder(t)
   const drive = await openDrive(path)
   t.teardown(() => drive.close())
@@ -163,13 +163,13 @@ t.test('space is what df shows', { skip: process.platform !== 'linux' }, async t
   const { stdout } = await promisify(execFile)('df', ['-B1', '--output=size,used,avail', path])
   const [size, used, available] = stdout.trim().split('\n')[1]!.trim().split(/\s+/).map(Number)
   t.equal(totalBytes, size)
-  // Others write to this file system, too.
+  // Other software writes to this file system, too.
   const isNear = (left: number, right: number) => Math.abs(left - right) < 1024 ** 3
   t.ok(isNear(totalBytes - freeBytes - reservedBytes!, used!), `${totalBytes - freeBytes - reservedBytes!} and ${used}`)
   t.ok(isNear(freeBytes, available!), `${freeBytes} and ${available}`)
 })
 
-t.test('a drive of another user is refused, and says whose it is', { skip: process.getuid?.() !== 0 }, async t => {
+t.test('a drive of another user is refused, and its owner is named', { skip: process.getuid?.() !== 0 }, async t => {
   const folder = await newFolder(t)
   await chmod(folder, 0o755)
   const path = join(folder, 'drive')
@@ -191,9 +191,9 @@ t.test('a drive of another user is refused, and says whose it is', { skip: proce
   t.match(await open(path), /may not read and write .*lock \(owner 0, group 0, mode 0[0-7]+\)/)
 })
 
-t.test('answers come in the order of the changes that they have seen', async t => {
+t.test('callers are answered in commit order, those without changes included', async t => {
   const turns: string[] = []
-  // A write that is on its way when the next procedure, which changes nothing, is run.
+  // The next procedure changes nothing and runs while a write is in flight.
   let held: (() => void) | undefined
   const holding: typeof ports = {
     ...ports,
@@ -237,14 +237,14 @@ t.test('answers come in the order of the changes that they have seen', async t =
   const changed = drive.execute('change', undefined, undefined).then(() => answers.push('changed'))
   while (held === undefined) await sleep(1)
   const looked = drive.execute('look', undefined, undefined).then(seen => answers.push(seen))
-  // It is run while the write is held.
+  // It runs while the write is delayed.
   await new Promise(resolve => setImmediate(() => setImmediate(resolve)))
   held()
   await Promise.all([changed, looked])
   t.strictSame(answers, ['changed', true])
 })
 
-t.test('a drive without its journal or blobs is not taken for a new one', async t => {
+t.test('a drive that has lost its journal or blobs is not taken for a new one', async t => {
   const path = await newFolder(t)
   await (await openDrive(path)).close()
   for (const [folder, code] of Object.entries({ journal: 'journal_damaged', blobs: 'drive_incomplete' })) {
@@ -255,7 +255,7 @@ t.test('a drive without its journal or blobs is not taken for a new one', async 
   await (await openDrive(path)).close()
 })
 
-/** A drive with a few hundred records over several segments, closed. */
+/** A closed drive with a few hundred records over several segments. */
 async function filledDrive(t: Test): Promise<string> {
   const path = await newFolder(t)
   const drive = await openDrive(path)
@@ -276,7 +276,7 @@ async function flipByte(file: string, offset: number): Promise<void> {
   await writeFile(file, bytes)
 }
 
-t.test('a lost or broken index is built again from the journal (invariant 3)', async t => {
+t.test('a lost or broken index is rebuilt from the journal (invariant 3)', async t => {
   const path = await filledDrive(t)
   t.ok((await readdir(join(path, 'journal'))).length > 3, 'the journal has several segments')
   for (const damage of ['remove', 'overwrite'] as const) {
@@ -291,12 +291,12 @@ t.test('a lost or broken index is built again from the journal (invariant 3)', a
   }
 })
 
-t.test('damage in the journal stops a start that would lose what follows (invariant 4)', async t => {
+t.test('damage in the journal refuses a start that would lose later writes (invariant 4)', async t => {
   const path = await filledDrive(t)
   const [first, , third] = (await readdir(join(path, 'journal'))).sort()
   await flipByte(join(path, 'journal', first!), 4096 + 20)
   const drive = await openDrive(path)
-  t.equal(drive.counter(countKey)[0], 200, 'the index has it all, so nothing needs to be read there')
+  t.equal(drive.counter(countKey)[0], 200, 'the index has everything, so the start reads nothing there')
   await drive.close()
   await rm(join(path, 'index'), { recursive: true })
   await t.rejects(openDrive(path), { code: 'journal_damaged', message: /segment 1 at 4096/ })
@@ -305,30 +305,33 @@ t.test('damage in the journal stops a start that would lose what follows (invari
   await t.rejects(openDrive(path), { code: 'journal_damaged', message: /header of segment 3/ })
 })
 
-t.test('a journal that has lost its end is refused each time, with an index and without one (invariant 4)', async t => {
-  const path = await filledDrive(t)
-  const last = join(path, 'journal', (await readdir(join(path, 'journal'))).sort().at(-1)!)
-  const whole = await readFile(last)
-  const lost = { code: 'journal_damaged', message: /the index|had reached/ }
-  const isRefused = async (what: string) => {
-    // The server may be started again and again by whatever watches over it.
-    for (let start = 1; start <= 6; start++) await t.rejects(openDrive(path), lost, `${what}, start ${start}`)
-  }
-  await writeFile(last, whole.subarray(0, 4096))
-  await isRefused('its last batches')
-  await rm(last)
-  await isRefused('its last segment')
-  await rm(join(path, 'index'), { recursive: true })
-  await isRefused('and no index')
-  await writeFile(last, whole.subarray(0, 4096))
-  await isRefused('its last batches and no index')
-  await rm(join(path, 'journal'), { recursive: true })
-  await mkdir(join(path, 'journal'))
-  await t.rejects(openDrive(path), { code: 'journal_damaged' }, 'nothing of it is left')
-  await rm(join(path, 'journal'), { recursive: true })
-})
+t.test(
+  'a journal that has lost its end is refused at each start, with an index and without one (invariant 4)',
+  async t => {
+    const path = await filledDrive(t)
+    const last = join(path, 'journal', (await readdir(join(path, 'journal'))).sort().at(-1)!)
+    const whole = await readFile(last)
+    const lost = { code: 'journal_damaged', message: /the index|had reached/ }
+    const isRefused = async (what: string) => {
+      // A supervisor may start the server again and again.
+      for (let start = 1; start <= 6; start++) await t.rejects(openDrive(path), lost, `${what}, start ${start}`)
+    }
+    await writeFile(last, whole.subarray(0, 4096))
+    await isRefused('without its last batches')
+    await rm(last)
+    await isRefused('without its last segment')
+    await rm(join(path, 'index'), { recursive: true })
+    await isRefused('and without an index')
+    await writeFile(last, whole.subarray(0, 4096))
+    await isRefused('without its last batches and without an index')
+    await rm(join(path, 'journal'), { recursive: true })
+    await mkdir(join(path, 'journal'))
+    await t.rejects(openDrive(path), { code: 'journal_damaged' }, 'no segment is left')
+    await rm(join(path, 'journal'), { recursive: true })
+  },
+)
 
-t.test('how far another drive had come says nothing of this one', async t => {
+t.test('the high-water mark of another drive is ignored', async t => {
   const path = await filledDrive(t)
   const other = await newFolder(t)
   await (await openDrive(other)).close()
@@ -336,13 +339,13 @@ t.test('how far another drive had come says nothing of this one', async t => {
   await (await openDrive(other)).close()
 })
 
-t.test('once the journal has its end again the drive opens', async t => {
+t.test('the drive opens once the end of its journal is restored', async t => {
   const path = await filledDrive(t)
   const last = join(path, 'journal', (await readdir(join(path, 'journal'))).sort().at(-1)!)
   await rename(last, join(path, '..', `${basename(path)}-away`))
   for (let start = 1; start <= 5; start++) await t.rejects(openDrive(path), { code: 'journal_damaged' })
   await rename(join(path, '..', `${basename(path)}-away`), last)
-  // What says how far it had come may be lost, too: then the index does.
+  // The high-water mark may be lost, too: then the index's position decides.
   await writeFile(join(path, 'journal.reached'), 'something else that is long enough')
   const drive = await openDrive(path)
   t.equal(drive.counter(countKey)[0], 200)
@@ -350,7 +353,7 @@ t.test('once the journal has its end again the drive opens', async t => {
   await drive.close()
 })
 
-t.test('a torn tail is cut off, damage before the tail is not taken for one (invariants 2 and 4)', async t => {
+t.test('a torn tail is cut off; damage before the tail is not taken for one (invariants 2 and 4)', async t => {
   const path = await newFolder(t)
   const drive = await openDrive(path)
   const ends: number[] = []
@@ -363,7 +366,7 @@ t.test('a torn tail is cut off, damage before the tail is not taken for one (inv
   const whole = await readFile(segment)
   const reopen = async (bytes: Buffer) => {
     await rm(join(path, 'index'), { recursive: true })
-    // What is torn was on its way when the power went: the index had not reached it.
+    // A torn batch was in flight at the power loss, so the index had not reached it.
     await rm(join(path, 'journal.reached'))
     await writeFile(segment, bytes)
     return openDrive(path)
@@ -373,11 +376,11 @@ t.test('a torn tail is cut off, damage before the tail is not taken for one (inv
     torn.fill(0x55, offset, offset + 50)
     const reopened = await reopen(torn)
     t.ok(reopened.get(recordKey('b')))
-    t.equal(reopened.get(recordKey('c')), undefined, 'the last batch does not verify: it is not there')
+    t.equal(reopened.get(recordKey('c')), undefined, 'the last batch does not verify, so its record is absent')
     await reopened.execute('table.put', { name: 'd', value: 'd' }, undefined)
     await reopened.close()
     const again = await openDrive(path)
-    t.ok(again.get(recordKey('d')), 'the journal goes on in its place')
+    t.ok(again.get(recordKey('d')), 'the journal continues in its place')
     await again.close()
   }
   const rotten = Buffer.from(whole)
@@ -387,7 +390,7 @@ t.test('a torn tail is cut off, damage before the tail is not taken for one (inv
   rottenBody.fill(0x55, ends[0]! + 200, ends[0]! + 210)
   const reopened = await reopen(rottenBody)
   t.teardown(() => reopened.close())
-  t.ok(reopened.get(recordKey('c')), 'a damaged body takes nothing else with it')
+  t.ok(reopened.get(recordKey('c')), 'a damaged body affects no other record')
   await t.rejects(async () => reopened.readBody(reopened.get(recordKey('b'))!.body!), { code: 'corrupt' })
 })
 
@@ -413,7 +416,7 @@ t.test('a damaged body or blob is an error, never wrong bytes (invariant 4)', as
   await t.rejects(drive.readBlob({ ...ref, id: '0'.repeat(26) }, 0, 1).next(), { code: 'gone' })
 })
 
-t.test('a journal that is removed while it is written to is noticed', async t => {
+t.test('the removal of the journal in use is noticed', async t => {
   const path = await newFolder(t)
   const drive = await openDrive(path)
   t.teardown(() => drive.close())
@@ -426,7 +429,7 @@ t.test('a journal that is removed while it is written to is noticed', async t =>
   await t.rejects(drive.execute('table.put', { name: 'after', value: '' }, undefined), { code: 'faulty' })
 })
 
-t.test('who keeps a blob on several drives decides whether it is garbage', async t => {
+t.test('the caller decides whether a blob kept on several drives is garbage', async t => {
   const path = await newFolder(t)
   let drive = await openDrive(path)
   const ids: string[] = []
@@ -441,14 +444,14 @@ t.test('who keeps a blob on several drives decides whether it is garbage', async
   t.teardown(() => drive.close())
   const { signal } = new AbortController()
   const left = () => Promise.all(ids.map(id => exists(drive.blobFiles.pathOf(id))))
-  t.notOk(await drive.collectGarbage(signal), 'it is to be done again')
+  t.notOk(await drive.collectGarbage(signal), 'collection has to be repeated')
   t.strictSame(await left(), [true, true, true])
   answers.set(ids[0]!, 'keep').set(ids[1]!, 'delete').set(ids[2]!, 'delete')
   t.ok(await drive.collectGarbage(signal))
   t.strictSame(await left(), [true, false, false])
 })
 
-t.test('blobs that nothing references are deleted, at once or at the next start', async t => {
+t.test('unreferenced blobs are deleted, at once or at the next start', async t => {
   const path = await newFolder(t)
   let drive = await openDrive(path, { readWindowMs: 20 })
   const write = async (name?: string) => {
@@ -461,7 +464,7 @@ t.test('blobs that nothing references are deleted, at once or at the next start'
   const [kept, replaced, orphan] = [await write('kept'), await write('replaced'), await write()]
   await drive.execute('table.put', { name: 'replaced', value: '' }, undefined)
   for (let tries = 0; tries < 100 && (await exists(replaced)); tries++) await sleep(10)
-  t.notOk(await exists(replaced), 'deleted soon after the last reference')
+  t.notOk(await exists(replaced), 'deleted soon after its last reference went')
   const waiting = await write('waiting')
   await drive.close()
   drive = await openDrive(path, { readWindowMs: 60_000 })
@@ -471,20 +474,24 @@ t.test('blobs that nothing references are deleted, at once or at the next start'
   t.strictSame(
     [await exists(kept), await exists(orphan), await exists(fresh), await exists(waiting)],
     [true, false, true, true],
-    'what died in this run may still be read',
+    'a blob that lost its last reference in this run may still be read',
   )
   await drive.close()
   drive = await openDrive(path)
   await drive.collectGarbage(new AbortController().signal)
-  t.strictSame([await exists(kept), await exists(waiting)], [true, false], 'nobody reads what died in an earlier run')
+  t.strictSame(
+    [await exists(kept), await exists(waiting)],
+    [true, false],
+    'one that lost it in an earlier run is deleted: nobody reads it',
+  )
   await drive.close()
   for (const folder of ['journal', 'index']) await rm(join(path, folder), { recursive: true })
   await mkdir(join(path, 'journal'))
   await t.rejects(openDrive(path), { code: 'journal_damaged', message: /blobs or an index but no journal/ })
-  t.ok(await exists(kept), 'a lost journal makes no garbage')
+  t.ok(await exists(kept), 'a lost journal makes no blob garbage')
 })
 
-t.test('a blob outlives its last reference as long as any thread reads it', async t => {
+t.test('a blob outlives its last reference as long as any thread has it pinned', async t => {
   const path = await newFolder(t)
   const elsewhere = new BlobPins(new ArrayBuffer(blobPinsBytes))
   const drive = await openDrive(path, { readWindowMs: 20, isPinnedElsewhere: id => elsewhere.has(id) })
@@ -505,18 +512,18 @@ t.test('a blob outlives its last reference as long as any thread reads it', asyn
   await sleep(200)
   t.strictSame([await exists(file(refs[0]!)), await exists(file(refs[1]!))], [true, true])
   const chunk = await drive.readBlob(refs[0]!, 600_000, 10).next()
-  t.ok(chunk!.bytes.equals(Buffer.alloc(10, 1)), 'it is opened only now, and can be')
+  t.ok(chunk!.bytes.equals(Buffer.alloc(10, 1)), 'it is opened only now, and still exists')
   chunk!.release()
   letGo()
   letGo()
   while (await exists(file(refs[0]!))) await sleep(10)
-  t.ok(await exists(file(refs[1]!)), 'a hold is let go of once')
+  t.ok(await exists(file(refs[1]!)), 'unpinning twice has no further effect')
   letGoElsewhere()
   while (await exists(file(refs[1]!))) await sleep(10)
   t.equal(drive.status().metrics!.blobsWaiting, 0)
 })
 
-t.test('compaction gives space back and keeps what lives', async t => {
+t.test('compaction frees space and keeps current records', async t => {
   const path = await filledDrive(t)
   let waitedNs = 0n
   const clock = { ...ports.clock, monotonicNs: () => ports.clock.monotonicNs() + waitedNs }
@@ -535,7 +542,7 @@ t.test('compaction gives space back and keeps what lives', async t => {
   t.notSame(drive.get(recordKey('3-0'))!.body, body, 'the body has moved')
   t.ok(
     (await drive.bodies.readUncached(body!)).equals(Buffer.alloc(9000, 20)),
-    'who knows its old place still reads it',
+    'a reader with its old location still reads it',
   )
   waitedNs = 600_000_000_001n
   while ((await drive.compaction.work(signal)) === 'more');
@@ -558,7 +565,7 @@ t.test('compaction gives space back and keeps what lives', async t => {
   await rebuilt.close()
 })
 
-t.test('a full disk refuses new data, takes deletes and harms nothing (invariant 7)', async t => {
+t.test('a full disk refuses new data, accepts deletes and harms nothing stored (invariant 7)', async t => {
   const path = await newFolder(t)
   let freeBytes = 2 ** 30
   const disk = {
@@ -578,7 +585,7 @@ t.test('a full disk refuses new data, takes deletes and harms nothing (invariant
   await t.rejects(async () => writer.write(Buffer.alloc(2_000_000)), { code: 'full' })
   await writer.abort()
   await drive.execute('table.delete', { name: 'a' }, undefined)
-  // Who deletes may say so, as long as less is stored than goes.
+  // A delete may store an event, as long as it frees more than it stores.
   await drive.execute('table.deleteNoted', { name: 'large', number: 1 }, undefined)
   t.equal(drive.get(recordKey('large')), undefined)
   await t.rejects(drive.execute('table.deleteNoted', { name: 'nobody', number: 2 }, undefined), { code: 'full' })
@@ -586,14 +593,14 @@ t.test('a full disk refuses new data, takes deletes and harms nothing (invariant
   t.ok(drive.get(recordKey('b')))
 })
 
-t.test('a dry run says what a start would refuse, and changes nothing', async t => {
+t.test('a dry run names what a start would refuse, and changes nothing', async t => {
   const { disk } = ports
   const path = await newFolder(t)
   t.same(await checkDrive(disk, path), [])
   t.same(await checkDrive(disk, join(path, 'not/yet')), [])
   t.equal(await peekDrive(disk, path, recordKey('b')), undefined)
   t.same(await readdir(path), [])
-  t.match(await checkDrive(disk, '/proc/foo'), [/keeps files/])
+  t.match(await checkDrive(disk, '/proc/foo'), [/stores files/])
   await writeFile(join(path, 'mine'), '')
   t.match(await checkDrive(disk, path), [/is not empty and has no format.json \(found mine\)/])
   await rm(join(path, 'mine'))
@@ -618,7 +625,7 @@ t.test('a dry run says what a start would refuse, and changes nothing', async t 
   t.match(await checkDrive(disk, path), [/has no folder "blobs"/])
 })
 
-/** Names and bytes of all files but LMDB's table of readers. */
+/** Names and bytes of all files except LMDB's table of readers. */
 async function contents(path: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
@@ -657,16 +664,20 @@ t.test('the log says once that the drive is full, and once that it has room agai
     cells,
   })
   await look()
-  t.same(lines, [], 'there is room')
+  t.same(lines, [], 'there is room: nothing is logged')
   createSpaceBudget(cells).onWritten(2 ** 30)
   await look()
-  t.same(lines, ['the drive is full: new data is refused'], 'another thread has written it full since the last look')
+  t.same(
+    lines,
+    ['the drive is full: new data is refused'],
+    'another thread has filled the drive since the last measurement',
+  )
   freeBytes = 0
   await look()
   space.onRefused(new Error('no space left'))
   await look()
   freeBytes = 2 ** 30
-  // What the file system refused is believed for five seconds.
+  // A refusal by the file system counts for five seconds.
   for (let looks = 0; looks < 3; looks++) await look()
   t.equal(lines.length, 1)
   for (let looks = 0; looks < 5; looks++) await look()
@@ -676,13 +687,13 @@ t.test('the log says once that the drive is full, and once that it has room agai
   space.stop()
 })
 
-t.test('the table that workers look at is right after a replay and after checkpoints', async t => {
+t.test('the shared memtable counts are right after a replay and after checkpoints', async t => {
   const path = await filledDrive(t)
   await rm(join(path, 'index'), { recursive: true })
   const shared = new SharedState(new SharedArrayBuffer(sharedStateBytes))
   const drive = await openDrive(path, { observer: shared, spaceCells: shared.spaceCells })
   t.teardown(() => drive.close())
-  t.notOk(shared.hasMemtableRecords, 'what was replayed is in the index')
+  t.notOk(shared.hasMemtableRecords, 'replayed records are in the index')
   for (let round = 0; round < 3; round++) {
     await Promise.all(
       ['a', 'b', 'a', 'c'].map(name => drive.execute('table.put', { name, value: `${round}` }, undefined)),
@@ -700,7 +711,7 @@ t.test('the table that workers look at is right after a replay and after checkpo
 const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
 const fixture = new URL('./fixtures/server.ts', import.meta.url).pathname
 
-t.test('workers see what any thread has acknowledged', async t => {
+t.test('workers see every acknowledged write of any thread', async t => {
   for (const workers of [0, 2]) {
     const folder = await newFolder(t)
     const config = join(folder, 'config.json')
@@ -719,7 +730,7 @@ t.test('workers see what any thread has acknowledged', async t => {
   }
 })
 
-t.test('a cached body keeps no more memory alive than its own', async t => {
+t.test('a cached body keeps no other memory alive', async t => {
   const bodies = new BodyReader(ports.disk, () => '/nowhere', 1 << 20)
   const shared = Buffer.alloc(1 << 16, 1)
   const own = Buffer.alloc(5000, 2)
@@ -729,7 +740,11 @@ t.test('a cached body keeps no more memory alive than its own', async t => {
   for (const [offset, { length }] of small.entries()) {
     const cached = bodies.read({ segment: 1, offset, size: length, check: 0 }) as Buffer
     t.equal(cached.buffer.byteLength, length, `of ${length} bytes`)
-    t.not(cached[0], 9, 'what shares memory with others is a copy')
+    t.not(cached[0], 9, 'a body in shared memory is copied')
   }
-  t.equal(bodies.read({ segment: 1, offset: 3, size: own.length, check: 0 }), own, 'what has its own is not copied')
+  t.equal(
+    bodies.read({ segment: 1, offset: 3, size: own.length, check: 0 }),
+    own,
+    'a body with its own memory is not copied',
+  )
 })

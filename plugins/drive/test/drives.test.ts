@@ -1,4 +1,4 @@
-/** Several drives in one process: each for itself, opened again, with blobs of given ids. */
+/** Several drives in one process: isolated from each other, reopened, with blobs of given ids. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ async function newFolder(t: Test): Promise<string> {
   return folder
 }
 
-/** What makes drives as a thread of its own would. */
+/** Creates drives as a thread of its own would. */
 function newProcess(used: Ports = ports) {
   const drives = createDrives(config)
   const threads = createSingleThread(log)
@@ -97,7 +97,7 @@ t.test('drives of one process have their own procedures, records and identity', 
   await drives[1]!.stop()
   t.equal(open.size, 2)
   t.throws(() => drives[1]!.get(recordKey('k')), { code: 'unavailable' })
-  t.equal(await text(drives[2]!, 'k'), '2', 'the others go on')
+  t.equal(await text(drives[2]!, 'k'), '2', 'the others continue')
   t.strictSame(await drives[1]!.drives(), [])
   const again = create(paths[1]!, 'd1', { deploymentId })
   await again.start()
@@ -107,7 +107,7 @@ t.test('drives of one process have their own procedures, records and identity', 
   t.equal(await text(drives[1]!, 'k'), '1', 'the former object can be started again, too')
 })
 
-t.test('a drive of another deployment is refused, and a start that fails leaves nothing behind', async t => {
+t.test('a drive of another deployment is refused, and a failed start leaves nothing behind', async t => {
   const folder = await newFolder(t)
   const path = join(folder, 'drive')
   let timers = 0
@@ -152,7 +152,7 @@ t.test('a drive of another deployment is refused, and a start that fails leaves 
   await t.rejects(foreign.start(), { code: 'drive_of_other_deployment', message: status!.deploymentId!, status: 503 })
   await requireNothingLeft('another deployment')
 
-  // The index says that there is more of the journal than there is.
+  // The index has a position beyond the end of the journal.
   const segment = (await readdir(join(path, 'journal'))).sort().at(-1)
   const file = join(path, 'journal', segment!)
   const { size } = await stat(file)
@@ -183,14 +183,14 @@ t.test('a drive of another deployment is refused, and a start that fails leaves 
   ] as const) {
     t.match(await service.look(ports, join(folder, name)), { state: 'unusable', driveId: undefined, problem })
   }
-  t.match(await service.look(ports, '/proc/drive'), { state: 'unusable', problem: /no room/ })
+  t.match(await service.look(ports, '/proc/drive'), { state: 'unusable', problem: /no space/ })
   await rm(join(path, 'blobs'), { recursive: true })
   t.match(await service.look(ports, path), { state: 'unusable', driveId: status!.id, problem: /"blobs"/ })
   await writeFile(join(path, 'format.json'), '{')
   t.match(await service.look(ports, path), { state: 'unusable', driveId: undefined, problem: /not valid JSON/ })
 })
 
-t.test('memory is divided among drives, down to what each needs', async t => {
+t.test('memory is divided among drives, down to the minimum each needs', async t => {
   const [whole, half, small] = [1, 2, 1000].map(count => shareOfConfig(config, count))
   t.strictSame(whole, config)
   t.match(half, { cacheBytes: 32 * 1024 ** 2, blobBufferBytes: 32 * 1024 ** 2, readBufferBytes: 16 * 1024 ** 2 })
@@ -206,7 +206,7 @@ t.test('memory is divided among drives, down to what each needs', async t => {
   for (const [i, bytes] of read.entries()) t.ok(bytes.equals(contents[i]!), 'several at a time, with one buffer')
 })
 
-t.test('a blob of a given id takes the place of what has that id, while that is being read', async t => {
+t.test('a blob with a given id replaces one with the same id, which is being read', async t => {
   const path = await newFolder(t)
   const { create, service } = newProcess()
   const drive = create(path, 'd')
@@ -236,7 +236,7 @@ t.test('a blob of a given id takes the place of what has that id, while that is 
   await given.write(next.subarray(2_000_000))
   const nextRef = await given.finish()
   while (await take()) {}
-  t.ok(Buffer.concat(chunks).equals(old), 'who has begun gets the rest of the same bytes')
+  t.ok(Buffer.concat(chunks).equals(old), 'a reader that had begun gets the rest of the same bytes')
   t.ok((await readBlob(drive, any)).equals(next))
   t.ok((await readBlob(drive, any, 1_234_567, 10)).equals(next.subarray(0, 10)))
   t.ok((await readBlob(drive, nextRef)).equals(next))
@@ -245,14 +245,14 @@ t.test('a blob of a given id takes the place of what has that id, while that is 
   const givenUp = drive.createBlob(undefined, { id })
   await givenUp.write(old)
   await givenUp.abort()
-  t.ok((await readBlob(drive, any)).equals(next), 'given up before it was finished')
+  t.ok((await readBlob(drive, any)).equals(next), 'aborted before it was finished')
   const shorterWriter = drive.createBlob(undefined, { id })
   await shorterWriter.write(shorter)
   const shorterRef = await shorterWriter.finish()
   await t.rejects(readBlob(drive, any), { code: 'corrupt' }, 'of another size')
   await shorterWriter.abort()
   await sleep(100)
-  t.ok((await readBlob(drive, shorterRef)).equals(shorter), 'a record references it: it stays')
+  t.ok((await readBlob(drive, shorterRef)).equals(shorter), 'a record references it, so it stays')
   t.strictSame(await blobFiles(path), [id])
 
   const lone = drive.createBlob(undefined, { id: service.newBlobId(ports) })
@@ -260,13 +260,13 @@ t.test('a blob of a given id takes the place of what has that id, while that is 
   await lone.finish()
   await lone.abort()
   for (let tries = 0; tries < 300 && (await blobFiles(path)).length > 1; tries++) await sleep(10)
-  t.strictSame(await blobFiles(path), [id], 'nothing references it: it goes')
+  t.strictSame(await blobFiles(path), [id], 'no record references it, so it is deleted')
   for (const wrong of ['', '../../../../../../etc/passwd', id.toUpperCase(), `${id}0`]) {
     t.throws(() => drive.createBlob(undefined, { id: wrong }), RangeError)
   }
 })
 
-t.test('garbage is what earlier runs have left, not what this one has written or is writing', async t => {
+t.test('garbage is left by earlier runs, never written or being written in this one', async t => {
   const path = await newFolder(t)
   const { create, run } = newProcess()
   let drive = create(path, 'd')
@@ -279,7 +279,7 @@ t.test('garbage is what earlier runs have left, not what this one has written or
   const cutShort = drive.createBlob(undefined, { id: left })
   await cutShort.write(Buffer.alloc(3_000_000))
   await drive.stop()
-  t.equal((await blobFiles(path)).length, 5, 'and what was not finished')
+  t.equal((await blobFiles(path)).length, 5, 'and the unfinished one')
 
   drive = create(path, 'd')
   await drive.start()
@@ -291,18 +291,18 @@ t.test('garbage is what earlier runs have left, not what this one has written or
   t.equal(during.size, 6)
   await run('unreferenced-blobs')
   const files = await blobFiles(path)
-  t.notOk(files.includes(left), 'what nothing references')
+  t.notOk(files.includes(left), 'the unreferenced one')
   t.strictSame(new Set(files.filter(name => !during.has(name))), new Set())
   t.strictSame(
     [finished, kept, held].map(id => files.includes(id)),
     [true, true, true],
   )
-  t.equal(files.length, 4, 'and the one that is being written')
+  t.equal(files.length, 4, 'and the one being written')
   await writer.finish()
   t.ok((await readBlob(drive, ref)).equals(bytes))
   letGo()
 
-  // Dead, but not deleted yet: written anew it lives, though no record says so yet.
+  // Unreferenced but not deleted yet: writing it anew keeps it, before any record references it.
   await drive.execute('table.delete', { name: 'kept' })
   const revived = await writeBlob(drive, bytes, kept)
   await sleep(4000)
@@ -310,11 +310,11 @@ t.test('garbage is what earlier runs have left, not what this one has written or
   await drive.execute('table.put', { name: 'kept', value: '', blobs: [kept] })
   await drive.execute('table.delete', { name: 'kept' })
   for (let tries = 0; tries < 600 && (await blobFiles(path)).includes(kept); tries++) await sleep(10)
-  t.notOk((await blobFiles(path)).includes(kept), 'it dies as every other one')
+  t.notOk((await blobFiles(path)).includes(kept), 'it is deleted after its last reference, like every other')
   await drive.stop()
 })
 
-t.test('a new blob is not deleted in place of the garbage that it replaces', async t => {
+t.test('a new blob is not deleted in place of the garbage it replaces', async t => {
   const path = await newFolder(t)
   await mkdir(join(path, '00'))
   let letGo: (() => void) | undefined
@@ -354,7 +354,7 @@ t.test('a new blob is not deleted in place of the garbage that it replaces', asy
     hasWay = true
   })
   await sleep(50)
-  t.notOk(hasWay, 'the deletion that is under way comes first')
+  t.notOk(hasWay, 'a deletion under way is waited for')
   letGo!()
   t.equal(await collecting, 1)
   await makingWay
@@ -372,46 +372,33 @@ t.test('a new blob is not deleted in place of the garbage that it replaces', asy
 const main = new URL('../../../kernel/main.ts', import.meta.url).pathname
 const fixture = new URL('./fixtures/drives-server.ts', import.meta.url).pathname
 
-// Servers start slowly on a machine that is busy with other tests.
-t.test(
-  'every thread uses every drive, and attaches again to one that was opened again',
-  { timeout: 200_000 },
-  async t => {
-    for (const workers of [0, 2]) {
-      const folder = await newFolder(t)
-      const file = join(folder, 'config.json')
-      await writeFile(file, JSON.stringify({ plugins: [fixture] }))
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        [
-          '--conditions=svc-src',
-          main,
-          'server',
-          '--config',
-          file,
-          '--workers',
-          String(workers),
-          join(folder, 'storage'),
-        ],
-        { env: { ...process.env, TEST_FOLDER: folder }, timeout: 90_000 },
-      )
-      const result = JSON.parse(stdout.trim())
-      const threads = Math.max(1, workers)
-      t.equal(result.used?.length, threads, stdout)
-      for (const used of result.used) t.match(used, { mistakes: 0, own: ['a', 'b'], other: /only\.b/ })
-      t.strictSame(
-        result.counts.map(([count]: number[]) => count),
-        [30 * threads, 30 * threads],
-      )
-      t.equal(result.revived, 9)
-      t.match(result, { whileClosed: 'unavailable', beforeAttach: workers === 0 ? 'fine' : 'unavailable' })
-      t.strictSame(result.late, Array(threads).fill('later'))
-      t.equal(new Set(result.ids).size, 2)
-    }
-  },
-)
+// Servers start slowly on a busy machine.
+t.test('every thread uses every drive, and attaches again to a reopened one', { timeout: 200_000 }, async t => {
+  for (const workers of [0, 2]) {
+    const folder = await newFolder(t)
+    const file = join(folder, 'config.json')
+    await writeFile(file, JSON.stringify({ plugins: [fixture] }))
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--conditions=svc-src', main, 'server', '--config', file, '--workers', String(workers), join(folder, 'storage')],
+      { env: { ...process.env, TEST_FOLDER: folder }, timeout: 90_000 },
+    )
+    const result = JSON.parse(stdout.trim())
+    const threads = Math.max(1, workers)
+    t.equal(result.used?.length, threads, stdout)
+    for (const used of result.used) t.match(used, { mistakes: 0, own: ['a', 'b'], other: /only\.b/ })
+    t.strictSame(
+      result.counts.map(([count]: number[]) => count),
+      [30 * threads, 30 * threads],
+    )
+    t.equal(result.revived, 9)
+    t.match(result, { whileClosed: 'unavailable', beforeAttach: workers === 0 ? 'fine' : 'unavailable' })
+    t.strictSame(result.late, Array(threads).fill('later'))
+    t.equal(new Set(result.ids).size, 2)
+  }
+})
 
-t.test('a drive that stops writes nothing to what has taken its place', async t => {
+t.test('a stopping drive writes nothing to a folder that has replaced its own', async t => {
   const folder = await newFolder(t)
   const { create } = newProcess()
   const [emptied, swapped, other] = ['emptied', 'swapped', 'other'].map(name => join(folder, name)) as [
@@ -427,7 +414,11 @@ t.test('a drive that stops writes nothing to what has taken its place', async t 
   await mkdir(swapped)
   await writeFile(join(swapped, 'index.state'), '3')
   await Promise.all(drives.map(drive => drive.stop()))
-  t.strictSame(await readdir(emptied), [], 'an empty folder stays one: it can be taken for a new drive')
+  t.strictSame(await readdir(emptied), [], 'an empty folder stays empty, so it can become a new drive')
   t.equal(await readFile(join(swapped, 'index.state'), 'utf8'), '3', 'another drive keeps its own state')
-  t.equal(await readFile(join(other, 'index.state'), 'utf8'), 'c', 'the one that was meant has it, wherever it is')
+  t.equal(
+    await readFile(join(other, 'index.state'), 'utf8'),
+    'c',
+    'the state goes to the drive itself, wherever it is now',
+  )
 })

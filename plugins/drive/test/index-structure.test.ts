@@ -1,6 +1,6 @@
 /**
- * The check of an index's structure against files that the real LMDB writes: it never complains about a sound one, whatever history
- * it has, and notices each kind of damage that LMDB would stumble over. SEED in the environment repeats a run.
+ * The structure check of an index against files written by the real LMDB: it accepts every sound file, whatever its history, and
+ * detects each kind of damage that would crash LMDB. SEED repeats a run.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ async function openFolder(t: Test) {
   return { folder, file: join(folder, 'data.mdb'), index: openLmdbIndex(folder) }
 }
 
-/** Long and short keys, values in and beside the pages, times that grow and times that shrink. */
+/** Long and short keys, values inside and outside of pages, phases of growth and of shrinking. */
 function fill(random: SeededRandom, share: number) {
   return (write: Parameters<Parameters<ReturnType<typeof openLmdbIndex>['commit']>[0]>[0]) => {
     const isBig = random.float() < 0.1
@@ -33,7 +33,7 @@ function fill(random: SeededRandom, share: number) {
   }
 }
 
-t.test('a sound index is called sound after any history, and while it is written to', t =>
+t.test('a sound index is accepted after any history, and while it is written to', t =>
   seeded(t, async random => {
     const { folder, file, index } = await openFolder(t)
     let pages = 0
@@ -44,7 +44,7 @@ t.test('a sound index is called sound after any history, and while it is written
         pages++
       })
       if (problem !== undefined) problems.push(`round ${round}: ${problem}`)
-      // A reader keeps pages from being used again: the lists of free pages become long.
+      // A reader prevents the reuse of pages, so the lists of free pages become long.
       if (round === 60) index.get('records', Buffer.from('k1'))
     }
     await index.close()
@@ -53,11 +53,11 @@ t.test('a sound index is called sound after any history, and while it is written
     await again.close()
     t.same(problems, [])
     t.equal(checkStructure(file, ignore), undefined)
-    t.ok(pages > 1000, `${pages} pages were looked at`)
+    t.ok(pages > 1000, `${pages} pages were checked`)
   }),
 )
 
-t.test('damage is noticed', t =>
+t.test('damage is detected', t =>
   seeded(t, async random => {
     const { file, index } = await openFolder(t)
     for (let round = 0; round < 40; round++) await index.commit(fill(random, 0.4))

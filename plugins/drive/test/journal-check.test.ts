@@ -1,4 +1,4 @@
-/** Bits of the journal that have turned while the index is whole: found by nobody but who reads it all, and mended from the index. */
+/** Damage in the journal while the index is intact: found by the background check, and repaired from the index. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, open, readdir, rm, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,10 +23,10 @@ interface Kept {
   readonly folder: string
   readonly bodies: Map<string, Buffer | undefined>
   drive: Drive
-  /** Bytes of a file that cannot be read. */
+  /** Byte ranges of a file that cannot be read. */
   unreadable: { readonly path: string; readonly from: number; readonly to: number } | undefined
   readonly lines: { msg: string; [field: string]: unknown }[]
-  /** Lets a day pass for the check of the journal. */
+  /** Lets a day pass for the background check. */
   day(): void
   /** By default without its index. */
   reopen(meanwhile?: () => Promise<void>): Promise<void>
@@ -61,7 +61,7 @@ async function keep(t: Test): Promise<Kept> {
   const openDrive = () =>
     Drive.open({
       path: join(folder, 'drive'),
-      // So many days that one is enough for a segment.
+      // So many days that one is enough for each segment.
       config: {
         ...defaults,
         segmentBytes,
@@ -110,7 +110,7 @@ async function fill({ drive, bodies }: Kept, count: number, sizes = [0, 1500, 60
   }
 }
 
-/** Compares every record; resolves with the names of bodies that are said to be damaged. */
+/** Compares every record. Resolves with the names of bodies that are reported as damaged. */
 async function verify(t: Test, { drive, bodies }: Kept): Promise<string[]> {
   const damaged: string[] = []
   for (const [name, body] of bodies) {
@@ -132,7 +132,7 @@ async function verify(t: Test, { drive, bodies }: Kept): Promise<string[]> {
   return damaged
 }
 
-/** Turns a bit in as many places of segments that are written no more. */
+/** Flips a bit in as many places of finished segments. */
 async function flip({ folder, drive }: Kept, random: SeededRandom, count: number): Promise<number> {
   const journal = join(folder, 'drive/journal')
   const names = (await readdir(journal)).sort()
@@ -154,7 +154,7 @@ async function flip({ folder, drive }: Kept, random: SeededRandom, count: number
   return touched.size
 }
 
-/** Until each segment has been looked at, and what was found is done with. */
+/** Until each segment has been checked and the damage found has been handled. */
 async function checkAll(kept: Kept): Promise<void> {
   const { drive } = kept
   const rounds = 2 * drive.journal.segments.size
@@ -165,7 +165,7 @@ async function checkAll(kept: Kept): Promise<void> {
   }
 }
 
-/** Until compaction has nothing to do. */
+/** Until compaction has no work. */
 async function settle({ drive }: Kept): Promise<void> {
   for (let idle = 0; idle < 2; ) {
     idle = (await drive.compaction.work(signal)) === 'idle' ? idle + 1 : 0
@@ -173,14 +173,14 @@ async function settle({ drive }: Kept): Promise<void> {
   }
 }
 
-t.test('a journal that is whole is left as it is', async t => {
+t.test('an intact journal is left unchanged', async t => {
   const kept = await keep(t)
   await fill(kept, 1500)
   await settle(kept)
   const before = kept.drive.journal.bytesWritten
   await kept.drive.journalCheck.work(signal)
   await kept.drive.journalCheck.work(signal)
-  t.equal(kept.drive.journalCheck.segmentsChecked, 1, 'one for each part of the time')
+  t.equal(kept.drive.journalCheck.segmentsChecked, 1, 'one segment per share of the interval')
   await checkAll(kept)
   t.ok(kept.drive.journalCheck.segmentsChecked > 5)
   t.equal(kept.drive.journal.bytesWritten, before)
@@ -188,15 +188,15 @@ t.test('a journal that is whole is left as it is', async t => {
   t.strictSame(kept.lines, [])
 })
 
-t.test('what a damaged segment has is written again, and the journal is whole once more', t =>
+t.test('the records of a damaged segment are written again, and the journal is intact afterwards', t =>
   seeded(t, async random => {
     const kept = await keep(t)
     await fill(kept, 1500)
     const count = await flip(kept, random, 6)
-    t.strictSame(kept.lines, [], 'nobody knows yet')
+    t.strictSame(kept.lines, [], 'the damage is not known yet')
     await checkAll(kept)
     const said = kept.lines.filter(({ msg }) => msg === 'a journal segment is damaged')
-    // A bit may have turned where nothing was written.
+    // A flipped bit may lie in unused space.
     t.ok(said.length <= count)
     const damaged = await verify(t, kept)
     t.comment(`${said.length} segments, ${damaged.length} bodies`)
@@ -205,20 +205,24 @@ t.test('what a damaged segment has is written again, and the journal is whole on
       kept.bodies.set(name, body)
       await kept.drive.execute('table.put', { name, value: `value of ${name.slice(5)}` }, body)
     }
-    t.equal(kept.drive.status().error === undefined, damaged.length === 0, 'what cannot be read is told')
+    t.equal(kept.drive.status().error === undefined, damaged.length === 0, 'unreadable bodies are reported')
     await checkAll(kept)
-    t.equal(kept.drive.compaction.segmentsDamaged, 0, 'it goes with the last body that could not be read')
+    t.equal(
+      kept.drive.compaction.segmentsDamaged,
+      0,
+      'the segment is removed with the last body that could not be read',
+    )
     t.equal(kept.drive.status().error, undefined)
     await kept.reopen()
-    t.strictSame(await verify(t, kept), [], 'the index can be built again')
+    t.strictSame(await verify(t, kept), [], 'the index can be rebuilt')
   }),
 )
 
-t.test('deletes in a damaged segment that are needed keep it', async t => {
+t.test('a damaged segment stays while its deletes are needed', async t => {
   const kept = await keep(t)
-  // Nearly whole blocks: an older segment that is mostly padding would be compacted, and need no deletes.
+  // Nearly full blocks: an older segment that is mostly padding would be compacted, and then need no deletes.
   await fill(kept, 600, [8000])
-  // Few, so that what they are needed for stays.
+  // Few, so that the records they guard against stay.
   const gone = [...kept.bodies.keys()].filter((_, i) => i % 20 === 0)
   const { segment } = kept.drive.journal.tail
   for (const name of gone) {
@@ -231,7 +235,7 @@ t.test('deletes in a damaged segment that are needed keep it', async t => {
   kept.bodies.set('name-0', Buffer.alloc(60_000))
   for (const path of [segment, segment + 1].map(each => kept.drive.journal.pathOf(each))) {
     const file = await open(path, 'r+')
-    // The header of a batch, and so everything behind it.
+    // The header of a batch, which makes everything behind it unreadable.
     await file.write(Buffer.alloc(16, 0xa5), 0, 16, 8192)
     await file.close()
   }
@@ -239,15 +243,19 @@ t.test('deletes in a damaged segment that are needed keep it', async t => {
   t.strictSame(await verify(t, kept), [])
   for (const name of gone.slice(1)) t.equal(kept.drive.get(recordKey(name)), undefined)
   t.ok(kept.drive.compaction.segmentsDamaged > 0)
-  t.match(kept.drive.status().error, /could not be built again/)
-  await t.rejects(kept.reopen(), { code: 'journal_damaged' }, 'rather than to bring back what was deleted')
+  t.match(kept.drive.status().error, /cannot be rebuilt from them/)
+  await t.rejects(
+    kept.reopen(),
+    { code: 'journal_damaged' },
+    'the start is refused, because deleted records would come back',
+  )
 })
 
-t.test('a disk that cannot read some bytes is damage, too, and so is a file that is gone', async t => {
+t.test('unreadable bytes and missing files count as damage, too', async t => {
   const kept = await keep(t)
   await fill(kept, 1500)
   const [first, second, third] = [...kept.drive.journal.segments.keys()].sort((a, b) => a - b)
-  // What lies in these bytes cannot be had; all around it can.
+  // These bytes cannot be read; all others can.
   kept.unreadable = { path: kept.drive.journal.pathOf(first!), from: 200_000, to: 204_096 }
   await unlink(kept.drive.journal.pathOf(third!))
   await checkAll(kept)
@@ -257,7 +265,7 @@ t.test('a disk that cannot read some bytes is damage, too, and so is a file that
       .map(({ segment }) => segment)
       .sort(),
     [first, third],
-    'in whichever order they were looked at',
+    'in any order',
   )
   const lost = await verify(t, kept)
   t.ok(lost.length > 0)
@@ -270,12 +278,12 @@ t.test('a disk that cannot read some bytes is damage, too, and so is a file that
     await kept.drive.execute('table.put', { name, value: `value of ${name.slice(5)}` }, bytes)
   }
   await checkAll(kept)
-  t.equal(kept.drive.status().error, undefined, 'nothing in them is needed any more')
+  t.equal(kept.drive.status().error, undefined, 'no record needs them any more')
   await kept.reopen()
   t.strictSame(await verify(t, kept), [])
 })
 
-t.test('a file that has gone while nobody had the drive open is missed at its start', async t => {
+t.test('a file removed while the drive was closed is reported at its start', async t => {
   const kept = await keep(t)
   await fill(kept, 1500)
   const [, second] = [...kept.drive.journal.segments.keys()].sort((a, b) => a - b)
@@ -294,7 +302,7 @@ t.test('a file that has gone while nobody had the drive open is missed at its st
     await kept.drive.execute('table.put', { name, value: `value of ${name.slice(5)}` }, undefined)
   }
   await checkAll(kept)
-  t.equal(kept.drive.status().error, undefined, 'nothing in it is needed any more')
+  t.equal(kept.drive.status().error, undefined, 'no record needs it any more')
   await kept.reopen()
   t.strictSame(await verify(t, kept), [])
 })

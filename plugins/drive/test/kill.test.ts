@@ -1,6 +1,6 @@
 /**
- * Invariants 1, 2 and 6 with a real process and a real disk: a server writes and says what it has acknowledged, is killed with
- * SIGKILL at a random moment, and what it leaves is opened and compared. ROUNDS in the environment makes it more.
+ * Invariants 1, 2 and 6 with a real process and a real disk: a server reports its acknowledged writes and is killed with SIGKILL
+ * at a random moment; the drive is then opened and compared. ROUNDS sets the number of rounds.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,11 +26,11 @@ interface Fact {
   readonly deleted?: string
 }
 
-/** Runs the writer until it has said enough, kills it, and returns everything that it said. */
+/** Runs the writer until it has reported enough, kills it, and returns all its reports. */
 async function runAndKill(path: string, from: number, random: SeededRandom): Promise<Fact[]> {
   const child = spawn(process.execPath, ['--conditions=svc-src', fixture, path, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // Stripping types again in every round would take longer than the round.
+    // Stripping types again in each round would take longer than the round.
     env: { ...process.env, NODE_COMPILE_CACHE: `${path}-cache` },
   })
   const facts: Fact[] = []
@@ -38,7 +38,7 @@ async function runAndKill(path: string, from: number, random: SeededRandom): Pro
   for await (const line of createInterface({ input: child.stdout })) {
     if (!line.endsWith('}')) break
     facts.push(JSON.parse(line))
-    // It goes on writing while it dies; what it still says counts, too.
+    // It goes on writing until it is dead; those reports count, too.
     if (facts.length === enough) setTimeout(() => child.kill('SIGKILL'), random.float() * 20)
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
@@ -58,7 +58,7 @@ function openDrive(path: string): Promise<Drive> {
   })
 }
 
-/** The newest acknowledged number for each name, and what it was. */
+/** The newest acknowledged number per name, and its change. */
 function acknowledged(known: Map<string, Fact>, facts: readonly Fact[]): void {
   for (const fact of facts) {
     const name = (fact.put ?? fact.deleted)!
@@ -71,7 +71,7 @@ async function verify(t: Test, drive: Drive, known: ReadonlyMap<string, Fact>): 
   for (const [name, fact] of known) {
     const record = drive.get(recordKey(name))
     if (record === undefined) {
-      // Gone: by the acknowledged delete, or by a later one that was not acknowledged any more.
+      // Deleted by the acknowledged delete, or by a later one that was not acknowledged.
       const later = drive.get(recordKey(`deleted-${name}`))
       const deletedBy = later === undefined ? -1 : Number(Buffer.from(later.value))
       if (fact.put !== undefined && deletedBy <= fact.number) mistakes++
@@ -90,7 +90,7 @@ async function verify(t: Test, drive: Drive, known: ReadonlyMap<string, Fact>): 
     chunk!.release()
     reader.close()
   }
-  t.equal(mistakes, 0, `${known.size} acknowledged names are as they were, or newer`)
+  t.equal(mistakes, 0, `${known.size} acknowledged names have their acknowledged or a newer state`)
   const sums = drive.scan(recordKey(''), Buffer.from('u'), cursor => {
     let count = 0
     let bytes = 0
@@ -100,13 +100,13 @@ async function verify(t: Test, drive: Drive, known: ReadonlyMap<string, Fact>): 
     }
     return [count, bytes]
   })
-  t.strictSame(drive.counter(countKey), sums, 'invariant 6: the sums are those of the records')
+  t.strictSame(drive.counter(countKey), sums, 'invariant 6: the counters equal the sums over the records')
 }
 
-// Minutes on a machine that is busy with other tests; a file that runs into the limit ends the whole run.
+// Takes minutes on a busy machine; a file that exceeds the limit ends the whole run.
 t.setTimeout(600_000)
 
-t.test(`what was acknowledged survives SIGKILL, ${rounds} times`, { timeout: 600_000 }, t =>
+t.test(`acknowledged writes survive SIGKILL, ${rounds} times`, { timeout: 600_000 }, t =>
   seeded(t, async random => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-kill-'))
     t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -117,7 +117,7 @@ t.test(`what was acknowledged survives SIGKILL, ${rounds} times`, { timeout: 600
       const facts = await runAndKill(path, next, random)
       t.ok(facts.length > 0, `round ${round}: ${facts.length} acknowledgements`)
       acknowledged(known, facts)
-      // Numbers that were under way when it died are not used again.
+      // Numbers that were in flight at the kill are not reused.
       next = Math.max(next, ...facts.map(({ number }) => number)) + 100
       if (round % 4 === 3 || round === rounds - 1) {
         const drive = await openDrive(path)

@@ -1,6 +1,6 @@
 /**
- * An index whose file has rotted: a start never fails, never ends the process, and never leaves a key missing or wrong. SEED and
- * ROUNDS in the environment repeat or extend it.
+ * An index whose file is corrupted: a start never fails, never ends the process, and never leaves a key missing or wrong. SEED
+ * and ROUNDS repeat or extend it.
  */
 import { copyFile, mkdtemp, open, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ function openDrive(path: string, options: Partial<DriveOptions> = {}): Promise<D
   })
 }
 
-/** Values of all sizes: LMDB keeps the larger ones on pages of their own. */
+/** Values of all sizes: LMDB keeps the larger ones on overflow pages. */
 const valueFor = (name: string, round: number) => `${name}-${round}-`.repeat(1 + ((name.length * round) % 7) * 120)
 
 async function damage(random: SeededRandom, file: string, pages: number): Promise<string> {
@@ -61,7 +61,7 @@ async function damage(random: SeededRandom, file: string, pages: number): Promis
       return `one bit at ${at}`
     }
     if (luck < 0.65) {
-      // Where what LMDB trusts is: the head of a page and its table of offsets.
+      // Bytes that LMDB trusts: a page's head and its table of offsets.
       const at = page * pageBytes + random.integer(64)
       await flip(at)
       return `one bit at ${at}, in a head`
@@ -87,10 +87,10 @@ async function damage(random: SeededRandom, file: string, pages: number): Promis
   }
 }
 
-// Minutes on a machine that is busy with other tests; a file that runs into the limit ends the whole run.
+// Takes minutes on a busy machine; a file that exceeds the limit ends the whole run.
 t.setTimeout(600_000)
 
-t.test(`${rounds} kinds of rot`, { timeout: 600_000 }, t =>
+t.test(`${rounds} kinds of corruption`, { timeout: 600_000 }, t =>
   seeded(t, async random => {
     const path = await mkdtemp(join(tmpdir(), 'svc-rot-'))
     t.teardown(() => rm(path, { recursive: true, force: true }))
@@ -150,19 +150,19 @@ t.test(`${rounds} kinds of rot`, { timeout: 600_000 }, t =>
       const what = await damage(random, data, pages)
       warnings = []
       drive = await openDrive(path)
-      if (warnings.some(warning => warning.includes('built again'))) rebuilt++
+      if (warnings.some(warning => warning.includes('being rebuilt'))) rebuilt++
       else if (warnings.length > 0) t.fail(warnings.join())
       verify(drive, what)
       await change(drive, round, 40)
       verify(drive, `${what}, then written to`)
       await drive.close()
     }
-    t.ok(rebuilt > rounds / 5, `${rebuilt} of ${rounds} were built again, the others were damaged where nothing lies`)
-    t.equal(await stat(join(path, 'index.damaged')).catch(() => undefined), undefined, 'nothing is left behind')
+    t.ok(rebuilt > rounds / 5, `${rebuilt} of ${rounds} were rebuilt, the others were damaged in unused space`)
+    t.equal(await stat(join(path, 'index.damaged')).catch(() => undefined), undefined, 'no aside index is left')
   }),
 )
 
-t.test('an index that rots while it is in use is noticed, and built again at the next start', async t => {
+t.test('an index that is corrupted while in use is noticed, and rebuilt at the next start', async t => {
   const path = await mkdtemp(join(tmpdir(), 'svc-rot-'))
   t.teardown(() => rm(path, { recursive: true, force: true }))
   let scopes: string[] = []
@@ -170,7 +170,7 @@ t.test('an index that rots while it is in use is noticed, and built again at the
   const ports = createSystemPorts()
   const clock = { ...ports.clock, monotonicNs: () => ports.clock.monotonicNs() + waitedNs }
   const openChecked = () => openDrive(path, { index, ports: { ...ports, clock } })
-  // As if the index were too large to be checked as a whole while somebody waits.
+  // As if the index were too large to be checked in full at a start.
   const index = {
     ...lmdbIndexFolder,
     async check(folder: string, scope: 'all' | 'start', use: 'free' | 'live') {
@@ -183,12 +183,12 @@ t.test('an index that rots while it is in use is noticed, and built again at the
   for (let i = 0; i < 500; i++) await drive.execute('table.put', { name: `${i}`, value: 'x' }, undefined)
   await drive.checkIndex()
   await drive.close()
-  t.strictSame(scopes, ['all free'], 'no marker yet: the first look is a whole one, and is not repeated')
+  t.strictSame(scopes, ['all free'], 'without a marker the first check is a full one, and is not repeated')
   scopes = []
   drive = await openChecked()
   await drive.checkIndex()
   await drive.checkIndex()
-  t.strictSame(scopes, ['start free', 'all live'], 'after a clean stop the whole look comes later, once')
+  t.strictSame(scopes, ['start free', 'all live'], 'after a clean stop the full check comes later, once')
   t.equal(drive.status().state, 'online')
   const data = join(path, 'index', 'data.mdb')
   const at = (await readFile(data)).lastIndexOf(recordKey('77'))
@@ -209,7 +209,7 @@ t.test('an index that rots while it is in use is noticed, and built again at the
   await drive.close()
 })
 
-t.test('the index that was put aside stays until the new one is complete', async t => {
+t.test('the index that was set aside stays until the new one is complete', async t => {
   const path = await mkdtemp(join(tmpdir(), 'svc-rot-'))
   t.teardown(() => rm(path, { recursive: true, force: true }))
   let drive = await openDrive(path)

@@ -1,6 +1,6 @@
 /**
- * One schedule after another over simulated hardware. Runs as a worker of simulation.test.ts, where no test runner watches each
- * promise, or by hand: `node --conditions=svc-src plugins/drive/test/simulate.ts SEED ROUNDS`.
+ * Runs one schedule after another over simulated hardware: as a worker of simulation.test.ts, where no test runner watches each
+ * promise, or by hand with `node --conditions=svc-src plugins/drive/test/simulate.ts SEED ROUNDS`.
  */
 import assert from 'node:assert/strict'
 import { runSchedules, type SeededRandom } from 'svc/testing'
@@ -77,7 +77,7 @@ async function runSchedule(random: SeededRandom, totals: Totals): Promise<void> 
   totals.refusals += drive.disk.refusals
 }
 
-/** Invariant 3: an index that is built from nothing equals the one that was kept. */
+/** Invariant 3: an index rebuilt from nothing equals the one that was kept. */
 async function checkReplay(drive: SimulatedDrive): Promise<void> {
   await drive.flush()
   const kept = drive.dump()

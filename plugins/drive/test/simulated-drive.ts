@@ -1,7 +1,7 @@
 /**
- * One drive over simulated hardware, with clients, and a model of what must be true. The model is the list of transactions in
- * the order in which they ran; every transaction also writes its sequence into one record, so that a drive that comes back tells
- * itself how far it has come.
+ * One drive over simulated hardware, with clients, and a model that predicts its content. The model is the list of transactions
+ * in the order in which they ran. Every transaction also writes its sequence into one record, so a reopened drive shows how far
+ * it recovered.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -40,7 +40,7 @@ interface Logged {
   readonly result: unknown
 }
 
-/** What a change does to a plain map: the specification of the procedure below. */
+/** Applies a change to a plain map: the specification of the procedure below. */
 function applyToModel(model: Map<string, Value>, change: Change): unknown {
   const present = model.get(change.name)
   switch (change.kind) {
@@ -60,7 +60,7 @@ function applyToModel(model: Map<string, Value>, change: Change): unknown {
       model.set(change.to, present)
       return true
     case 'touch':
-      // Keeps its body or blob, whatever the new value says.
+      // The record keeps its body or blob, whatever the new value says.
       if (present === undefined) return false
       model.set(change.name, { ...present, id: present.id })
       return true
@@ -72,17 +72,17 @@ export class SimulatedDrive {
   readonly disk: SimulatedDisk
   readonly index: SimulatedIndex
   #transactions: Logged[] = []
-  /** Sequence of the newest run of each transaction; earlier runs were taken back. */
+  /** Sequence of the newest run of each transaction; earlier runs were rolled back. */
   #runs = new Map<number, number>()
   #acknowledged = 0
-  /** Transactions that were refused for want of space: they must not be found again. */
+  /** Transactions refused for lack of space; they must never become visible. */
   #refused = new Set<number>()
   #nextId = 1
   readonly #time: SimulatedTime
   #blobs = new Map<string, Value>()
   drive: Drive | undefined
   #expected = new Map<string, Value>()
-  /** What the drive logged as errors in this life. */
+  /** Errors that the drive logged in this run. */
   complaints: string[] = []
   #seen = 0
   #life = 0
@@ -99,7 +99,7 @@ export class SimulatedDrive {
     this.index = new SimulatedIndex(random)
   }
 
-  /** Lets time pass and the event loop turn. */
+  /** Advances time and lets the event loop turn. */
   tick(): Promise<void> {
     return this.#time.tick()
   }
@@ -146,7 +146,7 @@ export class SimulatedDrive {
   #createProcedure(): Procedure {
     const life = this.#life
     return (tx, args, body) => {
-      // What a process does after its end is not part of the story.
+      // Results after the process has ended do not count.
       if (life !== this.#life) throw new Error('the process has ended')
       return this.#run(tx, args, body)
     }
@@ -161,7 +161,7 @@ export class SimulatedDrive {
       switch (change.kind) {
         case 'put':
           if (change.ifAbsent && present !== undefined) return 'present'
-          // Some transactions write a record more than once: only the last counts.
+          // Some transactions write a record more than once; only the last write counts.
           if (id % 5 === 1) tx.put(key, Buffer.from('first'), { body: Buffer.from('of the first') })
           if (id % 5 === 2) tx.put(key, Buffer.from('first'))
           tx.put(key, encode(change.value), { body, blobs: change.value.blob ? [change.value.blob.id] : [] })
@@ -223,7 +223,7 @@ export class SimulatedDrive {
     }
   }
 
-  /** The log tells when a batch was taken back for want of space: what had run but is not visible then, never happened. */
+  /** The log tells when a batch was rolled back for lack of space: its transactions never happened unless they run again. */
   readonly #drivesLog = Object.assign(pino({ level: 'silent' }), {
     error: (facts: unknown, message: string) => {
       this.complaints.push(`${message} ${JSON.stringify(facts)}`)
@@ -236,7 +236,7 @@ export class SimulatedDrive {
     },
   })
 
-  /** One client that makes a change; resolves when it is acknowledged or refused, or never. */
+  /** A client that makes a change; resolves when the change is acknowledged or refused, or never. */
   async change(): Promise<void> {
     const drive = this.drive!
     const life = this.#life
@@ -257,7 +257,7 @@ export class SimulatedDrive {
       if (life !== this.#life) return
       const { code } = error as { code: string }
       assert.match(code, /^(full|faulty|unavailable)$/, String((error as Error).stack))
-      // What a failed drive rejected may have reached the disk all the same: it is in doubt, like what a crash cut off.
+      // A failed drive's rejected changes may be on the disk all the same: they are in doubt, as after a crash.
       if (code === 'full') this.#refused.add(id)
       this.counts.rejected++
     }
@@ -284,7 +284,7 @@ export class SimulatedDrive {
     }
   }
 
-  /** Writes a blob of any life once more: whatever becomes of that, who reads it gets all of its bytes or hears that it is gone. */
+  /** Writes a blob of any run again. Whatever the outcome, a reader gets all of its bytes or `gone`. */
   async #rewriteBlob(drive: Drive): Promise<void> {
     if (this.#blobs.size === 0) return
     const value = this.random.pick([...this.#blobs.values()])
@@ -297,7 +297,7 @@ export class SimulatedDrive {
     }
   }
 
-  /** Reads what readers see: only what can no longer be lost. */
+  /** Reads as a reader does: only durable changes, which can no longer be lost. */
   look(): void {
     const last = this.drive!.get(lastKey)
     if (last !== undefined) this.#seen = Math.max(this.#seen, Number(Buffer.from(last.value)))
@@ -328,7 +328,7 @@ export class SimulatedDrive {
     this.#time.forget()
   }
 
-  /** Checks a drive that has come back against everything that was promised. */
+  /** Checks a reopened drive against every guarantee. */
   async verify(): Promise<void> {
     const drive = this.drive!
     assert.equal(this.#wrongCheck, undefined, 'invariant 3: the digest is that of the index')
@@ -410,15 +410,15 @@ export class SimulatedDrive {
   }
 
   #ticking<T>(promise: Promise<T>): Promise<T> {
-    return this.#time.until(promise, 'what the drive does')
+    return this.#time.until(promise, 'work of the drive')
   }
 
-  /** What runs in the background about once a second. */
+  /** The background work of about one second. */
   housekeep(): void {
     this.drive?.prepareJournal()
   }
 
-  /** Somebody else takes all of the disk that is left, or gives it back. */
+  /** Other software fills the disk, or frees the space. */
   squeeze(isFull: boolean): void {
     if (isFull) this.disk.capacityBytes = this.disk.usedBytes()
     else this.disk.capacityBytes = this.#capacityBytes
@@ -430,7 +430,7 @@ export class SimulatedDrive {
       try {
         return await this.#ticking(this.drive!.checkpoints.flush())
       } catch (error) {
-        // It may have been impossible until a moment ago, and is tried again each second.
+        // It may have failed until a moment ago, and is retried every second.
         if (this.#time.nowMs > untilMs) throw error
       }
     }
@@ -454,7 +454,7 @@ export class SimulatedDrive {
     this.counts.compacted += (this.drive?.compaction.segmentsRemoved ?? before) - before
   }
 
-  /** Everything in the index but the position and segments that are gone, to be compared with a rebuild. */
+  /** All of the index except for the position and removed segments, for comparison with a rebuilt index. */
   dump(): Record<string, string[]> {
     const { segments } = this.drive!.journal
     const isComparable = (line: string) => {

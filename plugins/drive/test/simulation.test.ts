@@ -1,6 +1,6 @@
 /**
  * Schedules of clients, checkpoints, compaction, crashes, power losses, full disks and failing disks over simulated hardware,
- * checked against the invariants of engine.ts. ROUNDS and SEED in the environment repeat or extend a run.
+ * checked against the invariants of `engine.ts`. ROUNDS and SEED repeat or extend a run.
  */
 import { randomInt } from 'node:crypto'
 import { schedulesMsMax, testSchedules } from 'svc/testing'

@@ -1,4 +1,4 @@
-/** What observers are told, and that it is told in the commit of what it tells of. */
+/** The events that observers get, and that they are emitted in the commit of their change. */
 import { definePlugin } from 'svc/kernel'
 import type { Transaction } from 'svc/plugins/storage/api'
 import t from 'tap'
@@ -14,7 +14,7 @@ const origin: ChangeOrigin = {
 const attributes = { system: { contentType: 'text/x' }, user: { a: '1' }, storageClass: 'STANDARD' }
 const options = { region: 'us-east-1', owner }
 
-/** Writes what it is told as records, as who keeps events does. */
+/** Writes its events as records, as a plugin that stores events does. */
 const start = Buffer.from('X')
 const end = Buffer.from('Y')
 const deaf = new Set<string>()
@@ -58,7 +58,7 @@ const put = (bucket: string, key: string, more: object = {}) =>
     ...more,
   })
 
-/** What was told since the last call, in order. */
+/** Events since the last call, in order. */
 let seen = 0
 async function told() {
   const all = await storage.scan(start, end, cursor => {
@@ -78,7 +78,7 @@ async function told() {
 }
 const brief = async () => (await told()).map(({ name, key, versionId }) => [name, key, versionId])
 
-t.test('where versioning is off', async t => {
+t.test('without versioning', async t => {
   await objects.createBucket('plain', options)
   await put('plain', 'a')
   const [created] = await told()
@@ -108,7 +108,7 @@ t.test('where versioning is off', async t => {
   await objects.changeVersion('plain', 'a', undefined, { tags: {} }, origin)
   const source = await objects.getObject('plain', 'copy')
   await objects.renameObject({ bucket: 'plain', sourceKey: 'copy', key: 'moved', source, clientToken: 'token', origin })
-  // The same again does nothing.
+  // Repeating it changes nothing, so there is no event.
   await objects.renameObject({ bucket: 'plain', sourceKey: 'copy', key: 'moved', source, clientToken: 'token', origin })
   await objects.deleteObject('plain', 'a', undefined, undefined, { origin })
   await objects.deleteObject('plain', 'never', undefined, undefined, { origin })
@@ -169,7 +169,7 @@ t.test('with versions and locks', async t => {
   ])
 })
 
-t.test('expirations name what went, or the marker that came', async t => {
+t.test('expirations name the removed version, or the new delete marker', async t => {
   await objects.createBucket('old', options)
   await objects.changeBucket('old', { versioning: 'enabled', dueIndex: 'on' })
   const older = await put('old', 'a')
@@ -207,7 +207,7 @@ t.test('expirations name what went, or the marker that came', async t => {
   t.equal(events.length, 2)
 })
 
-t.test('what is undone was never told, and an observer that throws undoes', async t => {
+t.test('a rolled-back change has no event, and an observer that throws rolls back', async t => {
   await objects.createBucket('small', { ...options, quotaBytes: 5 })
   await put('small', 'a')
   await t.rejects(put('small', 'b'), { code: 'QuotaExceeded' })
@@ -218,11 +218,14 @@ t.test('what is undone was never told, and an observer that throws undoes', asyn
   t.same(await brief(), [['ObjectCreated:Put', 'a', undefined]])
 })
 
-t.test('buckets that nobody wants to hear of are not told of; a change by the server says so', async t => {
-  await objects.createBucket('quiet', options)
-  deaf.add('quiet')
-  await put('quiet', 'a')
-  deaf.delete('quiet')
-  await put('quiet', 'b', { origin: undefined })
-  t.match(await told(), [{ key: 'b', origin: { principalId: 'svc', sourceAddress: '', requestId: '' } }])
-})
+t.test(
+  'buckets without interested observers have no events; a change by the server has the server as origin',
+  async t => {
+    await objects.createBucket('quiet', options)
+    deaf.add('quiet')
+    await put('quiet', 'a')
+    deaf.delete('quiet')
+    await put('quiet', 'b', { origin: undefined })
+    t.match(await told(), [{ key: 'b', origin: { principalId: 'svc', sourceAddress: '', requestId: '' } }])
+  },
+)

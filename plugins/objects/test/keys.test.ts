@@ -1,10 +1,11 @@
+/** Record keys: their escapes and their order. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { recordTable as table } from 'svc/plugins/storage/api'
 import t from 'tap'
 import { afterObject, bucketRange, escapeKey, objectKey, olderVersionKey, successor, unescapeKey } from '../keys.ts'
 
-/** Keys from characters that matter for order: controls, the escapes' own bytes, `/`, two- to four-byte characters. */
+/** Keys of characters that matter for the order: controls, the bytes used for escapes, `/`, characters of two to four bytes. */
 const hostileKey = fc
   .array(fc.constantFrom('\0', '\u0001', '\u0002', '/', 'a', 'b', '.', '\u007f', '\u0080', '\uffff', '😀', 'é'), {
     minLength: 1,
@@ -14,7 +15,7 @@ const hostileKey = fc
 
 const byBytes = (a: string, b: string) => Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
-t.test('escaping keeps the order of UTF-8 bytes and can be undone', async t => {
+t.test('escaping keeps the order of UTF-8 bytes and is reversible', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(hostileKey, hostileKey, (a, b) => {
@@ -28,7 +29,7 @@ t.test('escaping keeps the order of UTF-8 bytes and can be undone', async t => {
   )
 })
 
-t.test('older versions lie between their object and the next key, the newest first', async t => {
+t.test('older versions lie between their object and the next key, newest first', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(hostileKey, hostileKey, fc.nat(), fc.nat(), (a, b, i, j) => {
@@ -47,7 +48,7 @@ t.test('older versions lie between their object and the next key, the newest fir
   )
 })
 
-t.test('a range holds exactly the keys with its prefix', async t => {
+t.test('a range contains exactly the keys with its prefix', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(hostileKey, hostileKey, (key, prefix) => {
@@ -61,7 +62,7 @@ t.test('a range holds exactly the keys with its prefix', async t => {
   )
 })
 
-t.test('a successor skips bytes that cannot grow', async t => {
+t.test('a successor skips trailing ff bytes', async t => {
   t.same(successor(Buffer.from([1, 0xff, 0xff])), Buffer.from([2]))
   t.same(successor(Buffer.from([1, 2])), Buffer.from([1, 3]))
 })

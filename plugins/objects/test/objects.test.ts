@@ -40,7 +40,7 @@ async function get(bucket: string, key: string, start = 0, length?: number): Pro
   return collect(await objects.read(version, start, length ?? version.sizeBytes))
 }
 
-/** Bytes that differ everywhere, so that a misplaced block shows. */
+/** Bytes without repetition, so that a misplaced block is detected. */
 function pattern(sizeBytes: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(sizeBytes)
   let state = seed
@@ -69,7 +69,7 @@ t.test('a bucket is created once, found, listed and deleted when empty', async t
     checksumAlgorithm: undefined,
     checksumType: undefined,
   })
-  await t.rejects(objects.deleteBucket(bucket), { code: 'BucketNotEmpty' }, 'a pending upload keeps the bucket')
+  await t.rejects(objects.deleteBucket(bucket), { code: 'BucketNotEmpty' }, 'a pending upload prevents the deletion')
   await objects.abortUpload(bucket, 'k', upload.uploadId)
   await objects.deleteBucket(bucket)
   await t.rejects(async () => objects.getBucket(bucket), { code: 'NoSuchBucket' })
@@ -91,7 +91,7 @@ t.test('buckets are listed by name, in pages', async t => {
   t.equal(second.next, undefined)
 })
 
-t.test('what was put is what is read, at every size around the limits', async t => {
+t.test('an object is read back unchanged, at every size around the limits', async t => {
   const bucket = await newBucket()
   const limit = 128 * 1024
   for (const sizeBytes of [0, 1, 4096, limit - 1, limit, limit + 1, 262_144, 262_145, 1_048_577, 5_000_000]) {
@@ -113,7 +113,7 @@ t.test('what was put is what is read, at every size around the limits', async t 
   }
 })
 
-t.test('metadata comes back as it was given', async t => {
+t.test('metadata is returned unchanged', async t => {
   const bucket = await newBucket()
   const given = {
     system: { contentType: 'text/plain', cacheControl: 'no-store', expires: 'never' },
@@ -131,7 +131,7 @@ t.test('metadata comes back as it was given', async t => {
   })
 })
 
-t.test('a wrong claim is refused and leaves nothing', async t => {
+t.test('a wrong expected digest is refused and leaves nothing', async t => {
   const bucket = await newBucket()
   for (const bytes of [Buffer.from('small'), pattern(1_000_000)]) {
     const wrongMd5 = payload(bytes, { digests: { md5: Buffer.alloc(16) } })
@@ -153,12 +153,12 @@ t.test('a wrong claim is refused and leaves nothing', async t => {
   t.same(await objects.usage(bucket), { objects: 0, versions: 0, deleteMarkers: 0, sizeBytes: 0, uploads: 0 })
 })
 
-t.test('bytes of a write that is in doubt stay for its record, those of one that was refused go', async t => {
+t.test('bytes of an in-doubt write stay for its record, those of a refused write are deleted', async t => {
   const bucket = await newBucket()
   const kept: BlobWriter[] = []
   let aborted = 0
   let error: Error = storageErrors.full()
-  // The commit is not made now; where the error leaves that open, it might be.
+  // The commit is not made here; but the error does not tell whether it was.
   const failing: StorageService = {
     ...storage,
     inlineBytesMax: storage.inlineBytesMax,
@@ -192,7 +192,7 @@ t.test('bytes of a write that is in doubt stay for its record, those of one that
   }
 })
 
-t.test('conditions are evaluated in the commit: of many writers that want to be first, one is', async t => {
+t.test('conditions are evaluated in the commit: of many concurrent first writers exactly one wins', async t => {
   const bucket = await newBucket()
   const attempts = await Promise.allSettled(
     Array.from({ length: 20 }, (_, i) => put(bucket, 'k', `writer ${i}`, { conditions: { ifNoneMatch: '*' } })),
@@ -214,7 +214,7 @@ t.test('conditions are evaluated in the commit: of many writers that want to be 
   t.match(
     await objects.deleteObject(bucket, 'k', undefined, { ifMatch: etag }),
     { existed: false },
-    'nothing to delete is no error',
+    'deleting nothing is no error',
   )
 })
 
@@ -257,7 +257,7 @@ const hostileKey = fc
   .map(parts => parts.join(''))
 const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** What a listing must show, computed the obvious way. */
+/** The expected listing, computed in the simplest way. */
 function modelListing(keys: readonly string[], prefix: string, delimiter: string): string[] {
   const entries = new Set<string>()
   for (const key of keys) {
@@ -268,7 +268,7 @@ function modelListing(keys: readonly string[], prefix: string, delimiter: string
   return [...entries].sort((a, b) => compareBytes(a.slice(2), b.slice(2)))
 }
 
-t.test('a listing in pages of any size shows what an obvious model shows, in UTF-8 byte order', async t => {
+t.test('a listing in pages of any size equals that of a simple model, in UTF-8 byte order', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(
@@ -288,7 +288,7 @@ t.test('a listing in pages of any size shows what an obvious model shows, in UTF
               ...page.prefixes.map(common => `p:${common}`),
             ]
             assert.ok(entries.length <= maxKeys)
-            assert.ok(entries.length > 0 || page.next === undefined, 'a page that promises more is not empty')
+            assert.ok(entries.length > 0 || page.next === undefined, 'a page with a continuation is not empty')
             seen.push(...entries.sort((a, b) => compareBytes(a.slice(2), b.slice(2))))
             startAfter = page.next
           }
@@ -300,7 +300,7 @@ t.test('a listing in pages of any size shows what an obvious model shows, in UTF
   )
 })
 
-t.test('a listing starts after any key, whether it is there or not', async t => {
+t.test('a listing starts after any key, existing or not', async t => {
   const bucket = await newBucket()
   const keys = ['a', 'a/b', 'a/b/c', 'b', 'b\0', 'b\u0001', 'ä', '\uffff', '😀'].sort(compareBytes)
   await Promise.all(keys.map(key => put(bucket, key)))
@@ -367,7 +367,7 @@ t.test('a multipart upload becomes one object, with the ETag that S3 defines', a
     (await objects.getObject(bucket, 'big')).parts.map(part => part.sizeBytes),
     [5 * mebibyte, 6 * mebibyte, 10],
   )
-  t.same(await objects.completeUpload(request), result, 'a repeated completion answers the same')
+  t.same(await objects.completeUpload(request), result, 'a repeated completion gets the same answer')
   await t.rejects(wrong({ parts: parts.slice(0, 2) }), { code: 'NoSuchUpload' })
   t.match(await objects.usage(bucket), { objects: 1, sizeBytes: whole.length, uploads: 0 })
 })
@@ -379,11 +379,11 @@ t.test('a part that is too small is refused unless it is the last', async t => {
     code: 'EntityTooSmall',
   })
   await objects.completeUpload({ bucket, key: 'k', uploadId: upload.uploadId, parts: parts.slice(0, 1) })
-  t.equal((await get(bucket, 'k')).length, 100, 'a listed part alone may be small; the other is dropped')
+  t.equal((await get(bucket, 'k')).length, 100, 'a single listed part may be small; the unlisted one is dropped')
   t.match(await objects.usage(bucket), { objects: 1, sizeBytes: 100, uploads: 0 })
 })
 
-t.test('an aborted upload is gone, and a second abort says so', async t => {
+t.test('an aborted upload is gone; a second abort gets NoSuchUpload', async t => {
   const bucket = await newBucket()
   const { upload } = await uploadOf(bucket, 'k', [10])
   await objects.abortUpload(bucket, 'k', upload.uploadId)
@@ -401,7 +401,7 @@ t.test('of two concurrent completions one wins and the other gets the same answe
   t.equal(both[0].status, 'fulfilled')
 })
 
-t.test('checksums of parts become those of the object, composite or whole', async t => {
+t.test('the checksums of parts are combined into that of the object, composite or full', async t => {
   const bucket = await newBucket()
   const composite = await uploadOf(bucket, 'c', [5 * mebibyte, 7], 'SHA256', 'COMPOSITE')
   const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest()
@@ -411,7 +411,7 @@ t.test('checksums of parts become those of the object, composite or whole', asyn
   }))
   const bare = listed.map(({ partNumber, etag }) => ({ partNumber, etag }))
   const unchecked = objects.completeUpload({ bucket, key: 'c', uploadId: composite.upload.uploadId, parts: bare })
-  await t.rejects(unchecked, { code: 'InvalidRequest' }, 'a composite upload wants the checksum of each part')
+  await t.rejects(unchecked, { code: 'InvalidRequest' }, 'a composite upload requires the checksum of each part')
   const done = await objects.completeUpload({ bucket, key: 'c', uploadId: composite.upload.uploadId, parts: listed })
   t.same(done.checksum, {
     algorithm: 'SHA256',
@@ -433,7 +433,7 @@ t.test('checksums of parts become those of the object, composite or whole', asyn
   t.same(whole.checksum, direct.checksum, 'combined from the parts, as if computed over the whole')
 })
 
-t.test('uploads are listed by key and then by their beginning', async t => {
+t.test('uploads are listed by key and then by start time', async t => {
   const bucket = await newBucket()
   const keys = ['b', 'a', 'a', 'dir/x', 'dir/y']
   const started: Upload[] = []
@@ -465,7 +465,7 @@ t.test('uploads are listed by key and then by their beginning', async t => {
   t.same(
     seen,
     all.uploads.map(upload => upload.uploadId),
-    'pages add up',
+    'the pages add up',
   )
   t.equal(
     (await objects.listUploads({ ...request, keyMarker: 'a' })).uploads[0]?.key,
@@ -474,7 +474,7 @@ t.test('uploads are listed by key and then by their beginning', async t => {
   )
 })
 
-t.test('a copy outlives its source and a changed attribute is no change of bytes', async t => {
+t.test('a copy outlives its source, and changing an attribute keeps the bytes', async t => {
   const bucket = await newBucket()
   for (const bytes of [Buffer.alloc(0), pattern(10), pattern(3_000_000)]) {
     await put(bucket, 'source', bytes)
@@ -523,7 +523,7 @@ t.test('a part is copied from a range of an object', async t => {
   t.ok((await get(bucket, 'k')).equals(bytes.subarray(1000, 501_000)))
 })
 
-t.test('missing buckets win over missing keys and versions', async t => {
+t.test('a missing bucket is reported before a missing key or version', async t => {
   const bucket = await newBucket()
   await t.rejects(async () => objects.getObject('no-such', 'k'), { code: 'NoSuchBucket' })
   await t.rejects(async () => objects.getObject(bucket, 'k', '0'.repeat(14)), { code: 'NoSuchVersion' })
@@ -537,14 +537,14 @@ t.test('missing buckets win over missing keys and versions', async t => {
   )
 })
 
-t.test('of many writers to one key the bytes of one stay, and none after a delete', async t => {
+t.test('of many writers to one key the bytes of one remain, and none after a delete', async t => {
   const bucket = await newBucket()
   const blobs = () => globSync('blobs/*/*', { cwd: folder }).length
   const settled = async (count: number) => {
     for (let tries = 0; tries < 100 && blobs() !== count; tries++) await setTimeout(50)
     return blobs()
   }
-  // What earlier tests deleted may still be read for a while.
+  // Blobs deleted by earlier tests may still be readable for a while.
   await setTimeout(readWindowMs + 1000)
   const before = blobs()
   for (let round = 0; round < 4; round++) {

@@ -1,4 +1,4 @@
-/** Renames, client tokens, and what they must not break, over a real drive. */
+/** Renames and client tokens over a real drive, and the guarantees they must keep. */
 import fc from 'fast-check'
 import { storageErrors, recordTable as table } from 'svc/plugins/storage/api'
 import t from 'tap'
@@ -26,7 +26,7 @@ async function newBucket(): Promise<string> {
 const put = (bucket: string, key: string, bytes: Buffer | string) =>
   objects.putObject({ bucket, key, attributes, body: payload(Buffer.from(bytes)), checksumAlgorithm: undefined })
 
-// Asynchronous also where the service answers, or refuses, at once.
+// Asynchronous even when the service answers, or refuses, synchronously.
 const get = async (bucket: string, key: string) => objects.getObject(bucket, key)
 
 async function rename(bucket: string, sourceKey: string, key: string, more: Partial<RenameRequest> = {}) {
@@ -39,7 +39,7 @@ async function bytesOf(service: ObjectsService, bucket: string, key: string): Pr
   return collect(await service.read(version, 0, version.sizeBytes))
 }
 
-t.test('a renamed object is what it was, small or large, and what it replaces is gone', async t => {
+t.test('a renamed object is unchanged, small or large, and the replaced object is gone', async t => {
   const bucket = await newBucket()
   const large = Buffer.alloc(700_000, 'large')
   for (const bytes of [Buffer.alloc(0), Buffer.from('small'), large]) {
@@ -61,7 +61,7 @@ t.test('a renamed object is what it was, small or large, and what it replaces is
   t.match(await objects.usage(bucket), { objects: 0, versions: 0, sizeBytes: 0 })
 })
 
-t.test('conditions on both ends hold or nothing happens', async t => {
+t.test('conditions on source and destination hold, or nothing changes', async t => {
   const bucket = await newBucket()
   const { etag: from, modifiedMs } = await put(bucket, 'from', 'x')
   server.advance(5000)
@@ -100,7 +100,7 @@ t.test('conditions on both ends hold or nothing happens', async t => {
   t.same((await bytesOf(objects, bucket, 'to')).toString(), 'x')
 })
 
-t.test('what is not there, changed meanwhile, or has versions is not renamed', async t => {
+t.test('a source that is missing, was changed meanwhile, or has versions is not renamed', async t => {
   const bucket = await newBucket()
   await t.rejects(rename(bucket, 'none', 'to'), { code: 'NoSuchKey', extra: { Key: 'none' } })
   await t.rejects(rename('rename-nowhere', 'a', 'b'), { code: 'NoSuchBucket' })
@@ -111,7 +111,7 @@ t.test('what is not there, changed meanwhile, or has versions is not renamed', a
   await t.rejects(rename(bucket, 'from', 'to', { source }), { code: gone }, 'with other tags')
   await put(bucket, 'from', 'z')
   await t.rejects(rename(bucket, 'from', 'to', { source }), { code: gone }, 'another object')
-  await t.rejects(rename(bucket, 'from', 'to', { source: undefined }), { code: gone }, 'nobody looked at it')
+  await t.rejects(rename(bucket, 'from', 'to', { source: undefined }), { code: gone }, 'nobody was authorized for it')
   for (const versioning of ['enabled', 'suspended'] as const) {
     await objects.changeBucket(bucket, { versioning })
     await t.rejects(rename(bucket, 'from', 'to'), { code: 'InvalidBucketState' }, versioning)
@@ -119,30 +119,34 @@ t.test('what is not there, changed meanwhile, or has versions is not renamed', a
   t.equal((await bytesOf(objects, bucket, 'from')).toString(), 'z')
 })
 
-t.test('a token makes a rename repeatable, for a day at least and not for ever', async t => {
+t.test('a token makes a rename repeatable, for at least a day and not forever', async t => {
   const bucket = await newBucket()
   await put(bucket, 'from', 'x')
   await rename(bucket, 'from', 'to', { clientToken: 'one' })
   await rename(bucket, 'from', 'to', { clientToken: 'one' })
   await put(bucket, 'from', 'a new one')
   await rename(bucket, 'from', 'to', { clientToken: 'one' })
-  t.equal((await bytesOf(objects, bucket, 'to')).toString(), 'x', 'a repetition does nothing, whatever has come since')
+  t.equal(
+    (await bytesOf(objects, bucket, 'to')).toString(),
+    'x',
+    'a repetition changes nothing, whatever happened since',
+  )
   const mismatch = { code: 'IdempotencyParameterMismatch' }
   await t.rejects(rename(bucket, 'from', 'elsewhere', { clientToken: 'one' }), mismatch)
   await t.rejects(rename(bucket, 'from', 'to', { clientToken: 'one', conditions: { ifMatch: '*' } }), mismatch)
   await t.rejects(rename(bucket, 'missing', 'to', { clientToken: 'two' }), { code: 'NoSuchKey' })
   await rename(bucket, 'from', 'third', { clientToken: 'two' })
-  t.pass('a token of a request that failed is free')
+  t.pass('the token of a failed request can be used again')
   const other = await newBucket()
   await put(other, 'from', 'x')
   await rename(other, 'from', 'to', { clientToken: 'one' })
-  t.equal((await bytesOf(objects, other, 'to')).toString(), 'x', 'tokens are of a bucket')
+  t.equal((await bytesOf(objects, other, 'to')).toString(), 'x', 'tokens belong to a bucket')
   await objects.deleteObject(other, 'to')
   await objects.deleteBucket(other)
   await objects.createBucket(other, { region: 'us-east-1', owner })
   await put(other, 'from', 'again')
   await rename(other, 'from', 'to', { clientToken: 'one' })
-  t.equal((await bytesOf(objects, other, 'to')).toString(), 'again', 'and of this one, not of one that had its name')
+  t.equal((await bytesOf(objects, other, 'to')).toString(), 'again', 'and not to a later bucket of the same name')
   server.advance(86_400_000)
   await rename(bucket, 'from', 'to', { clientToken: 'one' })
   const kept = () =>
@@ -156,31 +160,26 @@ t.test('a token makes a rename repeatable, for a day at least and not for ever',
   for (let i = 0; i < before; i++) {
     await rename(bucket, i % 2 === 0 ? 'third' : 'fourth', i % 2 === 0 ? 'fourth' : 'third', { clientToken: `t${i}` })
   }
-  t.equal(await kept(), before, 'old tokens go as new ones come')
+  t.equal(await kept(), before, 'old tokens are removed as new ones come')
 })
 
-t.test(
-  'an object that takes another key stays in the index of due times, wherever the walk over old ones is',
-  async t => {
-    const bucket = await newBucket()
-    for (const key of ['a', 'b', 'y']) await put(bucket, key, 'x')
-    await objects.changeBucket(bucket, { dueIndex: 'on' })
-    await rename(bucket, 'y', '0')
-    server.advance(2 * 86_400_000)
-    const lastDay = Math.floor(server.now() / 86_400_000)
-    const due = async () =>
-      (await objects.listDue({ bucket, kind: 'current', ranges: [{ prefix: '', lastDay }] })).entries.map(
-        one => one.key,
-      )
-    t.same(await due(), ['0'], 'before anything else was indexed')
-    for (let after: Buffer | undefined = Buffer.alloc(0); after !== undefined; )
-      after = await objects.indexDue(bucket, after.length === 0 ? undefined : after)
-    await rename(bucket, 'a', 'z')
-    t.same((await due()).sort(), ['0', 'b', 'z'])
-  },
-)
+t.test('a renamed object stays in the index of due times, wherever the walk over unindexed versions is', async t => {
+  const bucket = await newBucket()
+  for (const key of ['a', 'b', 'y']) await put(bucket, key, 'x')
+  await objects.changeBucket(bucket, { dueIndex: 'on' })
+  await rename(bucket, 'y', '0')
+  server.advance(2 * 86_400_000)
+  const lastDay = Math.floor(server.now() / 86_400_000)
+  const due = async () =>
+    (await objects.listDue({ bucket, kind: 'current', ranges: [{ prefix: '', lastDay }] })).entries.map(one => one.key)
+  t.same(await due(), ['0'], 'before anything else was indexed')
+  for (let after: Buffer | undefined = Buffer.alloc(0); after !== undefined; )
+    after = await objects.indexDue(bucket, after.length === 0 ? undefined : after)
+  await rename(bucket, 'a', 'z')
+  t.same((await due()).sort(), ['0', 'b', 'z'])
+})
 
-t.test('any sequence of renames, puts and deletes leaves what a map would hold', async t => {
+t.test('any sequence of renames, puts and deletes has the same result as on a map', async t => {
   const bucket = await newBucket()
   const key = fc.constantFrom('a', 'a/b', 'b', 'c')
   const step = fc.oneof(

@@ -1,4 +1,4 @@
-/** The objects service over a real drive in a temporary folder, in one thread. */
+/** Test helper: the objects service over a real drive in a temporary folder, in one thread. */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,12 +18,12 @@ export interface TestObjects {
   readonly checksums: ChecksumsService
   readonly folder: string
   now(): number
-  /** Moves the clock that commits are stamped with. */
+  /** Advances the clock that stamps commits. */
   advance(ms: number): void
   stop(): Promise<void>
 }
 
-/** `inMemory`: in a folder that lies in memory, where there is one; for tests of rules, not of durability. */
+/** `inMemory`: in a folder in memory, if there is one; for tests of rules, not of durability. */
 export async function startObjects({
   inMemory = false,
   plugins = [],
@@ -60,7 +60,7 @@ export async function startObjects({
   }
 }
 
-/** A payload in chunks, as it would come from a socket. */
+/** A payload in chunks, as from a socket. */
 export function payload(
   bytes: Buffer,
   options: { chunkBytes?: number; announced?: boolean; digests?: Partial<ReturnType<Body['expectedDigests']>> } = {},

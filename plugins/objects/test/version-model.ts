@@ -1,4 +1,4 @@
-/** What S3 says of versions and locks, in the most obvious way: a list of versions for each key, newest first. */
+/** A simple model of S3's rules for versions and locks: a list of versions per key, newest first. */
 import type { BucketLock, ObjectLock, Retention, Versioning } from '../api.ts'
 
 export interface ModelVersion {
@@ -30,7 +30,7 @@ export class VersionModel {
     return id === undefined ? this.versions(key)[0] : this.versions(key).find(version => version.id === id)
   }
 
-  /** `id` is what the server gave; outside of an enabled bucket the version is the null version. */
+  /** `id` is the one the server returned; outside of a bucket with versioning the version is the null version. */
   add(key: string, id: string | undefined, version: Omit<ModelVersion, 'id'>): void {
     const others = this.versions(key)
     this.keys.set(
@@ -54,7 +54,7 @@ export class VersionModel {
     return legalHold || (isActive && (retention.mode === 'COMPLIANCE' || !bypass))
   }
 
-  /** Whether retention may become this. */
+  /** Whether retention may change to this one. */
   mayRetain({ lock }: ModelVersion, next: Retention | null, nowMs: number, bypass: boolean): boolean {
     const { retention } = lock
     if (retention === undefined || retention.retainUntilMs <= nowMs) return true
@@ -62,7 +62,7 @@ export class VersionModel {
     return next !== null && next.mode === retention.mode && next.retainUntilMs >= retention.retainUntilMs
   }
 
-  /** Every version in the order of a listing. */
+  /** All versions in the order of a listing. */
   all(): { key: string; version: ModelVersion; isLatest: boolean }[] {
     const keys = [...this.keys.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     return keys.flatMap(key => this.versions(key).map((version, i) => ({ key, version, isLatest: i === 0 })))

@@ -1,6 +1,6 @@
 /**
- * Versions and locks: thousands of random histories against an obvious model. A failure prints the seed and the path; give
- * them to `fc.assert` to see it again. SVC_TEST_SEED and SVC_TEST_RUNS choose others.
+ * Versions and locks: thousands of random histories compared with a simple model. A failure prints the seed and the path; pass
+ * them to `fc.assert` to repeat it. SVC_TEST_SEED and SVC_TEST_RUNS choose others.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -26,7 +26,7 @@ t.comment(`seed ${seed}, ${runCount} histories`)
 
 const keys = ['a', 'a/b', 'a/c', 'd'] as const
 const key = fc.constantFrom(...keys)
-/** Which version of a key: by place, or by an id that is none of it. */
+/** Selects a version of a key by position, or an id that does not exist. */
 const which = fc.oneof(fc.nat(4), fc.constantFrom('current', 'null', 'unknown'))
 const retention = fc.record({
   mode: fc.constantFrom('GOVERNANCE', 'COMPLIANCE'),
@@ -82,7 +82,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 let bucketCount = 0
 let bodyCount = 0
 
-/** `ok`, or the code of the refusal. */
+/** `ok`, or the error code. */
 async function outcome<T>(attempt: () => Promise<T> | T): Promise<{ code: string; result: T | undefined }> {
   try {
     return { code: 'ok', result: await attempt() }
@@ -118,7 +118,7 @@ class History {
     return { mode: mode as Retention['mode'], retainUntilMs: server.now() + hours * hourMs }
   }
 
-  /** What a new version has in the end. Times are compared to a tolerance: the commit has a clock of its own. */
+  /** The lock of a new version. Times are compared with a tolerance, because the commit has its own clock. */
   lockOfNew(asked: ObjectLock | undefined): ObjectLock {
     const byDefault = this.model.objectLock?.defaultRetention
     const { legalHold, retention } = asked ?? unlocked
@@ -156,7 +156,7 @@ class History {
           tags: {},
           lock: this.lockOfNew(undefined),
         })
-        assert.deepEqual(await objects.completeUpload(request), done, 'a repeated completion answers the same')
+        assert.deepEqual(await objects.completeUpload(request), done, 'a repeated completion gets the same answer')
         return
       }
       case 'copy':
@@ -335,7 +335,7 @@ class History {
     const prefixes: string[] = []
     let markers = { keyMarker: '', versionIdMarker: '' }
     for (let pages = 0; ; pages++) {
-      assert.ok(pages < 500, 'a listing comes to its end')
+      assert.ok(pages < 500, 'a listing terminates')
       const page = await objects.listVersions({ bucket, prefix: '', delimiter, ...markers, maxKeys })
       assert.ok(page.versions.length + page.prefixes.length <= maxKeys)
       seen.push(...page.versions.map(describe))
@@ -363,7 +363,7 @@ class History {
     assert.deepEqual(page.prefixes, current.some(({ key }) => isFolded(key)) ? ['a/'] : [])
   }
 
-  /** Everything that can be seen, compared. */
+  /** Compares everything visible. */
   async compareAll(): Promise<void> {
     const { bucket, model } = this
     for (const { key, version } of model.all()) {
@@ -399,7 +399,7 @@ function describe(version: Pick<VersionSummary, 'key' | 'versionId' | 'isLatest'
   return [key, versionId, isLatest ? 'latest' : '', isDeleteMarker ? 'marker' : ''].join(' ')
 }
 
-t.test('any history of versions and locks ends as an obvious model says', async t => {
+t.test('any history of versions and locks has the same result as in a simple model', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(
@@ -436,7 +436,7 @@ const put = (bucket: string, key: string, text: string) =>
     checksumAlgorithm: undefined,
   })
 
-t.test('a version is found while it moves from place to place', async t => {
+t.test('a version is found while it moves between places', async t => {
   const bucket = await versionedBucket('moving')
   const { versionId } = await put(bucket, 'k', 'first')
   let isOver = false
@@ -459,7 +459,7 @@ t.test('a version is found while it moves from place to place', async t => {
   t.ok(reads > 10, `${reads} reads`)
 })
 
-t.test('a listing seeks over older versions, however many there are', async t => {
+t.test('a listing seeks past older versions, however many there are', async t => {
   const bucket = await versionedBucket('many')
   await put(bucket, 'a', '')
   for (let i = 0; i < 2000; i += 50)
@@ -500,7 +500,7 @@ t.test('a listing seeks over older versions, however many there are', async t =>
   t.ok(moves < 15, `${moves} moves over 2004 records`)
 })
 
-t.test('many deletes together are as many deletes one by one', async t => {
+t.test('a bulk delete equals as many single deletes', async t => {
   const bucket = await versionedBucket('together')
   const names = Array.from({ length: 300 }, (_, index) => `k${String(index).padStart(3, '0')}`)
   const put1 = await Promise.all(names.map(name => put(bucket, name, name)))
@@ -515,7 +515,7 @@ t.test('many deletes together are as many deletes one by one', async t => {
   t.equal(outcomes.length, 305)
   const made = outcomes.slice(0, 301).map(outcome => ('failed' in outcome ? undefined : outcome.versionId))
   t.ok(outcomes.slice(0, 301).every(outcome => 'isDeleteMarker' in outcome && outcome.isDeleteMarker))
-  t.not(made[0], made[300], 'a key that is named twice gets two delete markers')
+  t.not(made[0], made[300], 'a key named twice gets two delete markers')
   t.match(outcomes.slice(301), [
     { existed: true, versionId: put1[0]!.versionId, isDeleteMarker: false },
     { failed: { code: 'InvalidArgument' } },
@@ -532,7 +532,7 @@ t.test('many deletes together are as many deletes one by one', async t => {
   })
   t.equal(versions.filter(({ isDeleteMarker }) => isDeleteMarker).length, 302)
   t.equal(versions.filter(({ isDeleteMarker }) => !isDeleteMarker).length, 299)
-  t.equal(new Set(versions.map(({ key, versionId }) => `${key} ${versionId}`)).size, 601, 'no id twice')
+  t.equal(new Set(versions.map(({ key, versionId }) => `${key} ${versionId}`)).size, 601, 'no id occurs twice')
   const usage = decodeUsage(await storage.counter(counterKey(bucket)))
   t.match(usage, { versions: 299, deleteMarkers: 302 })
 })

@@ -1,4 +1,4 @@
-/** The storage plugin: what it checks, what it collects, and how it finds its backend. */
+/** The storage plugin: checks of the configuration, collected declarations, and the choice of the backend. */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ interface Probe {
   stopped: number
 }
 
-/** A backend that only notes what it is asked: the plugin's business is to ask. */
+/** A backend that only records its calls, because the plugin's task is to make them. */
 function probeBackend(probe: Probe, problems: string[] = []) {
   return definePlugin({
     name: 'probe-backend',
@@ -76,7 +76,7 @@ t.test('a range names its folders in order', async t => {
   t.same(expandRanges(['/h{1...2}/d{1...2}']), ['/h1/d1', '/h1/d2', '/h2/d1', '/h2/d2'])
 })
 
-t.test('a dry run says which folder cannot be written', async t => {
+t.test('a dry run names the folder that cannot be written', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-storage-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   t.strictSame(await checkFolders([folder, join(folder, 'new', 'deeper')]), [])
@@ -87,7 +87,7 @@ t.test('a dry run says which folder cannot be written', async t => {
   t.match(await checkFolders([join(folder, 'new')]), [/cannot be written \(EACCES\)/])
 })
 
-t.test('procedures and derivations are collected and handed to the backend', async t => {
+t.test('procedures and derivations are collected and passed to the backend', async t => {
   const probe: Probe = { started: 0, stopped: 0 }
   const derived: string[] = []
   let service!: StorageService
@@ -112,7 +112,7 @@ t.test('procedures and derivations are collected and handed to the backend', asy
   t.strictSame(Object.keys(options!.procedures), ['user.a', 'user.b'])
   t.strictSame(options!.endpoints, ['/nowhere'])
   for (const key of ['b1', 'a2', 'c3']) options!.derive(Buffer.from(key), undefined, undefined, {} as never)
-  t.strictSame(derived, ['b:b1', 'a:a2'], 'by the first byte; what nobody derives from is skipped')
+  t.strictSame(derived, ['b:b1', 'a:a2'], 'by the first byte; keys without a derivation are skipped')
   t.equal(service.inlineBytesMax, 123)
   const key = Buffer.from('k')
   t.strictSame(service.get(key), ['get', key])
@@ -124,7 +124,7 @@ t.test('procedures and derivations are collected and handed to the backend', asy
   t.throws(() => service.get(key), { code: 'unavailable' })
 })
 
-t.test('a backend that is not there, or refuses the endpoints, stops the start', async t => {
+t.test('an unknown backend, or one that refuses the endpoints, stops the start', async t => {
   const probe: Probe = { started: 0, stopped: 0 }
   await t.rejects(startKernel({ plugins: [storage, probeBackend(probe)], config: config('moon') }), {
     message: /SVC_STORAGE_BACKEND names "moon", which no plugin provides \(probe\)/,

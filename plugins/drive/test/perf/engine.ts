@@ -1,9 +1,9 @@
 /**
- * What the engine costs without HTTP, beside the way that everybody else stores small objects: a file each, fdatasync, rename.
+ * The cost of the engine without HTTP, compared with the usual way to store small objects: one file each, fdatasync, rename.
  *
  *     node --conditions=svc-src plugins/drive/test/perf/engine.ts [FOLDER] [SECONDS]
  *
- * CPU time is that of the whole process, LMDB's threads included; wall-clock figures depend on who else uses the machine.
+ * CPU time is that of the whole process, LMDB's threads included; wall-clock figures depend on the load of the machine.
  */
 import { close, closeSync, fdatasync, fsync, mkdirSync, open, openSync, rename, write } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -34,7 +34,7 @@ interface Figures {
 
 const figures: Figures[] = []
 
-/** Runs `work` by that many writers for the time given. */
+/** Runs `work` with so many concurrent writers for the given time. */
 async function measure(name: string, writers: number, work: (i: number) => Promise<unknown> | unknown): Promise<void> {
   const latencies: number[] = []
   let count = 0
@@ -52,7 +52,7 @@ async function measure(name: string, writers: number, work: (i: number) => Promi
   note(name, count, performance.now() - begin, process.cpuUsage(cpu), latencies)
 }
 
-/** The same for what answers at once. */
+/** The same for work that completes synchronously. */
 function measureNow(name: string, perCall: number, work: (i: number) => void): void {
   const cpu = process.cpuUsage()
   const begin = performance.now()
@@ -129,7 +129,7 @@ async function measureDrive(): Promise<void> {
     index: lmdbIndexFolder,
     lock: lockDrive,
   })
-  // Spread over the tree as names of clients are.
+  // Spread over the tree, as clients' names are.
   const keyOf = (i: number) =>
     Buffer.from(`obucket\0${((i * 2_654_435_761) >>> 0).toString(16).padStart(8, '0')}/object\0`, 'latin1')
   drive.prepareJournal()
