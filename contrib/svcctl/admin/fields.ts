@@ -1,5 +1,5 @@
 /** A field of a query or a body as text on the command line: what kind of value it is, and how it is read. */
-import { parseDuration, parseSize } from 'svc/kernel'
+import { parseDuration, parseSize } from '../units.ts'
 import { resolveSchema, type Schema } from './operations.ts'
 import { shapeOf } from './shape.ts'
 

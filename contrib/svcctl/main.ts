@@ -7,7 +7,7 @@ import { join } from 'node:path'
 // Compiling takes longer than most commands do. In a folder of the user, not in one that others can write to.
 enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'svcctl'))
 const { runSvcctl } = await import('./run.ts')
-const { exit } = await import('svc/kernel')
+const { exit } = await import('./exit.ts')
 
 const interruption = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -10,12 +10,13 @@
 import { readFileSync } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { combineChecksums, computeChecksum, createChecksum } from '../checksums/checksums.ts'
 import { failure } from '../errors.ts'
 import type { S3Client } from '../s3/client.ts'
 import { headObject, type ObjectFacts, type ObjectName } from '../s3/object.ts'
 import { readObject } from '../s3/read-object.ts'
 import type { Budget } from './budget.ts'
-import { checksums, createChecksum, type Expected, expectedDigest, requireDigest } from './digest.ts'
+import { type Expected, expectedDigest, requireDigest } from './digest.ts'
 import { writeAll, writeWhole } from './local-file.ts'
 import type { StateFile, TransferStates } from './transfer-state.ts'
 import { workThrough } from './work.ts'
@@ -111,7 +112,7 @@ async function downloadWhole(options: DownloadOptions, sizeBytes: number): Promi
     if (filled !== found.sizeBytes) throw changed(options)
     const expected = await expectedDigest(found)
     if (expected !== undefined) {
-      requireDigest(expected, checksums.compute(expected.algorithm, content), `${name.bucket}/${name.key}`)
+      requireDigest(expected, computeChecksum(expected.algorithm, content), `${name.bucket}/${name.key}`)
     }
     await writeWhole(options.path, content, options.modifiedOf(found), options.isDurable)
     return {
@@ -321,7 +322,7 @@ class RangedDownload {
       whole = this.#digests[0]!
       for (let index = 1; index < count; index++) {
         const { start, end } = this.#bounds(index)
-        whole = checksums.combine(expected.algorithm, whole, this.#digests[index]!, end + 1 - start)
+        whole = combineChecksums(expected.algorithm, whole, this.#digests[index]!, end + 1 - start)
       }
     } else {
       const digest = createChecksum(expected.algorithm)

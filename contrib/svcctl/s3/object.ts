@@ -1,5 +1,5 @@
 /** What is known of one object, from the headers of HeadObject or GetObject. */
-import type { ChecksumAlgorithm } from 'svc/plugins/checksums/api'
+import type { ChecksumAlgorithm } from '../checksums/checksums.ts'
 import { S3Error } from '../errors.ts'
 import type { S3Client } from './client.ts'
 import type { CustomerKey } from './customer-key.ts'

@@ -8,13 +8,13 @@
  * 3. A source that changes while it is read is never completed.
  */
 import { hash } from 'node:crypto'
+import { combineChecksums, computeChecksum } from '../checksums/checksums.ts'
 import { failure, S3Error } from '../errors.ts'
 import type { S3Client } from '../s3/client.ts'
 import type { CustomerKey } from '../s3/customer-key.ts'
 import { type ListedPart, listParts } from '../s3/listing.ts'
 import { escapeXml, readXml, textOf } from '../s3/xml.ts'
 import type { Budget, Lease } from './budget.ts'
-import { checksums } from './digest.ts'
 import type { StateFile } from './transfer-state.ts'
 
 export interface UploadSource {
@@ -78,7 +78,7 @@ export function choosePartBytes(sizeBytes: number, wanted: number | undefined): 
 const streamPartBytes = (number: number, first: number): number =>
   Math.min(first * 2 ** Math.floor((number - 1) / 1000), partBytesMax)
 
-const crc32Of = (bytes: Buffer) => checksums.compute('CRC32', bytes)
+const crc32Of = (bytes: Buffer) => computeChecksum('CRC32', bytes)
 
 export async function uploadObject(
   source: UploadSource,
@@ -253,7 +253,7 @@ class PartedUpload {
 
   #start(number: number, lease: Lease, bytes: Buffer): void {
     const crc = crc32Of(bytes)
-    this.#crc = this.#crc === undefined ? crc : checksums.combine('CRC32', this.#crc, crc, bytes.length)
+    this.#crc = this.#crc === undefined ? crc : combineChecksums('CRC32', this.#crc, crc, bytes.length)
     this.#byteCount += bytes.length
     const crc32 = crc.toString('base64')
     const there = this.#there.get(number)

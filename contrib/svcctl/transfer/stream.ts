@@ -1,11 +1,11 @@
 /** Objects and standard streams. */
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
-import type { Checksum } from 'svc/plugins/checksums/api'
+import { type Checksum, createChecksum } from '../checksums/checksums.ts'
 import type { S3Client } from '../s3/client.ts'
 import { headObject, type ObjectName } from '../s3/object.ts'
 import { readObject } from '../s3/read-object.ts'
-import { createChecksum, type Expected, expectedDigest, requireDigest } from './digest.ts'
+import { type Expected, expectedDigest, requireDigest } from './digest.ts'
 import type { UploadSource } from './upload.ts'
 
 /** As fast as the reader takes it. What has been written cannot be taken back: a difference is an error at the end. */

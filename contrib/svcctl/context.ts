@@ -1,5 +1,4 @@
 /** What commands work with. */
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type AdminClient, createAdminClient } from './admin/client.ts'
 import { type Alias, type AliasStore, configFolder, createAliasStore, parseEndpoint } from './aliases.ts'
@@ -130,6 +129,3 @@ export function createContext(io: Io, options: GlobalOptions): Context {
     },
   }
 }
-
-export const packageVersion = (): string =>
-  JSON.parse(readFileSync(new URL(import.meta.resolve('svc/package.json')), 'utf8')).version

@@ -1,6 +1,6 @@
 /** A command is declared, one per file: the parser, the help, the shell completion and the reference are made of it. */
-import { parseDuration, parseSize } from 'svc/kernel'
 import type { Context } from './context.ts'
+import { parseDuration, parseSize } from './units.ts'
 
 /** What completion offers for it. */
 export type ArgumentKind = 'alias' | 'target' | 'target-or-path' | 'path' | 'text'

@@ -1,6 +1,5 @@
 /** Requests of S3: addressed, signed, sent again where that is safe, their errors made readable. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { presignUrl, type Signer, signPolicy, signRequest } from 'svc/plugins/auth-sigv4/api'
 import type { Alias } from '../aliases.ts'
 import { CliError, S3Error, usageError } from '../errors.ts'
 import { createConnection } from './connection.ts'
@@ -14,6 +13,7 @@ import {
 } from './connection-failure.ts'
 import { carriesCustomerKey, carriesSourceKey } from './customer-key.ts'
 import type { AnswerHeaders, BodySink, HttpAnswer, RoomSink } from './messages.ts'
+import { createSigner, encodeText } from './signing.ts'
 import { readXml, textOf, textsOf } from './xml.ts'
 
 export interface S3Request {
@@ -68,7 +68,7 @@ const passingStatus = new Set([429, 500, 502, 503, 504])
 export function createClient({ alias, connectionCount, timeoutMs, debug }: ClientOptions): S3Client {
   const { endpoint } = alias
   const { protocol, host, hostname } = new URL(endpoint)
-  const signer: Signer = { accessKey: alias.accessKey, secret: alias.secretKey, region: alias.region }
+  const signer = createSigner(alias)
   const isVirtual = alias.pathStyle === 'off' || (alias.pathStyle === 'auto' && /\.amazonaws\.com$/.test(hostname))
   const originOf = (bucket: string | undefined) =>
     isVirtual && bucket !== undefined ? `${protocol}//${bucket}.${host}` : endpoint
@@ -102,7 +102,7 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
     const { method, body } = request
     const { origin, host, path, query } = addressOf(request)
     const payload = body === undefined || signsBody ? body : 'UNSIGNED-PAYLOAD'
-    const { headers } = signRequest(signer, {
+    const headers = signer.signRequest({
       method,
       host,
       path,
@@ -193,7 +193,7 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
     send,
     presign(request, expiresSeconds) {
       const { origin, path, query } = addressOf(request)
-      return presignUrl(signer, {
+      return signer.presignUrl({
         method: request.method,
         url: `${origin}${path}${query === '' ? '' : `?${query}`}`,
         headers: request.headers,
@@ -203,7 +203,7 @@ export function createClient({ alias, connectionCount, timeoutMs, debug }: Clien
     },
     signForm(bucket, policy) {
       const { origin, path } = addressOf({ operation: 'PostObject', method: 'POST', bucket })
-      return { url: `${origin}${path}`, fields: signPolicy(signer, policy, Date.now() + clockOffsetMs) }
+      return { url: `${origin}${path}`, fields: signer.signPolicy(policy, Date.now() + clockOffsetMs) }
     },
     async close() {
       await Promise.all(Array.from(connections.values(), connection => connection.close()))
@@ -227,13 +227,10 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-const reserved = /[!'()*]/g
-const escapeCharacter = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
-
 /** Percent-encoding as Signature Version 4 has it. Throws a usage error for what is no Unicode text. */
 export function encodeName(text: string): string {
   if (!text.isWellFormed()) throw usageError(`${JSON.stringify(text)} is not Unicode text.`)
-  return encodeURIComponent(text).replace(reserved, escapeCharacter)
+  return encodeText(text)
 }
 
 /** The same, with its slashes. */

@@ -1,9 +1,10 @@
 /** Whether two things are the same, by as little as can tell. */
 import { open } from 'node:fs/promises'
+import { createChecksum } from '../checksums/checksums.ts'
 import type { S3Client } from '../s3/client.ts'
 import { compareKeys } from '../s3/listing.ts'
 import { headObject, type ObjectName } from '../s3/object.ts'
-import { createChecksum, expectedDigest } from './digest.ts'
+import { expectedDigest } from './digest.ts'
 
 export interface Entry {
   /** Relative to what is compared. */

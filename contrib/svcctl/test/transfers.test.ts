@@ -5,11 +5,11 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { startServer } from 'svc/plugins/s3/testing'
 import t, { type Test } from 'tap'
 import { createBudget } from '../transfer/budget.ts'
 import { choosePartBytes } from '../transfer/upload.ts'
 import { ahead, workThrough } from '../transfer/work.ts'
+import { startServer } from './server.ts'
 import { createSession } from './session.ts'
 
 const MIB = 1 << 20
@@ -98,7 +98,7 @@ t.test('an upload that is killed goes on where it was', async t => {
     const uploads = (await run(['--json', 'ls', '--incomplete', 'home/bucket'])).records
     const uploadId = uploads[0]?.uploadId
     if (uploadId === undefined) return 0
-    const answer = await server.signed({ method: 'GET', path: '/bucket/up.bin', query: `uploadId=${uploadId}` })
+    const answer = await server.sendToS3({ method: 'GET', path: '/bucket/up.bin', query: `uploadId=${uploadId}` })
     return (await answer.text()).split('<PartNumber>').length - 1
   }
   await until('two parts', async () => (await storedParts()) >= 2)

@@ -1,10 +1,11 @@
 /** One command, from its arguments to its exit code. */
 import { CommanderError } from 'commander'
 import { commandsFor } from './commands/index.ts'
-import { type Context, createContext, type GlobalOptions, packageVersion } from './context.ts'
+import { type Context, createContext, type GlobalOptions } from './context.ts'
 import { type ExitCode, exitCodeOfError, exitCodes } from './errors.ts'
 import { FailuresTold } from './failures.ts'
 import type { Io } from './io.ts'
+import manifest from './package.json' with { type: 'json' }
 import { createParser } from './parser.ts'
 import { removeUnfinished } from './transfer/local-file.ts'
 
@@ -13,7 +14,7 @@ export async function runSvcctl(argv: readonly string[], io: Io): Promise<ExitCo
   let context: Context | undefined
   const program = createParser(
     await commandsFor(argv),
-    packageVersion(),
+    manifest.version,
     io,
     async (command, args, options, global) => {
       context = createContext(io, global)

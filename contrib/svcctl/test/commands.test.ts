@@ -12,10 +12,10 @@ import {
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { startServer } from 'svc/plugins/s3/testing'
 import t, { type Test } from 'tap'
 import { listCommands } from '../commands/index.ts'
 import { childrenOf, readXml, textOf } from '../s3/xml.ts'
+import { startServer } from './server.ts'
 import { createSession } from './session.ts'
 
 const server = await startServer()
@@ -207,7 +207,7 @@ t.test('listings', async t => {
   const odd = ['a&b<c>.txt', 'new\nline', '\u001b[31mred', 'sub/ü 😀+%41', 'trailing/']
   for (const key of odd) {
     const path = key.split('/').map(encodeURIComponent).join('/')
-    t.equal((await server.signed({ method: 'PUT', path: `/listed/${path}`, body: key })).status, 200)
+    t.equal((await server.sendToS3({ method: 'PUT', path: `/listed/${path}`, body: key })).status, 200)
   }
   t.same((await keysIn(t, 'home/listed')).sort(), [...odd].sort())
   const { stdout } = await succeeds(t, ['ls', 'home/listed'])
@@ -229,7 +229,7 @@ t.test('listings', async t => {
   )
   await fails(t, 3, /NoSuchBucket/, ['ls', 'home/nothing'])
   t.match((await succeeds(t, ['ls'])).stdout, /^home\/$/m)
-  await server.client.send(
+  await server.s3.send(
     new (await import('@aws-sdk/client-s3')).CreateMultipartUploadCommand({ Bucket: 'listed', Key: 'begun' }),
   )
   t.match((await succeeds(t, ['ls', '--incomplete', '--json', 'home/listed'])).records, [
@@ -274,7 +274,7 @@ t.test('removing', async t => {
   ]
   const until = new Date(Date.now() + 3_600_000).toISOString()
   const body = `<Retention><Mode>GOVERNANCE</Mode><RetainUntilDate>${until}</RetainUntilDate></Retention>`
-  const set = await server.signed({
+  const set = await server.sendToS3({
     method: 'PUT',
     path: '/held/doc',
     query: 'retention=',

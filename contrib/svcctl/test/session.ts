@@ -87,7 +87,7 @@ export function createSession(folder: string): Session {
       }
     },
     spawn(args) {
-      const child = spawn(process.execPath, ['--conditions=svc-src', main, ...args], {
+      const child = spawn(process.execPath, [main, ...args], {
         cwd: work,
         env: environment,
         stdio: ['ignore', 'ignore', 'inherit'],

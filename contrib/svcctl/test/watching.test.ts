@@ -3,9 +3,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startServer } from 'svc/plugins/s3/testing'
 import t, { type Test } from 'tap'
 import { runSvcctl } from '../run.ts'
+import { startServer } from './server.ts'
 import { createSession } from './session.ts'
 
 const server = await startServer()

@@ -9,8 +9,6 @@ import { GetObjectTaggingCommand } from '@aws-sdk/client-s3'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/kms/api'
 import 'svc/plugins/settings/api'
-import { startAdmin } from 'svc/plugins/admin/testing'
-import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { createEventParser } from '../admin/events.ts'
@@ -21,9 +19,11 @@ import { listCommands } from '../commands/index.ts'
 import { createClient } from '../s3/client.ts'
 import { headObject } from '../s3/object.ts'
 import { copyOnServer } from '../transfer/server-copy.ts'
+import { startServer, type TestServerOptions } from './server.ts'
 import { createSession } from './session.ts'
 
-const server = await startAdmin({
+const server = await startServer({
+  derivesStoreKey: true,
   config: {
     kms: { secretKey: `test:${Buffer.alloc(32, 9).toString('base64')}` },
     // So that keys of clients may come without TLS.
@@ -32,8 +32,7 @@ const server = await startAdmin({
 })
 t.teardown(() => server.stop())
 const { run, folder, configFolder } = createSession(t.testdir({}))
-const endpoint = `http://127.0.0.1:${server.s3Port}`
-const adminUrl = `http://127.0.0.1:${server.port}`
+const { endpoint, adminUrl } = server
 const setAlias = (name: string, accessKey: string, secret: string) =>
   run(['--admin-url', adminUrl, 'alias', 'set', name, endpoint, accessKey], { env: { SVCCTL_SECRET_KEY: secret } })
 await setAlias('home', 'admin', 'change-me-please')
@@ -390,11 +389,16 @@ t.test('settings whose plugin is not loaded are named, with the plugin', async t
         services.settings.declare(name, { description: 'A subsystem of a plugin.', keys })
       },
     })
-  const first = await startAdmin({ config: storage, plugins: [probe('notify_kafka')] })
-  const path = '/api/v1/config/notify_kafka'
-  t.equal((await first.signed({ method: 'PATCH', path, body: { settings: { word: 'x' } } })).status, 200)
+  const first = await startServer({ derivesStoreKey: true, config: storage, plugins: [probe('notify_kafka')] })
+  const set = await first.sendToAdmin({
+    method: 'PATCH',
+    path: '/api/v1/config/notify_kafka',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ settings: { word: 'x' } }),
+  })
+  t.equal(set.status, 200)
   await first.stop()
-  const second = await startAdmin({ config: storage })
+  const second = await startServer({ derivesStoreKey: true, config: storage })
   t.teardown(() => second.stop())
   const warning = /no loaded plugin knows these settings: they would come with the plugin "svc-plugin-kafka"/i
   t.match(
@@ -402,8 +406,7 @@ t.test('settings whose plugin is not loaded are named, with the plugin', async t
     [{ subsystem: 'notify_kafka' }],
   )
   const env = { SVCCTL_SECRET_KEY: 'change-me-please' }
-  const url = (port: number) => `http://127.0.0.1:${port}`
-  await run(['--admin-url', url(second.port), 'alias', 'set', 'other', url(second.s3Port), 'admin'], { env })
+  await run(['--admin-url', second.adminUrl, 'alias', 'set', 'other', second.endpoint, 'admin'], { env })
   t.match((await admin(t, 'config list other')).stderr, warning)
   t.match((await admin(t, 'config get other notify_kafka')).stdout.replace(/\s+/g, ' '), warning)
   t.notMatch((await admin(t, 'config list home')).stderr, warning)
@@ -517,19 +520,7 @@ t.test('an answer that is a file gets its name when it is complete', async t => 
 
 t.test('encryption is shown, and keys of clients are known to be missing', async t => {
   const put = async (key: string, more: Readonly<Record<string, string>>) => {
-    const { headers } = signRequest(
-      { accessKey: 'admin', secret: 'change-me-please', region: 'us-east-1' },
-      {
-        method: 'PUT',
-        host: new URL(endpoint).host,
-        path: `/kept/${key}`,
-        query: '',
-        headers: more,
-        payload: Buffer.from('sealed'),
-        nowMs: Date.now(),
-      },
-    )
-    const answer = await fetch(`${endpoint}/kept/${key}`, { method: 'PUT', headers: { ...headers }, body: 'sealed' })
+    const answer = await server.sendToS3({ method: 'PUT', path: `/kept/${key}`, headers: more, body: 'sealed' })
     t.equal(answer.status, 200, await answer.text())
   }
   await admin(t, 'kms key create home photos')
@@ -752,10 +743,10 @@ t.test('a copy in parts has the tags of its source', async t => {
 
 t.test('keys that are missing, or cannot be had, are failures', async t => {
   const drive = t.testdir({})
-  const start = async (name: string, config: object, plugins?: Parameters<typeof startAdmin>[0] & object) => {
-    const started = await startAdmin({ config: { storage: { endpoints: [drive] }, ...config }, ...plugins })
-    const url = (port: number) => `http://127.0.0.1:${port}`
-    await run(['--admin-url', url(started.port), 'alias', 'set', name, url(started.s3Port), 'admin'], {
+  const start = async (name: string, config: object, more?: TestServerOptions) => {
+    const sections = { storage: { endpoints: [drive] }, ...config }
+    const started = await startServer({ derivesStoreKey: true, config: sections, ...more })
+    await run(['--admin-url', started.adminUrl, 'alias', 'set', name, started.endpoint, 'admin'], {
       env: { SVCCTL_SECRET_KEY: 'change-me-please' },
     })
     return started
@@ -823,10 +814,9 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
   await fails(t, 1, /The key server cannot be reached at present\.\n$/, 'kms status get fourth')
   await fourth.stop()
 
-  const none = await startAdmin({})
+  const none = await startServer({ derivesStoreKey: true })
   t.teardown(() => none.stop())
-  const url = (port: number) => `http://127.0.0.1:${port}`
-  await run(['--admin-url', url(none.port), 'alias', 'set', 'none', url(none.s3Port), 'admin'], {
+  await run(['--admin-url', none.adminUrl, 'alias', 'set', 'none', none.endpoint, 'admin'], {
     env: { SVCCTL_SECRET_KEY: 'change-me-please' },
   })
   t.match(await admin(t, 'kms status get none'), { stdout: /configured: +no/, stderr: /^Objects cannot be encrypted/ })
@@ -834,10 +824,10 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
 
 t.test('the end of a heal job says what is on a drive that is away', { timeout: 120_000 }, async t => {
   const drives = t.testdir({})
-  const set = await startAdmin({ config: { storage: { endpoints: [join(drives, 'd{1...4}')] } } })
+  const storage = { endpoints: [join(drives, 'd{1...4}')] }
+  const set = await startServer({ derivesStoreKey: true, config: { storage } })
   t.teardown(() => set.stop())
-  const url = (port: number) => `http://127.0.0.1:${port}`
-  await run(['--admin-url', url(set.port), 'alias', 'set', 'set', url(set.s3Port), 'admin'], {
+  await run(['--admin-url', set.adminUrl, 'alias', 'set', 'set', set.endpoint, 'admin'], {
     env: { SVCCTL_SECRET_KEY: 'change-me-please' },
   })
   writeFileSync(join(folder, 'shards.bin'), randomBytes(1 << 20))

@@ -1,12 +1,12 @@
 /** Requests of the Admin API: signed, sent again where that is safe, their problem documents made readable. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Signer, signRequest } from 'svc/plugins/auth-sigv4/api'
 import type { Alias } from '../aliases.ts'
 import { AdminError, type AdminProblem, CliError, failure } from '../errors.ts'
 import { encodeName } from '../s3/client.ts'
 import { createConnection } from '../s3/connection.ts'
 import { connectionFailure, expectsTls, isConnectionError, isHopeless, tlsExpected } from '../s3/connection-failure.ts'
 import type { BodySink, HttpAnswer } from '../s3/messages.ts'
+import { createSigner } from '../s3/signing.ts'
 
 export interface AdminRequest {
   /** The operationId: for messages. */
@@ -69,7 +69,7 @@ export function besidePort(endpoint: string, distance: number): string {
 export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminClientOptions): AdminClient {
   const endpoint = adminUrl ?? adminUrlOf(alias)
   const { host } = new URL(endpoint)
-  const signer: Signer = { accessKey: alias.accessKey, secret: alias.secretKey, region: alias.region }
+  const signer = createSigner(alias)
   const connection = createConnection({
     origin: endpoint,
     connectionCount: 4,
@@ -83,7 +83,7 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
     const path = base + request.path
     const query = (request.query ?? []).map(pair => pair.map(encodeName).join('=')).join('&')
     const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
-    const { headers } = signRequest(signer, {
+    const headers = signer.signRequest({
       method,
       host,
       path,

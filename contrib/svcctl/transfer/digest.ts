@@ -1,9 +1,8 @@
 /** Whether what has arrived is what the server keeps: by a checksum of the whole object, or the ETag where that is an MD5. */
-import { type Checksum, type ChecksumAlgorithm, createChecksums } from 'svc/plugins/checksums/api'
+import { type ChecksumAlgorithm, loadChecksum } from '../checksums/checksums.ts'
+import { isCombining } from '../checksums/crc-combine.ts'
 import { failure } from '../errors.ts'
 import type { ObjectFacts } from '../s3/object.ts'
-
-export const checksums = createChecksums()
 
 export interface Expected {
   readonly algorithm: ChecksumAlgorithm
@@ -26,22 +25,18 @@ const preference: readonly ChecksumAlgorithm[] = [
   'MD5',
 ]
 
-const combining = new Set<ChecksumAlgorithm>(['CRC32', 'CRC32C', 'CRC64NVME'])
 const md5Pattern = /^[0-9a-f]{32}$/
 
 /** Undefined: the server says nothing that could be compared, and only the length is known. */
 export async function expectedDigest(facts: ObjectFacts): Promise<Expected | undefined> {
   const algorithm = preference.find(name => facts.checksums.has(name))
   if (algorithm !== undefined) {
-    if (needsStart.has(algorithm)) await checksums.start()
-    return { algorithm, digest: facts.checksums.get(algorithm)!, combines: combining.has(algorithm) }
+    await loadChecksum(algorithm)
+    return { algorithm, digest: facts.checksums.get(algorithm)!, combines: isCombining(algorithm) }
   }
   if (facts.isEncrypted || !md5Pattern.test(facts.etag)) return undefined
   return { algorithm: 'MD5', digest: Buffer.from(facts.etag, 'hex'), combines: false }
 }
-
-/** Made of WebAssembly, which takes a moment to load. */
-const needsStart = new Set<ChecksumAlgorithm>(['CRC64NVME', 'XXHASH64', 'XXHASH3', 'XXHASH128'])
 
 export function requireDigest(expected: Expected, found: Buffer, what: string): void {
   if (found.equals(expected.digest)) return
@@ -51,5 +46,3 @@ export function requireDigest(expected: Expected, found: Buffer, what: string): 
       `${expected.digest.toString('base64')}). It was thrown away.`,
   )
 }
-
-export const createChecksum = (algorithm: ChecksumAlgorithm): Checksum => checksums.create(algorithm)

@@ -2,30 +2,27 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startServer } from 'svc/plugins/s3/testing'
 import t from 'tap'
+import { startServer } from './server.ts'
 import { root, runChild } from './session.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
 const folder = t.testdir({ bin: {} })
 const program = join(folder, 'bin/svcctl')
-writeFileSync(
-  program,
-  `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(root, 'plugins/cli/main.ts')}' "$@"\n`,
-  { mode: 0o755 },
-)
+writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'contrib/svcctl/main.ts')}' "$@"\n`, {
+  mode: 0o755,
+})
 const environment = { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, HOME: folder, LC_ALL: 'C.UTF-8' }
 
 t.test('the tour runs to its end', { timeout: 120_000 }, async t => {
   const page = readFileSync(join(root, 'docs/operate/svcctl.md'), 'utf8')
   const blocks = [...page.matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(([, text]) => text)
   t.ok(blocks.length > 3)
-  const console = server.kernel.services.http.listeners().find(({ name }) => name === 'console')!
   const script = `set -euo pipefail\n${blocks.join('\n')}`
     .replaceAll('http://localhost:9000', server.endpoint)
     // Here it is not at the port after that of S3.
-    .replaceAll('svcctl alias set', `svcctl --admin-url http://127.0.0.1:${console.port} alias set`)
+    .replaceAll('svcctl alias set', `svcctl --admin-url ${server.adminUrl} alias set`)
   mkdirSync(join(folder, 'home'))
   const { code, output } = await runChild('bash', ['-c', script], { cwd: join(folder, 'home'), env: environment })
   t.equal(code, 0, 'to its end', { output })

@@ -1,5 +1,5 @@
 /** One file or object to its new place, whatever the two are. */
-
+import { createChecksum } from '../checksums/checksums.ts'
 import { contentTypeOf } from '../content-types.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../errors.ts'
@@ -7,7 +7,7 @@ import type { S3Client } from '../s3/client.ts'
 import { copiedHeaders, headObject, type ObjectFacts, type ObjectName, requestedHeaders } from '../s3/object.ts'
 import { readObject } from '../s3/read-object.ts'
 import { createBudget } from './budget.ts'
-import { createChecksum, expectedDigest, requireDigest } from './digest.ts'
+import { expectedDigest, requireDigest } from './digest.ts'
 import { downloadObject } from './download.ts'
 import { type Encryption, type EncryptionOptions, encryptionOf } from './encryption.ts'
 import { openSource } from './local-file.ts'
