@@ -1,8 +1,10 @@
 /**
- * Connections to one endpoint: undici's pool, driven by its lowest interface. Bodies of answers go to a sink as they come, and a
- * sink that returns a promise holds the socket back until it is done; no streams, and nothing is gathered that the caller
- * did not ask for. Bodies that have room with the caller, documents, and heads are read by connections of our own: what only reads
- * does not load undici, which takes as long as the shortest commands do.
+ * Connections to one endpoint, of two kinds:
+ *
+ * - undici's pool, through `dispatch`, for every request that changes something. The body of an answer goes to a sink as it arrives; a
+ *   sink that returns a promise pauses the socket until the promise settles.
+ * - our own lines (`direct-line.ts`) for HEAD and GET. They read bodies into memory of the caller, and reading commands do not load undici,
+ *   which takes as long as the shortest commands do. Measured: docs/design/performance.md.
  */
 import { readFileSync } from 'node:fs'
 import type { Dispatcher, Pool } from 'undici'
@@ -15,7 +17,7 @@ export interface ConnectionOptions {
   /** `http://host:port`. */
   readonly origin: string
   readonly connectionCount: number
-  /** The longest silence of the other side: while connecting, before its answer, and within it. */
+  /** The longest silence of the server: while connecting, before its answer, and within it. */
   readonly timeoutMs: number
   /** Path of a PEM file. */
   readonly ca: string | undefined
@@ -30,7 +32,7 @@ export interface Connection {
 const connectTimeoutMsMax = 10_000
 /** Shorter than servers keep unused connections. */
 const keepAliveMs = 4000
-/** Larger bodies are handed over in slices, so that the deadlines see them go. */
+/** Larger bodies are sent in slices, so that each slice renews the deadlines. */
 const sliceBytes = 1 << 18
 
 export function createConnection(options: ConnectionOptions): Connection {
@@ -40,7 +42,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let direct: DirectConnection | undefined
   let pool: Promise<Pool> | undefined
   let isClosed = false
-  /** Of which an answer came that does not suit us: the next ones will not either. */
+  /** Kinds whose answers our own lines could not read from this server: undici sends the next requests of that kind. */
   const unsuited = new Set<ReadKind>()
 
   async function openPool(): Promise<Pool> {
@@ -106,10 +108,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 }
 
-/** Servers may say the length of objects, and send documents in chunks. */
+/** They differ by server: many state the length of objects but send documents in chunks. */
 type ReadKind = 'object' | 'document'
 
-/** Undefined: not for connections of our own. */
+/** Undefined: a request for undici. */
 function readKindOf({ method, sink }: HttpRequest): ReadKind | undefined {
   if (method === 'HEAD') return 'document'
   if (method !== 'GET') return undefined
@@ -146,7 +148,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #sink: BodySink | RoomSink | undefined
   #chunks: Buffer[] = []
   #byteCount = 0
-  /** Of the sink: the answer is complete when it has taken everything. */
+  /** The work of the sink: the answer is complete after it. */
   #pending: Promise<void> | undefined
   #onAbort: (() => void) | undefined
 
@@ -223,7 +225,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#release()
-    // What the sink is writing must not be overtaken by what is done about the error.
+    // The sink finishes its write before anybody handles the error.
     if (this.#pending === undefined) this.#reject(error)
     else this.#pending.then(() => this.#reject(error), this.#reject)
   }

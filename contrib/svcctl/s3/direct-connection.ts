@@ -1,13 +1,12 @@
 /**
- * GET and HEAD requests. Bodies go from the socket into memory of the caller: nothing is allocated and nothing copied for what
- * arrives. (Through streams each read of the socket costs a buffer of 64 KiB that is new to the process, and its collection.)
- * See `direct-line.ts` for one connection.
+ * A pool of lines for GET and HEAD requests. Bodies go from the socket into memory of the caller, without allocation and without a copy.
+ * (A stream allocates 64 KiB for each read of the socket, and the garbage collector has to free it.) See `direct-line.ts` for one line.
  */
 import { broken, type DirectOptions, type DirectRequest, Exchange, Line } from './direct-line.ts'
 import type { HttpAnswer } from './messages.ts'
 
 export interface DirectConnection {
-  /** Undefined: the answer is unsuited, and the sink has seen nothing of it. */
+  /** Undefined: a line cannot read the answer, and the sink has got nothing of it. */
   get(request: DirectRequest): Promise<HttpAnswer | undefined>
   close(): void
 }
@@ -25,7 +24,7 @@ export function createDirectConnection(options: DirectOptions): DirectConnection
       exchange.reject(closed())
       return
     }
-    // The one used last: it is the least likely to have been closed by the server.
+    // The most recently used line is the least likely to be closed by the server.
     let line = idle.pop()
     if (line === undefined) {
       if (lines.size >= options.connectionCount) {

@@ -1,13 +1,13 @@
 /**
- * One connection whose answers are read into memory of the caller.
+ * One HTTP/1.1 connection that reads answers into memory of the caller.
  *
- * 1. Only bodies of a stated length go to a sink. What comes in chunks or until the end of the connection is unsuited, and to be asked
- *    for in the ordinary way; the sink has seen nothing of it then. Documents may come in chunks.
- * 2. A sink that is busy is not asked for room, nothing is put where it is, and no request ends before it is done: the room may be
- *    on its way to a drive. Sockets of TLS hand over what they have decrypted even after they were told to stop; that waits in
- *    copies, at most what one read of the network held.
- * 3. One request at a time. After anything unexpected the connection is closed. One that breaks in a later request, before any
- *    byte of the answer, had been left by the server in between: that request goes to another one.
+ * 1. Only bodies of a stated length go to a sink. For a body in chunks, or one that ends with the connection, the request resolves with
+ *    undefined before the sink got anything, and the caller repeats it through undici. Documents may come in chunks.
+ * 2. While a sink is busy, the line does not ask it for room, does not write into its room, and does not end the request: a write to the
+ *    drive may still read the room. TLS sockets deliver decrypted bytes even after a pause; the line keeps copies of those, at most one
+ *    read of the network.
+ * 3. One request at a time. Anything unexpected closes the connection. When a reused connection breaks before the first byte of an answer,
+ *    the server had closed it in between: the request moves to another line.
  */
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -32,7 +32,7 @@ export interface DirectRequest extends HttpRequest {
   readonly sink?: RoomSink
 }
 
-/** Of a head; and small objects come whole in the read that brings it. */
+/** The longest head; a small object often arrives in the same read. */
 const headBytesMax = 1 << 16
 /** 100 and 103 may precede an answer. */
 const interimCountMax = 8
@@ -92,7 +92,7 @@ function formatHead({ method, path, headers }: DirectRequest): string {
 interface LineEvents {
   onIdle(line: Line): void
   onClosed(line: Line): void
-  /** The server had closed it before it saw this request. */
+  /** The server closed the connection before it saw this request. */
   onUnserved(exchange: Exchange): void
 }
 
@@ -114,12 +114,12 @@ export class Line {
   #sink!: RoomSink
   #gathered = nothing
   #chunks: ChunkedDocument | undefined
-  /** Of the body; without meaning for one in chunks. */
+  /** Bytes of the body still to come; unused for chunks. */
   #remaining = 0
-  /** Of the sink. */
+  /** The work of the sink. */
   #pending: Promise<void> | undefined
   #isPaused = false
-  /** What came while the sink was busy. */
+  /** Bytes that arrived while the sink was busy. */
   #late: Buffer[] = []
   #lateBytes = 0
 
@@ -183,7 +183,7 @@ export class Line {
       )
   }
 
-  /** Without an error: the other side has ended it. */
+  /** Without an error: the server ended the connection. */
   #onBroken(error: Error | undefined): void {
     const exchange = this.#exchange
     if (exchange !== undefined && this.#phase === 'head' && this.#servedCount > 0 && !this.#hasAnswer) {
@@ -193,7 +193,7 @@ export class Line {
       this.#events.onUnserved(exchange)
       return
     }
-    // What the sink still has to take is there already.
+    // The whole body arrived already; the sink has yet to take it.
     if (this.#phase === 'body' && this.#chunks === undefined && this.#remaining === this.#lateBytes) return
     const count = this.#chunks === undefined ? ` ${this.#remaining} bytes` : ''
     const missing = this.#phase === 'body' ? `${count} before the end of its answer` : ''
@@ -202,7 +202,7 @@ export class Line {
 
   #onSilence(): void {
     if (this.#pending !== undefined) {
-      // It is we who let it wait.
+      // The server waits for us.
       this.#socket.setTimeout(this.#options.timeoutMs)
       return
     }
@@ -216,7 +216,7 @@ export class Line {
     if (this.#phase !== 'body' || this.#pending !== undefined || this.#chunks !== undefined)
       return this.#filled === 0 ? this.#own : this.#own.subarray(this.#filled)
     const room = this.#sink.room()
-    if (room.length === 0) return this.#own // More than the sink takes: `pour` says so.
+    if (room.length === 0) return this.#own // The answer is too long: `pour` throws.
     return room.length > this.#remaining ? room.subarray(0, this.#remaining) : room
   }
 
@@ -225,11 +225,11 @@ export class Line {
     try {
       if (this.#phase === 'body') this.#takeBody(count, buffer)
       else if (this.#phase === 'head') this.#takeHead(count)
-      else if (this.#phase === 'idle') this.fail(undefined) // Nobody has asked for anything.
+      else if (this.#phase === 'idle') this.fail(undefined) // Bytes without a request.
     } catch (error) {
       this.fail(error)
     }
-    // Stays stopped when more comes all the same, until it is told to go on.
+    // Stays paused until `#goOn`, even when more bytes arrive.
     if (this.#pending !== undefined && this.#remaining > this.#lateBytes) this.#isPaused = true
     return !this.#isPaused
   }
