@@ -4,11 +4,13 @@
  * package needs a build; with `--check` nothing is written, and a result that differs from what is committed is a failure.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import createWabt from 'wabt'
 
 const root = resolve(import.meta.dirname, '..')
+/** Modules that packages of contrib/ have too: they load nothing of plugins. */
+const copies = { 'crc64-nvme.wasm': ['contrib/svcctl/checksums/crc64-nvme.wasm'] }
 const isCheck = process.argv.includes('--check')
 const wabt = await createWabt()
 
@@ -33,6 +35,9 @@ for (const source of globSync('{kernel,plugins}/**/*.wat.mjs', { cwd: root })) {
   ]
   const relaxed = moduleText({ relaxed: true })
   if (relaxed !== text) results.push([`${base}-relaxed.wasm`, assemble(`${base}-relaxed.wat`, relaxed)])
+  for (const [path, bytes] of [...results]) {
+    for (const copy of copies[basename(path)] ?? []) results.push([copy, bytes])
+  }
   for (const [path, bytes] of results) {
     const file = join(root, path)
     if (existsSync(file) && readFileSync(file).equals(bytes)) continue

@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { buildSvcctl } from './build-svcctl.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'dist')
@@ -28,14 +29,15 @@ for (const path of globSync('contrib/*/package.json', { cwd: root })) {
   if (existsSync(join(folder, 'index.js'))) copyFileSync(join(root, path), join(folder, 'manifest.json'))
 }
 
-for (const program of ['kernel/main', 'plugins/cli/main']) {
-  const main = join(target, `${program}.js`)
-  if (!readFileSync(main, 'utf8').startsWith('#!')) throw new Error(`${program}.ts must begin with #!/usr/bin/env node`)
-  chmodSync(main, 0o755)
-}
+const main = join(target, 'kernel/main.js')
+if (!readFileSync(main, 'utf8').startsWith('#!')) throw new Error('kernel/main.ts must begin with #!/usr/bin/env node')
+chmodSync(main, 0o755)
+
+// The package of the server installs svcctl too.
+await buildSvcctl(join(target, 'contrib/svcctl'), { isBundled: true })
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const moduleCount = globSync('**/*.js', { cwd: target }).length
 console.log(
-  `Made dist/: svc ${version}, ${moduleCount} modules. node dist/kernel/main.js is svc, node dist/plugins/cli/main.js is svcctl.`,
+  `Made dist/: svc ${version}, ${moduleCount} modules. node dist/kernel/main.js is svc, node dist/contrib/svcctl/main.js is svcctl.`,
 )

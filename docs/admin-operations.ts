@@ -5,7 +5,7 @@ import { completeOperations } from '../plugins/admin/operations.ts'
 import type { Declarations } from './declarations.ts'
 
 /** Relative to the repository. */
-export const adminOperationsFile = 'plugins/cli/admin/operations.json'
+export const adminOperationsFile = 'contrib/svcctl/admin/operations.json'
 
 interface Described {
   readonly responses: Readonly<Record<string, unknown>>

@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
-import { listCommands } from '../../plugins/cli/commands/index.ts'
-import { createParser } from '../../plugins/cli/parser.ts'
+import { listCommands } from '../../contrib/svcctl/commands/index.ts'
+import { createParser } from '../../contrib/svcctl/parser.ts'
 import { root } from './blocks.ts'
 
 const ignored = new Set(['node_modules', 'dist', 'coverage', '.tap', 'data'])

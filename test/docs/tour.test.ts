@@ -11,7 +11,7 @@ const folder = t.testdir({})
 mkdirSync(join(folder, 'bin'))
 writeFileSync(
   join(folder, 'bin/svcctl'),
-  `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(root, 'plugins/cli/main.ts')}' "$@"\n`,
+  `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'contrib/svcctl/main.ts')}' "$@"\n`,
   { mode: 0o755 },
 )
 const missing = ['aws', 'rclone', 's3cmd', 'curl', 'restic'].map(requireProgram).find(({ skip }) => skip)?.skip ?? false

@@ -45,7 +45,7 @@ t.test(
     for (const name of ['mqtt', 'typebox']) symlinkSync(folderOf(name), join(own, 'node_modules', name))
     for (const [name, main] of [
       ['svc', 'kernel/main.ts'],
-      ['svcctl', 'plugins/cli/main.ts'],
+      ['svcctl', 'contrib/svcctl/main.ts'],
     ] as const) {
       const command = `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(server, main)}' "$@"\n`
       writeFileSync(join(folder, 'bin', name), command, { mode: 0o755 })

@@ -18,7 +18,7 @@ const BUCKET = 'bench-svcctl'
 const SMALL_BYTES = 16 * 1024
 const PER_FOLDER = 100
 const REQUESTS_AT_ONCE = 16
-const svcctl = resolve(import.meta.dirname, '../../../plugins/cli/main.ts')
+const svcctl = resolve(import.meta.dirname, '../../../contrib/svcctl/main.ts')
 
 interface Client {
   readonly name: string
@@ -98,7 +98,6 @@ async function clientsFor(bench: Bench, server: ServerTarget): Promise<readonly 
     environment: { HOME: home, SVCCTL_SECRET_KEY: secretKey },
     copy: (from, to, isFolder) => [
       process.execPath,
-      '--conditions=svc-src',
       svcctl,
       'cp',
       '--quiet',
@@ -110,16 +109,7 @@ async function clientsFor(bench: Bench, server: ServerTarget): Promise<readonly 
     ],
     remote: key => `bench/${BUCKET}/${key}`,
   }
-  await runClient(ours, [
-    process.execPath,
-    '--conditions=svc-src',
-    svcctl,
-    'alias',
-    'set',
-    'bench',
-    endpoint,
-    accessKey,
-  ])
+  await runClient(ours, [process.execPath, svcctl, 'alias', 'set', 'bench', endpoint, accessKey])
   const program = (process.env.PATH ?? '')
     .split(delimiter)
     .map(folder => join(folder, 'rclone'))

@@ -1,0 +1,229 @@
+/** Requests of the Admin API: signed, sent again where that is safe, their problem documents made readable. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Alias } from '../aliases.ts'
+import { AdminError, type AdminProblem, CliError, failure } from '../errors.ts'
+import { encodeName } from '../s3/client.ts'
+import { createConnection } from '../s3/connection.ts'
+import { connectionFailure, expectsTls, isConnectionError, isHopeless, tlsExpected } from '../s3/connection-failure.ts'
+import type { BodySink, HttpAnswer } from '../s3/messages.ts'
+import { createSigner } from '../s3/signing.ts'
+
+export interface AdminRequest {
+  /** The operationId: for messages. */
+  readonly operation: string
+  readonly method: string
+  /** Relative to `/api/v1`, percent-encoded. */
+  readonly path: string
+  readonly query?: readonly (readonly [name: string, value: string])[]
+  readonly body?: unknown
+  /** With or without quotes. */
+  readonly ifMatch?: string
+  /** Takes what is no JSON: a stream of events, or a file. */
+  readonly sink?: BodySink
+  readonly signal?: AbortSignal
+}
+
+export interface AdminAnswer {
+  readonly status: number
+  /** Undefined where there is none. */
+  readonly body: unknown
+  readonly etag: string | undefined
+}
+
+export interface AdminClient {
+  readonly endpoint: string
+  /** Throws AdminError, or CliError when no answer is to be had. */
+  send(request: AdminRequest): Promise<AdminAnswer>
+  close(): Promise<void>
+}
+
+export interface AdminClientOptions {
+  readonly alias: Alias
+  /** Default: that of the alias, or the port after that of its endpoint. */
+  readonly adminUrl: string | undefined
+  readonly timeoutMs: number
+  /** One line per attempt, without secrets. */
+  readonly debug: ((line: string) => void) | undefined
+}
+
+const base = '/api/v1'
+const attemptCountMax = 4
+const pauseMs = 300
+/** Refused before anything was done. */
+const refusedForNow = new Set([429, 503])
+
+export function adminUrlOf({ endpoint, adminUrl }: Alias): string {
+  return adminUrl ?? nextPort(endpoint)
+}
+
+const nextPort = (endpoint: string): string => besidePort(endpoint, 1)
+
+/** The same address, so many ports further. */
+export function besidePort(endpoint: string, distance: number): string {
+  const url = new URL(endpoint)
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+  url.port = String(port + distance)
+  return url.origin
+}
+
+export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminClientOptions): AdminClient {
+  const endpoint = adminUrl ?? adminUrlOf(alias)
+  const { host } = new URL(endpoint)
+  const signer = createSigner(alias)
+  const connection = createConnection({
+    origin: endpoint,
+    connectionCount: 4,
+    timeoutMs,
+    ca: alias.ca,
+    isInsecure: alias.insecure === true,
+  })
+
+  async function attempt(request: AdminRequest): Promise<HttpAnswer> {
+    const { method, ifMatch } = request
+    const path = base + request.path
+    const query = (request.query ?? []).map(pair => pair.map(encodeName).join('=')).join('&')
+    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
+    const headers = signer.signRequest({
+      method,
+      host,
+      path,
+      query,
+      headers: {
+        accept: request.sink === undefined ? 'application/json' : '*/*',
+        ...(body === undefined ? undefined : { 'content-type': 'application/json' }),
+        ...(ifMatch === undefined ? undefined : { 'if-match': ifMatch }),
+      },
+      payload: body,
+      nowMs: Date.now(),
+    })
+    const startedMs = performance.now()
+    const answer = await connection.send({
+      method,
+      path: query === '' ? path : `${path}?${query}`,
+      headers: body === undefined ? headers : { ...headers, 'content-length': String(body.length) },
+      body,
+      sink: request.sink,
+      signal: request.signal,
+    })
+    debug?.(
+      `${request.operation}: ${method} ${path} ${answer.status} ${(performance.now() - startedMs).toFixed(1)}ms ` +
+        `${answer.headers['x-request-id'] ?? '-'}`,
+    )
+    return answer
+  }
+
+  return {
+    endpoint,
+    async send(request) {
+      for (let attemptNumber = 1; ; attemptNumber++) {
+        let error: unknown
+        let mayRetry: boolean
+        try {
+          const answer = await attempt(request)
+          if (answer.status < 300) return readAnswer(request, endpoint, answer)
+          error = problemOf(request, endpoint, answer)
+          mayRetry = refusedForNow.has(answer.status)
+        } catch (cause) {
+          if (cause instanceof CliError || request.signal?.aborted || !isConnectionError(cause)) throw cause
+          const { operation } = request
+          if (attemptNumber === 1 && (await expectsTls(endpoint, cause as NodeJS.ErrnoException))) {
+            throw tlsExpected(operation, endpoint)
+          }
+          const failed = connectionFailure(operation, endpoint, cause as NodeJS.ErrnoException)
+          debug?.(`${operation}: ${(cause as Error).message}`)
+          error = failed.code === 'ECONNREFUSED' ? withHint(failed.message) : failed
+          // What changes something may have been done: the second time it would be refused, or done to something else.
+          mayRetry = request.method === 'GET' && !isHopeless(cause as NodeJS.ErrnoException) && error === failed
+        }
+        if (!mayRetry || request.sink !== undefined || attemptNumber === attemptCountMax) throw error
+        await sleep(pauseMs * 2 ** attemptNumber, undefined, { signal: request.signal })
+      }
+    },
+    close: () => connection.close(),
+  }
+}
+
+const withHint = (message: string): CliError =>
+  failure(
+    'ECONNREFUSED',
+    `${message} --admin-url says where the Admin API is, where it is not the port after that of S3.`,
+  )
+
+function readAnswer(request: AdminRequest, endpoint: string, answer: HttpAnswer): AdminAnswer {
+  const { status, headers, body } = answer
+  const etag = headers.etag?.replace(/^"|"$/g, '')
+  if (body.length === 0) return { status, body: undefined, etag }
+  const parsed = isJson(headers['content-type']) ? parse(body) : undefined
+  if (parsed === undefined) throw notTheApi(request, endpoint, answer)
+  return { status, body: parsed, etag }
+}
+
+const isJson = (type: string | undefined): boolean => /^application\/(problem\+)?json\b/.test(type ?? '')
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined // The caller says what is missing: no answer of this API, whatever else it is.
+  }
+}
+
+function notTheApi({ operation }: AdminRequest, endpoint: string, { status, headers }: HttpAnswer): CliError {
+  // Servers of S3 have an id for each answer, whatever they think of the path.
+  const isS3 = headers['x-amz-request-id'] !== undefined && !isJson(headers['content-type'])
+  const where = isS3
+    ? `${endpoint} is the address of S3, and the Admin API is at that of the console: --admin-url says which, by default ` +
+      `${nextPort(endpoint)}.`
+    : `${endpoint} answers (${status}), but not as the Admin API of svc does. --admin-url says where that is.`
+  return failure('no_admin_api', `${operation}: ${where}`)
+}
+
+interface ProblemDocument {
+  readonly code?: string
+  readonly detail?: string
+  readonly title?: string
+  readonly requestId?: string
+  readonly errors?: readonly Readonly<Record<string, unknown>>[]
+  readonly ruleErrors?: readonly Readonly<Record<string, unknown>>[]
+}
+
+function problemOf(request: AdminRequest, endpoint: string, { status, headers, body }: HttpAnswer): CliError {
+  const document = isJson(headers['content-type']) ? (parse(body) as ProblemDocument | undefined) : undefined
+  if (typeof document?.code !== 'string') return notTheApi(request, endpoint, { status, headers, body })
+  const { code, title = `Status ${status}.`, detail = title, requestId, errors = [], ruleErrors = [] } = document
+  const problems = [...errors.map(problemAt), ...ruleErrors.map(problemOfRule)]
+  // The first of them is the detail, mostly.
+  const untold = problems
+    .map(({ place, message }) => ({
+      place: detail.includes(place) ? '' : place,
+      message: detail.includes(message) ? '' : message,
+    }))
+    .filter(({ place, message }) => place !== '' || message !== '')
+  return new AdminError({
+    status,
+    code,
+    message: detail,
+    requestId,
+    operation: request.operation,
+    problems: problems.length === 1 ? untold : problems,
+  })
+}
+
+export function problemAt({
+  element,
+  statement,
+  line,
+  column,
+  message,
+}: Readonly<Record<string, unknown>>): AdminProblem {
+  const places = [
+    line === undefined ? '' : `line ${line}, column ${column}`,
+    statement === undefined ? '' : `statement ${statement}`,
+    element ?? '',
+  ]
+  return { place: places.filter(Boolean).join(', '), message: String(message) }
+}
+
+function problemOfRule({ rule, id, message }: Readonly<Record<string, unknown>>): AdminProblem {
+  return { place: id === undefined ? (Number(rule) < 0 ? '' : `rule ${rule}`) : `rule ${id}`, message: String(message) }
+}

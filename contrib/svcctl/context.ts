@@ -1,0 +1,131 @@
+/** What commands work with. */
+import { resolve } from 'node:path'
+import { type AdminClient, createAdminClient } from './admin/client.ts'
+import { type Alias, type AliasStore, configFolder, createAliasStore, parseEndpoint } from './aliases.ts'
+import type { Io } from './io.ts'
+import { createOutput, type Output } from './output.ts'
+import { confirm } from './prompt.ts'
+import { createClient, type S3Client } from './s3/client.ts'
+import { parseRemote, parseTarget, type RemoteTarget, type Target } from './target.ts'
+import { createProgress } from './transfer/progress.ts'
+import { createTransferStates, type TransferStates } from './transfer/transfer-state.ts'
+
+/** Options that every command has. */
+export interface GlobalOptions {
+  readonly json?: boolean
+  readonly quiet?: boolean
+  /** False for `--no-color`. */
+  readonly color: boolean
+  readonly configDir?: string
+  readonly adminUrl?: string
+  readonly insecure?: boolean
+  readonly ca?: string
+  readonly timeout: number
+  readonly debug?: boolean
+  readonly yes?: boolean
+}
+
+export interface Context {
+  readonly io: Io
+  readonly options: GlobalOptions
+  readonly output: Output
+  readonly aliases: AliasStore
+  readonly states: TransferStates
+  /** Absolute. */
+  path(text: string): string
+  /** Of an argument that may be local. */
+  target(text: string): Promise<Target>
+  remote(text: string): RemoteTarget
+  /** One client per alias, however often it is asked for. Throws `not_found`. */
+  connect(aliasName: string): Promise<S3Client>
+  connectTo(alias: Alias): S3Client
+  /** The Admin API of the server. Throws `not_found`. */
+  connectAdmin(aliasName: string): Promise<AdminClient>
+  /** For transfers: a progress line, where somebody can see it. */
+  startProgress(): void
+  /** Whether there have been any. */
+  readonly hasTransfers: boolean
+  confirm(question: string): Promise<boolean>
+  /** A signal does not break the command off any more: it ends by itself. */
+  endsOnSignal(): void
+  readonly isEndingItself: boolean
+  close(): Promise<void>
+}
+
+/** More than any command has under way; opened as they are needed. */
+const connectionCount = 128
+
+export function createContext(io: Io, options: GlobalOptions): Context {
+  const isJson = options.json === true
+  const hasColor = options.color && io.stderr.isTTY === true && !io.env.NO_COLOR
+  const output = createOutput(io, { isJson, isQuiet: options.quiet === true, hasColor })
+  const folder = resolve(io.cwd, configFolder(io, options.configDir))
+  const aliases = createAliasStore(folder)
+  const path = (text: string) => resolve(io.cwd, text)
+
+  const debug = options.debug ? (line: string) => output.note(`debug: ${line}`) : undefined
+  const timeoutMs = options.timeout
+  const opened: { close(): Promise<void> }[] = []
+  const withOptions = (alias: Alias): Alias => ({
+    ...alias,
+    ...(options.ca === undefined ? undefined : { ca: path(options.ca) }),
+    ...(options.insecure ? { insecure: true } : undefined),
+  })
+
+  function connectTo(alias: Alias): S3Client {
+    const client = createClient({ alias: withOptions(alias), connectionCount, timeoutMs, debug })
+    opened.push(client)
+    return client
+  }
+
+  async function connectAdmin(aliasName: string): Promise<AdminClient> {
+    const adminUrl = options.adminUrl === undefined ? undefined : parseEndpoint(options.adminUrl)
+    const client = createAdminClient({ alias: withOptions(await aliases.get(aliasName)), adminUrl, timeoutMs, debug })
+    opened.push(client)
+    return client
+  }
+
+  let hasTransfers = false
+  let isEndingItself = false
+  const byAlias = new Map<string, S3Client>()
+  return {
+    io,
+    options,
+    output,
+    aliases,
+    states: createTransferStates(folder),
+    path,
+    async target(text) {
+      return parseTarget(text, await aliases.list())
+    },
+    remote: parseRemote,
+    async connect(aliasName) {
+      let client = byAlias.get(aliasName)
+      if (client === undefined) {
+        client = connectTo(await aliases.get(aliasName))
+        byAlias.set(aliasName, client)
+      }
+      return client
+    },
+    connectTo,
+    connectAdmin,
+    startProgress() {
+      hasTransfers = true
+      output.progress = createProgress(io, io.stderr.isTTY === true && !isJson && options.quiet !== true)
+    },
+    get hasTransfers() {
+      return hasTransfers
+    },
+    endsOnSignal() {
+      isEndingItself = true
+    },
+    get isEndingItself() {
+      return isEndingItself
+    },
+    confirm: question => confirm(io, options.yes === true, question),
+    async close() {
+      output.progress.stop()
+      await Promise.all(opened.map(client => client.close()))
+    },
+  }
+}

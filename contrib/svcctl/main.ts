@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+/** The entry point of `svcctl`. */
+import { enableCompileCache } from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+// Compiling takes longer than most commands do. In a folder of the user, not in one that others can write to.
+enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'svcctl'))
+const { runSvcctl } = await import('./run.ts')
+const { exit } = await import('./exit.ts')
+
+const interruption = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The second one means it.
+    if (interruption.signal.aborted) exit(130)
+    interruption.abort()
+  })
+}
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // `svcctl ls | head`: the reader has seen enough.
+  exit(error.code === 'EPIPE' ? 0 : 1)
+})
+
+const { stdin, stdout, stderr, env } = process
+const code = await runSvcctl(process.argv.slice(2), {
+  stdin,
+  stdout,
+  stderr,
+  env,
+  cwd: process.cwd(),
+  signal: interruption.signal,
+})
+process.exitCode = code
+// What was read of standard input, or left behind by an interruption, must not keep the process; what was written must get out.
+if (stdout.writableLength > 0) stdout.once('drain', () => exit(code))
+else exit(code)

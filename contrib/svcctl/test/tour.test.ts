@@ -1,0 +1,70 @@
+/** docs/operate/svcctl.md, line by line, with svcctl as a program. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { startServer } from './server.ts'
+import { root, runChild } from './session.ts'
+
+const server = await startServer()
+t.teardown(() => server.stop())
+const folder = t.testdir({ bin: {} })
+const program = join(folder, 'bin/svcctl')
+writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'contrib/svcctl/main.ts')}' "$@"\n`, {
+  mode: 0o755,
+})
+const environment = { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, HOME: folder, LC_ALL: 'C.UTF-8' }
+
+t.test('the tour runs to its end', { timeout: 120_000 }, async t => {
+  const page = readFileSync(join(root, 'docs/operate/svcctl.md'), 'utf8')
+  const blocks = [...page.matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(([, text]) => text)
+  t.ok(blocks.length > 3)
+  const script = `set -euo pipefail\n${blocks.join('\n')}`
+    .replaceAll('http://localhost:9000', server.endpoint)
+    // Here it is not at the port after that of S3.
+    .replaceAll('svcctl alias set', `svcctl --admin-url ${server.adminUrl} alias set`)
+  mkdirSync(join(folder, 'home'))
+  const { code, output } = await runChild('bash', ['-c', script], { cwd: join(folder, 'home'), env: environment })
+  t.equal(code, 0, 'to its end', { output })
+  for (const text of [
+    'Saved home',
+    'notes/2026/hello.txt',
+    'would copy',
+    'exit code 3',
+    'Removed home/svcctl-tour.',
+    'Removed home/svcctl-drafts.',
+    /\* \S+ plan\.txt\n.* {3}\S+ plan\.txt\n/,
+    /\nfirst draft\nRemoved/,
+    'for eve',
+    'revoked, as it should be',
+    'Saved notes.zip.',
+    'Saved two.zip.',
+    /mode: +snsd/,
+    '"size":18',
+  ]) {
+    t.match(output, text)
+  }
+})
+
+t.test('completion offers commands, options and aliases', t => {
+  const complete = (...words: string[]) =>
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        `source <(svcctl completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _svcctl; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        'bash',
+        'svcctl',
+        ...words,
+      ],
+      { env: environment, encoding: 'utf8' },
+    )
+      .trim()
+      .split('\n')
+  t.same(complete('mir'), ['mirror'])
+  t.same(complete('alias', 're'), ['remove'])
+  t.ok(complete('cp', '--re').includes('--recursive'))
+  t.same(complete('ls', 'ho'), ['home/'])
+  t.same(complete('--json', 'alias', 'remove', 'h'), ['home'])
+  t.end()
+})

@@ -1,0 +1,47 @@
+import { parseDuration as parseServerDuration, parseSize as parseServerSize } from 'svc/kernel'
+import t from 'tap'
+import { parseDuration, parseSize } from '../units.ts'
+
+const attempt = (parse: (text: string) => number, text: string): number | string => {
+  try {
+    return parse(text)
+  } catch (error) {
+    t.ok(error instanceof RangeError)
+    return (error as RangeError).message
+  }
+}
+
+t.test('sizes and durations are exact', t => {
+  t.same(['64MiB', '1.5GB', '4096', '0.1KB'].map(parseSize), [64 << 20, 1_500_000_000, 4096, 100])
+  t.same(
+    ['500ms', '5s', '10m', '1h', '7d', '250'].map(parseDuration),
+    [500, 5000, 600_000, 3_600_000, 604_800_000, 250],
+  )
+  t.throws(() => parseSize('0.1KiB'), /not a whole number of bytes/)
+  t.throws(() => parseSize('8 bits'), /not a size/)
+  t.throws(() => parseDuration('1w'), /not a duration/)
+  t.throws(() => parseSize('9999999TiB'), /larger than 9007199254740991 bytes/)
+  t.end()
+})
+
+t.test('the server reads the same texts in the same way', t => {
+  for (const text of [
+    '',
+    '1',
+    '1.5',
+    '1.5KiB',
+    '1 KiB',
+    '1kib',
+    '-1',
+    '1e3',
+    '1.0005s',
+    '2d',
+    '3TB',
+    '0.5ms',
+    'toString',
+  ]) {
+    t.equal(attempt(parseSize, text), attempt(parseServerSize, text), text)
+    t.equal(attempt(parseDuration, text), attempt(parseServerDuration, text), text)
+  }
+  t.end()
+})
