@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
-import type { ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion } from './api.ts'
+import type { ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion, Upload } from './api.ts'
 
 export type Tags = ReadonlyMap<string, string>
 
@@ -37,9 +37,9 @@ export class ExistingTags {
     this.#byObject.set(placeOf(bucket, key, versionId), tagsOf(version))
   }
 
-  fetch(bucket: string, key: string, versionId: string | undefined): MaybePromise<void> {
-    const place = placeOf(bucket, key, versionId)
-    return ask(this.#byObject, place, () => this.#objects.getObject(bucket, key, versionId), tagsOf)
+  async fetch(bucket: string, key: string, versionId: string | undefined): Promise<void> {
+    const version = await ifThere(() => this.#objects.getObject(bucket, key, versionId))
+    this.#byObject.set(placeOf(bucket, key, versionId), version && tagsOf(version))
   }
 
   /** What an upload was begun with, and its object will have. Undefined: there is no such upload of this key. */
@@ -53,21 +53,14 @@ export class ExistingTags {
   }
 
   /** `orObject`: for a completion. Where the upload is gone it may be a repeated one, which writes nothing: the object counts then. */
-  fetchUpload(
+  async fetchUpload(
     objects: Pick<ObjectsService, 'getUpload' | 'getObject'>,
     { bucket, key, uploadId, orObject }: { bucket: string; key: string; uploadId: string; orObject: boolean },
-  ): MaybePromise<void> {
-    const place = placeOf(bucket, key, uploadId)
-    const fetchObject = () => ask(this.#byUpload, place, () => objects.getObject(bucket, key), writtenAs)
-    return ask(
-      this.#byUpload,
-      place,
-      () => objects.getUpload(bucket, key, uploadId),
-      // What nobody asked for no policy hears of when the upload begins, nor when an object is written in one piece.
-      ({ attributes, encryption, isEncryptedUnasked }) =>
-        writtenAs({ ...attributes, encryption: isEncryptedUnasked ? undefined : encryption }),
-      orObject ? fetchObject : undefined,
-    )
+  ): Promise<void> {
+    const upload = await ifThere(() => objects.getUpload(bucket, key, uploadId))
+    const written = upload === undefined && orObject ? await ifThere(() => objects.getObject(bucket, key)) : undefined
+    const begun = upload === undefined ? written : policyFactsOf(upload)
+    this.#byUpload.set(placeOf(bucket, key, uploadId), begun && begunUpload(begun))
   }
 }
 
@@ -75,32 +68,22 @@ function tagsOf({ tags }: Pick<ObjectAttributes, 'tags'>): Tags {
   return tags === undefined ? noTags : new Map(Object.entries(tags))
 }
 
-function writtenAs({ tags, encryption }: Pick<ObjectVersion, 'tags' | 'encryption'>): BegunUpload {
+function begunUpload({ tags, encryption }: Pick<ObjectVersion, 'tags' | 'encryption'>): BegunUpload {
   return { tags: tagsOf({ tags }), encryption }
 }
 
-function ask<Found extends object, Facts>(
-  answers: Map<string, Facts | undefined>,
-  place: string,
-  read: () => MaybePromise<Found>,
-  factsOf: (found: Found) => Facts,
-  otherwise?: () => MaybePromise<void>,
-): MaybePromise<void> {
-  const take = (found: Found) => {
-    answers.set(place, factsOf(found))
-  }
-  const miss = (error: unknown): MaybePromise<void> => {
-    // Not there: it has nothing of this, and the operation itself says what is wrong, to who may know.
-    if (!isCatalogError(error) || error.status >= 500) throw error
-    answers.set(place, undefined)
-    return otherwise?.()
-  }
+/** A default encryption, which nobody asked for, is not known to policies: neither here, nor when an object is written in one piece. */
+function policyFactsOf({ attributes, encryption, isEncryptedUnasked }: Upload) {
+  return { tags: attributes.tags, encryption: isEncryptedUnasked ? undefined : encryption }
+}
+
+/** Undefined where it is missing: the operation itself says so, to callers who may know. */
+async function ifThere<Found>(read: () => MaybePromise<Found>): Promise<Found | undefined> {
   try {
-    const found = read()
-    if (found instanceof Promise) return found.then(take, miss)
-    return take(found)
+    return await read()
   } catch (error) {
-    return miss(error)
+    if (!isCatalogError(error) || error.status >= 500) throw error
+    return undefined
   }
 }
 

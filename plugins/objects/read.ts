@@ -1,7 +1,13 @@
 /** From a version to its bytes: one buffer for a body kept with its record, a stream over the blobs otherwise. */
 
 import type { MaybePromise } from 'svc/kernel'
-import { type BlobChunk, type BlobReader, type BlobRef, type StorageService, recordTable as table } from 'svc/plugins/storage/api'
+import {
+  type BlobChunk,
+  type BlobReader,
+  type BlobRef,
+  type StorageService,
+  recordTable as table,
+} from 'svc/plugins/storage/api'
 import type { Body, ExpectedDigests, ObjectData } from './api.ts'
 import { afterObject, objectKey, olderVersionKey } from './keys.ts'
 import {

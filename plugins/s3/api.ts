@@ -9,7 +9,15 @@ import type { MaybePromise, ServiceName, Services } from 'svc/kernel'
 import type { ChecksumAlgorithm } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
-import type { Body, ChangeOrigin, ExpectedDigests, ObjectAttributes, ObjectData, ObjectVersion, Upload } from 'svc/plugins/objects/api'
+import type {
+  Body,
+  ChangeOrigin,
+  ExpectedDigests,
+  ObjectAttributes,
+  ObjectData,
+  ObjectVersion,
+  Upload,
+} from 'svc/plugins/objects/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import type { ApiSettings } from './api-settings.ts'
 import type { PreparedXml } from './xml-writer.ts'

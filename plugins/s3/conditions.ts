@@ -4,7 +4,12 @@
  * Source: AWS S3 API reference (GetObject, CopyObject, PutObject, DeleteObject); RFC 9110 section 13.2.2 for the order.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { type DeleteConditions, objectErrors, type RenameConditions, type WriteConditions } from 'svc/plugins/objects/api'
+import {
+  type DeleteConditions,
+  objectErrors,
+  type RenameConditions,
+  type WriteConditions,
+} from 'svc/plugins/objects/api'
 import type { S3Request } from './api.ts'
 import { s3Errors } from './errors.ts'
 import { unquoteEtag } from './formats.ts'

@@ -10,32 +10,25 @@ import { s3Errors } from './errors.ts'
 export type IsRootDenied = (identity: Identity | undefined) => MaybePromise<boolean>
 
 export function createRootAccess(api: Settings<ApiSettings>, iam: Pick<IamService, 'owner'>): IsRootDenied {
-  const isDenied = ({ root_access }: ApiSettings): MaybePromise<boolean> => {
-    if (!root_access) return true
+  async function isClosed(): Promise<boolean> {
+    const { root_access } = await api.get()
     // Settings that cannot be read must not open what they had closed.
-    const problem = api.problem()
-    return problem instanceof Promise ? problem.then(isSomething) : isSomething(problem)
+    return !root_access || (await api.problem()) !== undefined
   }
   return identity => {
     if (identity === undefined) return false
     // A session that root made has all its rights, or some of them.
     const isOfRoot = identity.isRoot || (identity.kind === 'session' && identity.userName === iam.owner.accessKey)
-    if (!isOfRoot) return false
-    const values = api.get()
-    return values instanceof Promise ? values.then(isDenied) : isDenied(values)
+    return isOfRoot && isClosed()
   }
 }
 
-function isSomething(problem: string | undefined): boolean {
-  return problem !== undefined
-}
-
-/** Throws, or rejects with, AccessDenied. A promise only where one has to be waited for. */
+/** Throws, or rejects with, AccessDenied. A promise only for credentials of root. */
 export function requireRootAccess(isRootDenied: IsRootDenied, identity: Identity | undefined): MaybePromise<void> {
-  const denied = isRootDenied(identity)
-  return denied instanceof Promise ? denied.then(refuse) : refuse(denied)
+  const isDenied = isRootDenied(identity)
+  if (isDenied !== false) return refuseIf(isDenied)
 }
 
-function refuse(isDenied: boolean): void {
-  if (isDenied) throw s3Errors.AccessDenied('Root may not use the S3 API: root_access is off in its settings.')
+async function refuseIf(isDenied: MaybePromise<boolean>): Promise<void> {
+  if (await isDenied) throw s3Errors.AccessDenied('Root may not use the S3 API: root_access is off in its settings.')
 }

@@ -1,5 +1,17 @@
 import { type ObjectAttributes, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
-import { allowedWriteConditions, type CopySource, checksumFields, defineS3Operation, isoTime, quoteEtag, readCopySource, readSourceVersion, requireChecksumAlgorithm, type S3Request, s3Errors } from 'svc/plugins/s3/api'
+import {
+  allowedWriteConditions,
+  type CopySource,
+  checksumFields,
+  defineS3Operation,
+  isoTime,
+  quoteEtag,
+  readCopySource,
+  readSourceVersion,
+  requireChecksumAlgorithm,
+  type S3Request,
+  s3Errors,
+} from 'svc/plugins/s3/api'
 import { copyBytesMax } from '../copy-size.ts'
 import { requireTagCopy } from '../tag-copy.ts'
 

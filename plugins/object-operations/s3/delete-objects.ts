@@ -1,6 +1,16 @@
 import { mayBypassGovernance } from 'svc/plugins/object-lock/api'
 import type { DeleteConditions, DeleteOutcome } from 'svc/plugins/objects/api'
-import { childrenNamed, childText, conditionAction, defineS3Operation, type S3Request, s3Errors, unquoteEtag, type XmlNode, type XmlValue } from 'svc/plugins/s3/api'
+import {
+  childrenNamed,
+  childText,
+  conditionAction,
+  defineS3Operation,
+  type S3Request,
+  s3Errors,
+  unquoteEtag,
+  type XmlNode,
+  type XmlValue,
+} from 'svc/plugins/s3/api'
 
 const keysMax = 1000
 const keyBytesMax = 1024

@@ -1,5 +1,12 @@
 import { type ObjectPart, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
-import { checksumFields, defineS3Operation, httpDate, readListSize, type S3Request, shownVersionId } from 'svc/plugins/s3/api'
+import {
+  checksumFields,
+  defineS3Operation,
+  httpDate,
+  readListSize,
+  type S3Request,
+  shownVersionId,
+} from 'svc/plugins/s3/api'
 import { refuseDeleteMarker } from '../read-answer.ts'
 
 const known = new Set(['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'])

@@ -1,6 +1,12 @@
 import { isCatalogError } from 'svc/kernel'
 import { type ObjectsService, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
-import { allowedRenameConditions, defineS3Operation, readRenameSource, type S3Request, s3Errors } from 'svc/plugins/s3/api'
+import {
+  allowedRenameConditions,
+  defineS3Operation,
+  readRenameSource,
+  type S3Request,
+  s3Errors,
+} from 'svc/plugins/s3/api'
 import { requireTagCopy } from '../tag-copy.ts'
 
 const tokenForm = /^[\x21-\x7e]{1,64}$/
