@@ -10,25 +10,40 @@ import { s3Errors } from './errors.ts'
 export type IsRootDenied = (identity: Identity | undefined) => MaybePromise<boolean>
 
 export function createRootAccess(api: Settings<ApiSettings>, iam: Pick<IamService, 'owner'>): IsRootDenied {
-  async function isClosed(): Promise<boolean> {
-    const { root_access } = await api.get()
-    // Settings that cannot be read must not open what they had closed.
-    return !root_access || (await api.problem()) !== undefined
+  async function isClosedLater(...read: [MaybePromise<ApiSettings>, MaybePromise<string | undefined>]) {
+    const [values, problem] = await Promise.all(read)
+    return isClosed(values, problem)
   }
   return identity => {
     if (identity === undefined) return false
     // A session that root made has all its rights, or some of them.
     const isOfRoot = identity.isRoot || (identity.kind === 'session' && identity.userName === iam.owner.accessKey)
-    return isOfRoot && isClosed()
+    if (!isOfRoot) return false
+    const values = api.get()
+    const problem = api.problem()
+    // Settings are mostly in memory: a promise is made only where they have to be read.
+    return values instanceof Promise || problem instanceof Promise
+      ? isClosedLater(values, problem)
+      : isClosed(values, problem)
   }
 }
 
-/** Throws, or rejects with, AccessDenied. A promise only for credentials of root. */
-export function requireRootAccess(isRootDenied: IsRootDenied, identity: Identity | undefined): MaybePromise<void> {
-  const isDenied = isRootDenied(identity)
-  if (isDenied !== false) return refuseIf(isDenied)
+/** Settings that cannot be read must not open the API where they had closed it. */
+function isClosed({ root_access }: ApiSettings, problem: string | undefined): boolean {
+  return !root_access || problem !== undefined
 }
 
-async function refuseIf(isDenied: MaybePromise<boolean>): Promise<void> {
-  if (await isDenied) throw s3Errors.AccessDenied('Root may not use the S3 API: root_access is off in its settings.')
+/** Throws, or rejects with, AccessDenied. */
+export function requireRootAccess(isRootDenied: IsRootDenied, identity: Identity | undefined): MaybePromise<void> {
+  const isDenied = isRootDenied(identity)
+  if (isDenied instanceof Promise) return refuseLater(isDenied)
+  if (isDenied) throw rootRefused()
+}
+
+async function refuseLater(isDenied: Promise<boolean>): Promise<void> {
+  if (await isDenied) throw rootRefused()
+}
+
+function rootRefused(): Error {
+  return s3Errors.AccessDenied('Root may not use the S3 API: root_access is off in its settings.')
 }
