@@ -13,7 +13,7 @@ import type { AdminOperation } from '../plugins/admin/api.ts'
 import { type CatalogueRow, catalogue } from '../plugins/admin/catalogue.ts'
 import { createCatalogue, type PolicyAction } from '../plugins/policy/api.ts'
 import type { S3Operation } from '../plugins/s3/api.ts'
-import { describeUnloaded, type UnloadedRow } from '../plugins/s3/unloaded.ts'
+import { type KnownOperation, notBuilt, rowsOf } from '../plugins/s3/not-implemented.ts'
 
 export const root = resolve(import.meta.dirname, '..')
 
@@ -21,8 +21,8 @@ export interface Declarations {
   readonly configuration: readonly ConfigurationRow[]
   readonly points: readonly PointDescription[]
   readonly operations: readonly Contribution<S3Operation>[]
-  /** What S3 knows and no plugin that ships serves. */
-  readonly unserved: readonly UnloadedRow[]
+  /** Operations of S3 that no plugin serves yet. */
+  readonly notBuilt: readonly KnownOperation[]
   /** Of the Admin API, those that are served. */
   readonly adminOperations: readonly Contribution<AdminOperation>[]
   /** All that the Admin API shall have. */
@@ -45,12 +45,11 @@ export async function readDeclarations(): Promise<Declarations> {
   })
   kernel.setup()
   const operations = kernel.point('s3.operation').list()
-  const served = new Set(operations.map(({ value }) => value.name))
   return {
     configuration: describeConfiguration([kernelSection, ...plugins]),
     points: kernel.service.points(),
     operations,
-    unserved: describeUnloaded().filter(({ operation }) => !served.has(operation)),
+    notBuilt: rowsOf(notBuilt),
     adminOperations: kernel.point('admin.operation').list(),
     adminCatalogue: catalogue,
     actions: createCatalogue(kernel.point('policy.action').list()).actions,

@@ -41,7 +41,7 @@ function describeReply(operation: S3Operation): string {
   return [own, ...statuses.map(String)].join(', ')
 }
 
-function s3Page({ operations: served, unserved }: Declarations): string {
+function s3Page({ operations: served, notBuilt }: Declarations): string {
   const levels = { service: 'Service', bucket: 'Buckets', object: 'Objects' }
   const sections = (Object.keys(levels) as (keyof typeof levels)[]).map(level => {
     const rows = served
@@ -60,15 +60,15 @@ function s3Page({ operations: served, unserved }: Declarations): string {
     return `## ${levels[level]}\n\n${table(heads, rows)}`
   })
   const missing = new Map<string, string[]>()
-  for (const { operation, plugin } of unserved) {
+  for (const { name, plugin } of notBuilt) {
     const operations = missing.get(plugin) ?? []
-    if (!operations.includes(operation)) missing.set(plugin, [...operations, operation])
+    if (!operations.includes(name)) missing.set(plugin, [...operations, name])
   }
   const rows = [...missing]
     .sort(([a], [b]) => byName(a, b))
     .map(([plugin, operations]) => [code(plugin), operations.map(code).join(' ')])
   sections.push(
-    `## Not served\n\nThese answer 501 \`NotImplemented\` and name the plugin that would provide them.\n\n${table(['Plugin', 'Operations'], rows)}`,
+    `## Not implemented\n\nThese answer 501 \`NotImplemented\` and name the plugin that will provide them.\n\n${table(['Plugin', 'Operations'], rows)}`,
   )
   return page(
     'S3 operations',

@@ -20,7 +20,6 @@ import { recordTable as table } from 'svc/plugins/storage/api'
 import type { DueEntry, DueKind, DuePage, DueRange, DueRequest } from './api.ts'
 import type { UploadDocument } from './commit.ts'
 import { behind, bucketRange, escapeKey, unescapeKey } from './keys.ts'
-import { then } from './maybe-promise.ts'
 import {
   decodeDocument,
   isAlone,
@@ -180,8 +179,7 @@ export async function listDue(storage: StorageService, request: DueRequest): Pro
   if (kind === 'upload') return { entries: keys.map(key => uploadEntry(bucket, key)), next }
   const entries: DueEntry[] = []
   for (const key of keys) {
-    const found = readVersionEntry(storage, request, key)
-    const entry = found instanceof Promise ? await found : found
+    const entry = await readVersionEntry(storage, request, key)
     if (entry !== undefined) entries.push(entry)
   }
   return { entries, next }
@@ -211,11 +209,11 @@ function uploadEntry(bucket: string, entry: Buffer): DueEntry {
   }
 }
 
-function readVersionEntry(
+async function readVersionEntry(
   storage: StorageService,
   request: DueRequest,
   entry: Buffer,
-): MaybePromise<DueEntry | undefined> {
+): Promise<DueEntry | undefined> {
   const { bucket, kind, newerMax = 0 } = request
   const rest = restOffset(bucket)
   const keyEnd = entry.indexOf(0, rest)
@@ -226,12 +224,11 @@ function readVersionEntry(
     invert(at.subarray(newest.length))
   }
   const key = unescapeKey(entry, rest, keyEnd)
-  return then(storage.get(at), record => {
-    if (record === undefined) return undefined
-    const found = versionEntry(request, key, dayIn(bucket, entry), record.value)
-    if (newerMax === 0 || kind !== 'noncurrent') return found
-    return then(countBetween(storage, newest, at, newerMax), newerCount => ({ ...found, newerCount }))
-  })
+  const record = await storage.get(at)
+  if (record === undefined) return undefined
+  const found = versionEntry(request, key, dayIn(bucket, entry), record.value)
+  if (newerMax === 0 || kind !== 'noncurrent') return found
+  return { ...found, newerCount: await countBetween(storage, newest, at, newerMax) }
 }
 
 function versionEntry({ kind, withTags }: DueRequest, key: string, day: number, value: Uint8Array): DueEntry {

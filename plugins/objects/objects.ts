@@ -27,7 +27,6 @@ import { type ObjectEventName, packOrigin } from './events.ts'
 import { type Ingested, ingest } from './ingest.ts'
 import { counterKey, objectKey, partKey, partNumberOf, partRange, uploadKey } from './keys.ts'
 import { listObjects, listUploads, listVersions } from './listing.ts'
-import { then } from './maybe-promise.ts'
 import { combineChecksums, matchParts, multipartMd5, type StoredPart, totalSize } from './parts.ts'
 import { refuseHopeless } from './quota.ts'
 import { bodyOf, readData, readVersion } from './read.ts'
@@ -63,35 +62,34 @@ export interface ObjectsOptions {
 
 export function createObjects({ storage, checksums, random, transform }: ObjectsOptions): ObjectsService {
   const toKnownBucket = createBucketReader()
-  const getBucket = (name: string): MaybePromise<Bucket> =>
-    then(storage.get(bucketKey(name)), record => {
-      if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: name } })
-      return toKnownBucket(name, record.value)
-    })
+  const getBucket = async (name: string): Promise<Bucket> => {
+    const record = await storage.get(bucketKey(name))
+    if (record === undefined) throw objectErrors.NoSuchBucket(undefined, { extra: { BucketName: name } })
+    return toKnownBucket(name, record.value)
+  }
 
-  /** The error for something not found; NoSuchBucket when the bucket does not exist. */
-  const missing = (bucket: string, error: Error): MaybePromise<never> =>
-    then(getBucket(bucket), () => {
-      throw error
-    })
+  /** Rejects with NoSuchBucket where the bucket is missing, otherwise with the error. */
+  const missing = async (bucket: string, error: Error): Promise<never> => {
+    await getBucket(bucket)
+    throw error
+  }
 
-  const getObject = (bucket: string, key: string, versionId?: string): MaybePromise<StoredVersion> =>
-    versionId === undefined
-      ? then(storage.get(objectKey(bucket, key)), record =>
-          record === undefined ? missing(bucket, noSuchVersion(key, undefined)) : decodeVersion(bucket, key, record),
-        )
-      : then(
-          readVersion(storage, bucket, key, versionId),
-          found => found ?? missing(bucket, noSuchVersion(key, versionId)),
-        )
+  const getObject = async (bucket: string, key: string, versionId?: string): Promise<StoredVersion> => {
+    if (versionId !== undefined) {
+      const version = await readVersion(storage, bucket, key, versionId)
+      return version ?? missing(bucket, noSuchVersion(key, versionId))
+    }
+    const record = await storage.get(objectKey(bucket, key))
+    return record === undefined ? missing(bucket, noSuchVersion(key, undefined)) : decodeVersion(bucket, key, record)
+  }
 
-  const getUpload = (bucket: string, key: string, uploadId: string): MaybePromise<Upload> =>
-    // A string that is no valid upload id is not looked up: it may be longer than a record key.
-    then(isUploadId(uploadId) ? storage.get(uploadKey(bucket, key, uploadId)) : undefined, record =>
-      record === undefined
-        ? missing(bucket, objectErrors.NoSuchUpload(undefined, { extra: { UploadId: uploadId } }))
-        : toUpload(bucket, key, uploadId, record.value),
-    )
+  const getUpload = async (bucket: string, key: string, uploadId: string): Promise<Upload> => {
+    // Other ids are never looked up: they may be longer than a record key.
+    const record = isUploadId(uploadId) ? await storage.get(uploadKey(bucket, key, uploadId)) : undefined
+    return record === undefined
+      ? missing(bucket, objectErrors.NoSuchUpload(undefined, { extra: { UploadId: uploadId } }))
+      : toUpload(bucket, key, uploadId, record.value)
+  }
 
   const readParts = (bucket: string, uploadId: string, marker = 0, limit = Number.POSITIVE_INFINITY) => {
     const [start, end] = partRange(bucket, uploadId)
@@ -349,7 +347,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       })
     },
 
-    usage: bucket => then(storage.counter(counterKey(bucket)), decodeUsage),
+    usage: async bucket => decodeUsage(await storage.counter(counterKey(bucket))),
 
     read,
 
@@ -362,8 +360,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
           found.versioning === 'enabled' ? 0 : ((await optional(getObject, bucket, key))?.sizeBytes ?? 0),
         )
       }
-      const begun = begin({ bucket, key }, attributes.encryptionRequest)
-      const transformed = begun instanceof Promise ? await begun : begun
+      const transformed = await begin({ bucket, key }, attributes.encryptionRequest)
       const event = request.cause === 'Post' ? 'ObjectCreated:Post' : 'ObjectCreated:Put'
       if (transformed === undefined) return store(request, event, undefined)
       try {
@@ -425,9 +422,15 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       return storage.execute<string>('objects.changeVersion', args)
     },
 
-    listObjects: request => then(getBucket(request.bucket), () => listObjects(storage, request)),
+    async listObjects(request) {
+      await getBucket(request.bucket)
+      return listObjects(storage, request)
+    },
 
-    listVersions: request => then(getBucket(request.bucket), () => listVersions(storage, request)),
+    async listVersions(request) {
+      await getBucket(request.bucket)
+      return listVersions(storage, request)
+    },
 
     async createUpload({ bucket, key, attributes: given, checksumAlgorithm, checksumType }) {
       // Not stored: the request may contain a customer's key.
@@ -472,11 +475,11 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       }
     },
 
-    listParts: (upload, marker, maxParts) =>
-      then(readParts(upload.bucket, upload.uploadId, marker, maxParts + 1), stored => {
-        const parts = [...stored].slice(0, maxParts).map(([partNumber, version]) => toPart(partNumber, version))
-        return { parts, isTruncated: stored.size > maxParts && maxParts > 0 }
-      }),
+    async listParts(upload, marker, maxParts) {
+      const stored = await readParts(upload.bucket, upload.uploadId, marker, maxParts + 1)
+      const parts = [...stored].slice(0, maxParts).map(([partNumber, version]) => toPart(partNumber, version))
+      return { parts, isTruncated: stored.size > maxParts && maxParts > 0 }
+    },
 
     async completeUpload(request) {
       const { bucket, key } = request
@@ -498,13 +501,12 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       await storage.execute('objects.abortUpload', { bucket, key, uploadId, partNumbers })
     },
 
-    listUploads: request =>
-      then(getBucket(request.bucket), () =>
-        then(listUploads(storage, request), page => ({
-          ...page,
-          uploads: page.uploads.map(found => toUpload(request.bucket, found.key, found.uploadId, found.value)),
-        })),
-      ),
+    async listUploads(request) {
+      await getBucket(request.bucket)
+      const page = await listUploads(storage, request)
+      const uploads = page.uploads.map(({ key, uploadId, value }) => toUpload(request.bucket, key, uploadId, value))
+      return { ...page, uploads }
+    },
 
     async indexDue(bucket, after) {
       const { keys, next } = await listUnindexed(storage, bucket, after)

@@ -1,19 +1,38 @@
-/** `x-amz-expected-bucket-owner` and its twin for the source of a copy. */
-
-import type { MaybePromise } from 'svc/kernel'
+/** `x-amz-expected-bucket-owner`, and its twin for the source of a copy. */
+import { isCatalogError } from 'svc/kernel'
 import type { Bucket } from 'svc/plugins/objects/api'
+import type { S3Operation } from './api.ts'
 import { s3Errors } from './errors.ts'
+import type { S3RequestContext } from './request.ts'
 
-/** Throws AccessDenied when a request names another owner than the bucket has; NoSuchBucket comes from `getBucket`. */
-export function checkBucketOwner(
-  expected: string | undefined,
-  getBucket: () => MaybePromise<Pick<Bucket, 'ownerId'>>,
-): MaybePromise<void> {
-  if (expected === undefined) return
-  const bucket = getBucket()
-  return bucket instanceof Promise ? bucket.then(found => compare(expected, found)) : compare(expected, bucket)
+type Owned = Pick<Bucket, 'ownerId'>
+
+/** Rejects with AccessDenied where the bucket of the request, or the server, has another owner. */
+export async function checkExpectedOwner(
+  context: S3RequestContext,
+  operation: S3Operation,
+  expected: string,
+): Promise<void> {
+  const { iam, objects } = context.environment
+  if (context.level === 'service' || operation.name === 'CreateBucket') {
+    if (iam.owner.ownerId !== expected) throw s3Errors.AccessDenied()
+    return
+  }
+  const isAuthorized = operation.authorization === undefined
+  requireOwner(expected, isAuthorized ? await objects.getBucket(context.bucket) : await ownerOfAny(context))
 }
 
-function compare(expected: string, bucket: Pick<Bucket, 'ownerId'>): void {
-  if (bucket.ownerId !== expected) throw s3Errors.AccessDenied('The bucket does not belong to the expected owner.')
+/** Throws AccessDenied. */
+export function requireOwner(expected: string, { ownerId }: Owned): void {
+  if (ownerId !== expected) throw s3Errors.AccessDenied('The bucket does not belong to the expected owner.')
+}
+
+/** A caller without a known right in the bucket does not learn whether it exists: all buckets have the same owner. */
+async function ownerOfAny({ bucket, environment }: S3RequestContext): Promise<Owned> {
+  try {
+    return await environment.objects.getBucket(bucket)
+  } catch (error) {
+    if (isCatalogError(error) && error.code === 'NoSuchBucket') return environment.iam.owner
+    throw error
+  }
 }

@@ -2,7 +2,7 @@
 import { isCatalogError } from 'svc/kernel'
 import { type ObjectsService, type ObjectVersion, objectErrors, requireKeyLength } from 'svc/plugins/objects/api'
 import type { S3Request } from './api.ts'
-import { checkBucketOwner } from './bucket-owner.ts'
+import { requireOwner } from './bucket-owner.ts'
 import { checkCopyConditions } from './conditions.ts'
 import { s3Errors } from './errors.ts'
 import { decode, requireBucketName } from './target.ts'
@@ -67,7 +67,7 @@ export async function readSourceVersion(
   const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
   if (!request.isAllowed(action, bucket, key, versionId)) throw s3Errors.AccessDenied()
   const expectedOwner = request.headers['x-amz-source-expected-bucket-owner'] as string | undefined
-  await checkBucketOwner(expectedOwner, () => objects.getBucket(bucket))
+  if (expectedOwner !== undefined) requireOwner(expectedOwner, await objects.getBucket(bucket))
   const source = await findSource(objects, from)
   if (source.isDeleteMarker) {
     if (versionId === undefined) throw noSuchSource(from)

@@ -15,17 +15,19 @@ const formBytesMax = 64 * 1024
 /** Parameters of one form. */
 const parametersMax = 100
 
-export function isQueryApiForm({ method, level, headers }: S3RequestContext): boolean {
-  return method === 'POST' && level === 'service' && isForm(headers)
+/** Whether a loaded plugin takes such forms, and the request is one. */
+export function isQueryApiForm({ method, level, headers, environment }: S3RequestContext): boolean {
+  return method === 'POST' && level === 'service' && environment.queryApi !== undefined && isForm(headers)
 }
 
 function isForm(headers: IncomingHttpHeaders): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')
 }
 
-/** Never rejects for what a client did: that is answered here. */
-export async function serveQueryApi(context: S3RequestContext, target: Target, api: S3QueryApi): Promise<void> {
+/** Answers the errors of the client itself, so it does not reject for them. */
+export async function serveQueryApi(context: S3RequestContext, target: Target): Promise<void> {
   const { requestId } = context
+  const api = context.environment.queryApi!
   try {
     const form = await readForm(context)
     context.authentication = await authenticate(context, target, api, form)

@@ -114,20 +114,19 @@ export function createRequestLimit({ api, threads, clock }: RequestLimitOptions)
     })
   }
 
-  const enter = (response: ServerResponse, { requests_max, requests_deadline }: ApiSettings): MaybePromise<void> => {
+  async function enter(response: ServerResponse, values: MaybePromise<ApiSettings>): Promise<void> {
+    const { requests_max, requests_deadline } = await values
     max = requests_max
     if (waiters.size > 0) admit()
     // Nobody overtakes who waits already.
-    if (waiters.size === 0 && take(response)) return undefined
-    return wait(response, requests_deadline)
+    if (waiters.size > 0 || !take(response)) await wait(response, requests_deadline)
   }
 
   return {
     enter(response) {
       const values = api.get()
-      if (values instanceof Promise) return values.then(known => enter(response, known))
-      // Without a limit, the way of every request, there is nothing to do.
-      return values.requests_max === 0 && waiters.size === 0 ? undefined : enter(response, values)
+      const isUnlimited = waiters.size === 0 && !(values instanceof Promise) && values.requests_max === 0
+      return isUnlimited ? undefined : enter(response, values)
     },
     async start() {
       if (threads.isMain) return

@@ -34,12 +34,12 @@ import type {
 } from './api.ts'
 import type { DispatchTable } from './dispatch.ts'
 import { readAttributes } from './metadata.ts'
+import { refuseMissingFeature } from './not-implemented.ts'
 import { otherSourceOf } from './other-sources.ts'
 import { encryptionConditions, factsOf, uploadWrittenBy } from './request-facts.ts'
 import type { RequestLimit } from './request-limit.ts'
 import { type IsRootDenied, requireRootAccess } from './root-access.ts'
 import type { Target, TargetOptions } from './target.ts'
-import { refuseUnloadedFeature } from './unloaded.ts'
 
 /** What every request of the server shares. */
 export interface S3Environment {
@@ -195,11 +195,11 @@ export class S3RequestContext implements S3Request {
     return headers
   }
 
-  describeWritten(written: WrittenVersion): MaybePromise<Readonly<Record<string, string>> | undefined> {
+  describeWritten(written: WrittenVersion): Promise<Readonly<Record<string, string>> | undefined> {
     return describe(this.environment.attributes, one => one.describeWritten?.(this, written))
   }
 
-  describeUpload(upload: Upload): MaybePromise<Readonly<Record<string, string>> | undefined> {
+  describeUpload(upload: Upload): Promise<Readonly<Record<string, string>> | undefined> {
     return describe(this.environment.attributes, one => one.describeUpload?.(this, upload))
   }
 
@@ -212,29 +212,17 @@ export class S3RequestContext implements S3Request {
     return headers
   }
 
-  takeForm(form: PostForm): MaybePromise<ExpectedDigests> {
-    const authentication = this.environment.authSigv4.authenticateForm(form.fields)
-    return authentication instanceof Promise
-      ? authentication.then(authentication => this.#admitForm(form, authentication))
-      : this.#admitForm(form, authentication)
-  }
-
-  #admitForm(form: PostForm, authentication: Authentication): MaybePromise<ExpectedDigests> {
-    const admitted = requireRootAccess(this.environment.isRootDenied, authentication.identity)
-    return admitted === undefined
-      ? this.#takeForm(form, authentication)
-      : admitted.then(() => this.#takeForm(form, authentication))
-  }
-
-  #takeForm(form: PostForm, authentication: Authentication): ExpectedDigests {
-    const { attributeHeaders, checksums } = this.environment
+  async takeForm(form: PostForm): Promise<ExpectedDigests> {
+    const { authSigv4, isRootDenied, attributeHeaders, checksums } = this.environment
+    const authentication = await authSigv4.authenticateForm(form.fields)
+    await requireRootAccess(isRootDenied, authentication.identity)
     // A form without a signature leaves who asks as the request's head has it.
     if (authentication.method === 'form') this.authentication = authentication
     // What policies ask of the browser is still in the head; whatever describes an object is in the form alone.
     const { referer, 'user-agent': userAgent } = this.headers
     this.headers = { ...form.headers, referer, 'user-agent': userAgent }
     this.key = form.key
-    refuseUnloadedFeature(form.headers, undefined, attributeHeaders)
+    refuseMissingFeature(form.headers, undefined, attributeHeaders)
     refuseAcl(form.headers, 'object')
     const { md5, checksum } = readClaims(form.headers, this.authentication!, checksums)
     return { md5, checksum }
@@ -282,13 +270,13 @@ export class S3RequestContext implements S3Request {
   }
 
   /** Fetches the tags of an object that a policy wants to know. */
-  fetchTags(bucket: string, key: string, versionId: string | undefined): MaybePromise<void> {
+  fetchTags(bucket: string, key: string, versionId: string | undefined): Promise<void> {
     this.#existingTags ??= new ExistingTags(this.environment.objects)
     return this.#existingTags.fetch(bucket, key, versionId)
   }
 
-  /** Fetches what the upload that is written to was begun with, where a policy wants to know it. */
-  fetchUpload(asked: AccessRequest): MaybePromise<void> {
+  /** Fetches the tags and the encryption with which the upload was begun that is written to. Undefined where no policy asks for them. */
+  fetchUpload(asked: AccessRequest): Promise<void> | undefined {
     const uploadId = uploadWrittenBy(this)
     if (uploadId === undefined) return undefined
     const { policy } = this.environment
@@ -341,22 +329,13 @@ export class S3RequestContext implements S3Request {
   }
 }
 
-/** What contributions say of one thing, together; without a promise where none of them waits. */
-function describe(
+/** The headers of all contributions; undefined where there is none. */
+async function describe(
   attributes: readonly S3Attribute[],
   ask: (attribute: S3Attribute) => MaybePromise<Readonly<Record<string, string>> | undefined>,
-): MaybePromise<Readonly<Record<string, string>> | undefined> {
-  let headers: Readonly<Record<string, string>> | undefined
-  let pending: Promise<void> | undefined
-  const take = (shown: Readonly<Record<string, string>> | undefined) => {
-    if (shown !== undefined) headers = headers === undefined ? shown : { ...headers, ...shown }
-  }
-  for (const attribute of attributes) {
-    const shown = ask(attribute)
-    if (!(shown instanceof Promise)) take(shown)
-    else pending = Promise.all([pending, shown.then(take)]).then(() => undefined)
-  }
-  return pending === undefined ? headers : pending.then(() => headers)
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const found = (await Promise.all(attributes.map(ask))).filter(headers => headers !== undefined)
+  return found.length > 1 ? Object.assign({}, ...found) : found[0]
 }
 
 function withoutChecksums(headers: IncomingHttpHeaders): IncomingHttpHeaders {

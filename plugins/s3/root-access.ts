@@ -10,11 +10,9 @@ import { s3Errors } from './errors.ts'
 export type IsRootDenied = (identity: Identity | undefined) => MaybePromise<boolean>
 
 export function createRootAccess(api: Settings<ApiSettings>, iam: Pick<IamService, 'owner'>): IsRootDenied {
-  const isDenied = ({ root_access }: ApiSettings): MaybePromise<boolean> => {
-    if (!root_access) return true
-    // Settings that cannot be read must not open what they had closed.
-    const problem = api.problem()
-    return problem instanceof Promise ? problem.then(isSomething) : isSomething(problem)
+  async function isClosedLater(...read: [MaybePromise<ApiSettings>, MaybePromise<string | undefined>]) {
+    const [values, problem] = await Promise.all(read)
+    return isClosed(values, problem)
   }
   return identity => {
     if (identity === undefined) return false
@@ -22,20 +20,30 @@ export function createRootAccess(api: Settings<ApiSettings>, iam: Pick<IamServic
     const isOfRoot = identity.isRoot || (identity.kind === 'session' && identity.userName === iam.owner.accessKey)
     if (!isOfRoot) return false
     const values = api.get()
-    return values instanceof Promise ? values.then(isDenied) : isDenied(values)
+    const problem = api.problem()
+    // Settings are mostly in memory: a promise is made only where they have to be read.
+    return values instanceof Promise || problem instanceof Promise
+      ? isClosedLater(values, problem)
+      : isClosed(values, problem)
   }
 }
 
-function isSomething(problem: string | undefined): boolean {
-  return problem !== undefined
+/** Settings that cannot be read must not open the API where they had closed it. */
+function isClosed({ root_access }: ApiSettings, problem: string | undefined): boolean {
+  return !root_access || problem !== undefined
 }
 
-/** Throws, or rejects with, AccessDenied. A promise only where one has to be waited for. */
+/** Throws, or rejects with, AccessDenied. */
 export function requireRootAccess(isRootDenied: IsRootDenied, identity: Identity | undefined): MaybePromise<void> {
-  const denied = isRootDenied(identity)
-  return denied instanceof Promise ? denied.then(refuse) : refuse(denied)
+  const isDenied = isRootDenied(identity)
+  if (isDenied instanceof Promise) return refuseLater(isDenied)
+  if (isDenied) throw rootRefused()
 }
 
-function refuse(isDenied: boolean): void {
-  if (isDenied) throw s3Errors.AccessDenied('Root may not use the S3 API: root_access is off in its settings.')
+async function refuseLater(isDenied: Promise<boolean>): Promise<void> {
+  if (await isDenied) throw rootRefused()
+}
+
+function rootRefused(): Error {
+  return s3Errors.AccessDenied('Root may not use the S3 API: root_access is off in its settings.')
 }

@@ -4,7 +4,7 @@ import type { HttpService } from 'svc/plugins/http/api'
 import { refuseAcl } from './acl.ts'
 import type { S3Attribute, S3Service } from './api.ts'
 import { readAttributes } from './metadata.ts'
-import { refuseUnloadedFeature } from './unloaded.ts'
+import { refuseMissingFeature } from './not-implemented.ts'
 
 export interface S3ServiceOptions {
   /** Called after set-up. */
@@ -25,7 +25,7 @@ export function createS3Service(options: S3ServiceOptions): S3Service {
     readAttributes(request) {
       const { headers } = request
       const contributed = attributes().map(({ value }) => value)
-      refuseUnloadedFeature(headers, undefined, new Set(contributed.flatMap(({ headers: served }) => served)))
+      refuseMissingFeature(headers, undefined, new Set(contributed.flatMap(({ headers: served }) => served)))
       refuseAcl(headers, 'object')
       return Object.assign({}, readAttributes(headers), ...contributed.map(attribute => attribute.read(request)))
     },

@@ -3,6 +3,7 @@
  * gives up on a silent connection; the document, or an error document, follows. Clients of S3 know to look into the body.
  * Source: AWS S3 API reference, CompleteMultipartUpload and CopyObject.
  */
+import type { MaybePromise } from 'svc/kernel'
 import { answer } from './answer.ts'
 import type { S3Operation, S3Result } from './api.ts'
 import { errorDocument, toS3Error } from './failure.ts'
@@ -12,10 +13,11 @@ import { writeXmlRoot, xmlDeclaration } from './xml-writer.ts'
 /** How long an answer may stay away before the white space begins, and then between two pieces of it. */
 export const patienceMs = 5000
 
-export async function createSlowAnswer(
+/** Rejects where nothing of the answer has left yet: then the error can still be the answer. */
+export async function answerSlowly(
   context: S3RequestContext,
   operation: S3Operation,
-  result: Promise<S3Result>,
+  result: MaybePromise<S3Result>,
 ): Promise<void> {
   const { response } = context.exchange
   const { clock, hostId } = context.environment

@@ -26,7 +26,7 @@ export interface BodyRef {
 }
 
 export interface StoredRecord {
-  /** Valid only until control returns to the event loop: decode or copy at once. */
+  /** Bytes of this record alone: nothing overwrites them, also while the reader waits for something else. Never change them. */
   readonly value: Uint8Array
   readonly body: BodyRef | undefined
 }

@@ -1,6 +1,6 @@
 /**
  * What holds for every S3 operation, derived from its declaration: nobody gets in without a valid signature, a missing
- * bucket is said to be missing, a bad document is refused, another owner's bucket is not touched; and what is not served
+ * bucket is said to be missing, a bad document is refused, another owner's bucket is not touched; and what is not implemented
  * answers 501 with the name of its plugin, whoever asks.
  */
 import { createHash } from 'node:crypto'
@@ -11,7 +11,7 @@ import { readDeclarations } from '../../docs/declarations.ts'
 import { accessKey, region, secretKey, startServer } from '../wire/server.ts'
 import { type Answer, type Attempt, createSignedClient } from '../wire/signed-client.ts'
 
-const { operations, unserved } = await readDeclarations()
+const { operations, notBuilt } = await readDeclarations()
 const server = await startServer()
 const client = createSignedClient(server.port)
 const { send } = client
@@ -107,10 +107,10 @@ for (const { value: operation } of operations) {
   })
 }
 
-t.test('what is not served', async t => {
+t.test('what is not implemented', async t => {
   await send({ method: 'PUT', path: '/generated/key', body: 'untouched' })
-  t.ok(unserved.length > 25, `${unserved.length} operations`)
-  for (const { operation, plugin, level, method, parameter } of unserved) {
+  t.ok(notBuilt.length > 25, `${notBuilt.length} operations`)
+  for (const { name: operation, plugin, level, method, parameter } of notBuilt) {
     const tail = level === 'bucket' ? '' : '/key'
     const query = `${parameter}=`
     const attempt = { method, path: `/generated${tail}`, query, body: method === 'PUT' ? '<x/>' : '' }

@@ -1,0 +1,101 @@
+/** Whether the caller may do what the request asks for: which action it needs, and what policies have to know for the decision. */
+import { objectErrors } from 'svc/plugins/objects/api'
+import type { AccessRequest } from 'svc/plugins/policy/api'
+import type { S3Operation } from './api.ts'
+import { mayTell, readAction } from './conditions.ts'
+import { s3Errors } from './errors.ts'
+import { keepFromAnonymous } from './failure.ts'
+import { type OtherSource, otherSourceOf } from './other-sources.ts'
+import type { S3RequestContext } from './request.ts'
+import { bodyConditions } from './request-facts.ts'
+
+/** The policy action of the request; undefined where everybody may call the operation. Throws InvalidArgument for a version id that cannot be. */
+export function requiredAction({ query, level }: S3RequestContext, operation: S3Operation): string | undefined {
+  if (query.size === 0 || level !== 'object') return operation.action
+  const versionId = query.get('versionId')
+  if (versionId === undefined) return operation.action
+  if (operation.versionedAction === undefined) {
+    throw objectErrors.InvalidArgument('This operation does not accept a version-id.', {
+      extra: { ArgumentName: 'versionId', ArgumentValue: versionId },
+    })
+  }
+  if (versionId === '') throw objectErrors.InvalidArgument('Version id cannot be the empty string')
+  return operation.versionedAction
+}
+
+/**
+ * Fetches the stored facts that the caller's policies have conditions on: tags of the object, tags and encryption of the upload that is
+ * written to, tags and policies of the source of a copy. Undefined where there is nothing to fetch.
+ */
+export function fetchAuthorizationFacts(
+  context: S3RequestContext,
+  operation: S3Operation,
+  action: string | undefined,
+): Promise<unknown> | undefined {
+  const { bucket, key, query, level } = context
+  if (context.isRoot || action === undefined || level === 'service') return undefined
+  const versionId = key === '' ? undefined : query.get('versionId')
+  const asked = context.question(action, bucket, key, versionId)
+  context.asked = asked
+  const fetches: Promise<void>[] = []
+  if (operation.authorization === undefined && key !== '') {
+    if (context.needsTags(asked) || needsTagsToRead(context, versionId)) {
+      fetches.push(context.fetchTags(bucket, key, versionId))
+    }
+    const upload = context.fetchUpload(asked)
+    if (upload !== undefined) fetches.push(upload)
+  }
+  const source = otherSourceOf(context)
+  if (source !== undefined) fetches.push(fetchSource(context, source, asked))
+  return fetches.length === 0 ? undefined : Promise.all(fetches)
+}
+
+/** The conditions of a write tell what is there, which needs the right to read. */
+function needsTagsToRead(context: S3RequestContext, versionId: string | undefined): boolean {
+  return (
+    mayTell(context) &&
+    context.needsTags(context.question(readAction(versionId), context.bucket, context.key, versionId))
+  )
+}
+
+async function fetchSource(context: S3RequestContext, source: OtherSource, asked: AccessRequest): Promise<void> {
+  const { bucket, key, versionId } = source
+  if (bucket !== context.bucket) await context.environment.policy.prepare(bucket)
+  if (needsTagsOf(context, source, asked)) await context.fetchTags(bucket, key, versionId)
+}
+
+function needsTagsOf(context: S3RequestContext, source: OtherSource, asked: AccessRequest): boolean {
+  const { bucket, key, versionId, actions, carriesTags } = source
+  if (carriesTags && context.environment.policy.mentions(asked, 's3:requestobjecttag')) return true
+  return actions.some(action => context.needsTags(context.question(action, bucket, key, versionId)))
+}
+
+/** Whether policies have conditions on elements of the body, so that the decision has to wait for it. */
+export function isDecidedByBody(
+  context: S3RequestContext,
+  operation: S3Operation,
+  action: string | undefined,
+): boolean {
+  if (context.isRoot || action === undefined) return false
+  if (operation.body.kind !== 'xml' || operation.authorization !== undefined) return false
+  const conditions = bodyConditions.get(operation.body.root)
+  if (conditions === undefined) return false
+  const { bucket, key, query, environment } = context
+  return environment.policy.mentions(context.question(action, bucket, key, query.get('versionId')), conditions)
+}
+
+/** Throws AccessDenied. Operations on several items, and forms, authorize again by themselves. */
+export function authorize(context: S3RequestContext, operation: S3Operation, action: string | undefined): void {
+  if (action === undefined) return
+  if (operation.authorization === 'form') return
+  if (operation.authorization === 'items') keepFromAnonymous(context)
+  else if (!isAllowed(context, action)) throw s3Errors.AccessDenied()
+}
+
+function isAllowed(context: S3RequestContext, action: string): boolean {
+  const { asked, environment } = context
+  // The prepared question has every fact that policies have conditions on.
+  return asked === undefined
+    ? context.may(action, context.bucket, context.key, context.query.get('versionId'))
+    : environment.policy.isAllowed(asked)
+}

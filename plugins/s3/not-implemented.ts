@@ -1,0 +1,226 @@
+/**
+ * Operations and headers of S3 that this server answers with 501, with the name of the plugin that is missing. Such a request must
+ * never be taken for a plain PutObject or GetObject that happens to have a parameter.
+ * Source: the operations of the AWS S3 service model, August 2026, and of clients that are known to probe others.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Level } from './api.ts'
+import { s3Errors } from './errors.ts'
+import { type KnownOperations, shippedOperations } from './shipped-operations.ts'
+
+interface NotBuilt extends KnownOperations {
+  /** The word for it in the table of README. */
+  readonly feature: string
+}
+
+/**
+ * The operations that no plugin serves yet, by the plugin that will bring them. The 501 answers, docs/reference and README's column
+ * "Later" come from this list.
+ */
+export const notBuilt: readonly NotBuilt[] = [
+  {
+    feature: 'attribute-based access control',
+    plugin: 'abac',
+    operations: [
+      ['GetBucketAbac', 'GET /{bucket}?abac'],
+      ['PutBucketAbac', 'PUT /{bucket}?abac'],
+    ],
+  },
+  {
+    feature: 'analytics',
+    plugin: 'analytics',
+    operations: [['PutBucketAnalyticsConfiguration', 'PUT /{bucket}?analytics']],
+  },
+  {
+    feature: 'annotations',
+    plugin: 'annotations',
+    operations: [
+      ['GetObjectAnnotation', 'GET /{bucket}/{key}?annotation'],
+      ['PutObjectAnnotation', 'PUT /{bucket}/{key}?annotation'],
+      ['DeleteObjectAnnotation', 'DELETE /{bucket}/{key}?annotation'],
+      ['ListObjectAnnotations', 'GET /{bucket}/{key}?annotations'],
+    ],
+  },
+  {
+    feature: 'append',
+    plugin: 'append',
+    operations: [
+      ['AppendObject', 'PUT /{bucket}/{key}?append'],
+      ['AppendObject', 'POST /{bucket}/{key}?append'],
+    ],
+  },
+  {
+    feature: 'request metrics',
+    plugin: 'bucket-metrics',
+    operations: [['PutBucketMetricsConfiguration', 'PUT /{bucket}?metrics']],
+  },
+  {
+    feature: 'directory buckets',
+    plugin: 'directory-buckets',
+    operations: [['CreateSession', 'GET /{bucket}?session']],
+  },
+  {
+    feature: 'intelligent tiering',
+    plugin: 'intelligent-tiering',
+    operations: [['PutBucketIntelligentTieringConfiguration', 'PUT /{bucket}?intelligent-tiering']],
+  },
+  {
+    feature: 'inventory',
+    plugin: 'inventory',
+    operations: [['PutBucketInventoryConfiguration', 'PUT /{bucket}?inventory']],
+  },
+  {
+    feature: 'metadata tables',
+    plugin: 'metadata-tables',
+    operations: [
+      ['UpdateBucketMetadataAnnotationTableConfiguration', 'PUT /{bucket}?metadataAnnotationTable'],
+      ['GetBucketMetadataConfiguration', 'GET /{bucket}?metadataConfiguration'],
+      ['CreateBucketMetadataConfiguration', 'POST /{bucket}?metadataConfiguration'],
+      ['DeleteBucketMetadataConfiguration', 'DELETE /{bucket}?metadataConfiguration'],
+      ['UpdateBucketMetadataInventoryTableConfiguration', 'PUT /{bucket}?metadataInventoryTable'],
+      ['UpdateBucketMetadataJournalTableConfiguration', 'PUT /{bucket}?metadataJournalTable'],
+      ['GetBucketMetadataTableConfiguration', 'GET /{bucket}?metadataTable'],
+      ['CreateBucketMetadataTableConfiguration', 'POST /{bucket}?metadataTable'],
+      ['DeleteBucketMetadataTableConfiguration', 'DELETE /{bucket}?metadataTable'],
+    ],
+  },
+  { feature: 'listening for events', plugin: 'notify', operations: [['ListenNotification', 'GET /{bucket}?events']] },
+  {
+    feature: 'replication',
+    plugin: 'replication',
+    operations: [['PutBucketReplication', 'PUT /{bucket}?replication']],
+  },
+  { feature: 'select', plugin: 'select', operations: [['SelectObjectContent', 'POST /{bucket}/{key}?select']] },
+  { feature: 'restore', plugin: 'tier', operations: [['RestoreObject', 'POST /{bucket}/{key}?restore']] },
+  { feature: 'website', plugin: 'website', operations: [['PutBucketWebsite', 'PUT /{bucket}?website']] },
+]
+
+export interface MissingOperation {
+  /** Of AWS; the bare parameter where AWS has no such operation. */
+  readonly name: string
+  readonly plugin: string
+  /** Whether S3 has the parameter at this level and with this method. */
+  readonly isExact: boolean
+}
+
+export interface KnownOperation {
+  readonly name: string
+  readonly plugin: string
+  readonly level: Level
+  readonly method: string
+  /** Empty where only level and method choose the operation. */
+  readonly parameter: string
+}
+
+/** The lists of this file and of shipped-operations.ts, one operation a row. */
+export function rowsOf(groups: readonly KnownOperations[]): readonly KnownOperation[] {
+  return groups.flatMap(({ plugin, operations }) =>
+    operations.map(([name, request]) => {
+      const [method, target] = request.split(' ') as [string, string]
+      const [path, parameter = ''] = target.split('?') as [string, string?]
+      const level = path === '/' ? 'service' : path === '/{bucket}' ? 'bucket' : 'object'
+      return { name, plugin, level, method, parameter }
+    }),
+  )
+}
+
+const rows = rowsOf([...notBuilt, ...shippedOperations])
+const byRequest = new Map(rows.map(row => [`${row.method} ${row.level} ${row.parameter}`, row]))
+const byParameter = new Map(rows.toReversed().map(row => [row.parameter, row]))
+
+/**
+ * The operation of AWS behind a parameter, or behind level and method alone. Undefined where AWS has none: the parameter is no known
+ * sub-resource.
+ */
+export function missingOperation(level: Level, method: string, parameter = ''): MissingOperation | undefined {
+  const exact = byRequest.get(`${method} ${level} ${parameter}`)
+  if (exact !== undefined) return { ...exact, isExact: true }
+  if (parameter === '' || level === 'service') return undefined
+  // The sub-resource exists, but not at this level or not with this method.
+  const other = byParameter.get(parameter)
+  return other && { name: parameter, plugin: other.plugin, isExact: false }
+}
+
+const subresourceName = /^[a-z][A-Za-z-]{2,}$/
+
+/** Parameters that do not choose the operation: clients send them without a value, too (`?prefix=&delimiter=`). */
+const modifiers = new Set([
+  'bucket-region',
+  'continuation-token',
+  'delimiter',
+  'encoding-type',
+  'fetch-owner',
+  'key-marker',
+  'marker',
+  'max-buckets',
+  'max-keys',
+  'max-parts',
+  'max-uploads',
+  'part-number-marker',
+  'prefix',
+  'response-cache-control',
+  'response-content-disposition',
+  'response-content-encoding',
+  'response-content-language',
+  'response-content-type',
+  'response-expires',
+  'start-after',
+  'upload-id-marker',
+  'version-id-marker',
+  'versionId',
+])
+
+/**
+ * Whether an unknown parameter must be taken for a sub-resource: new ones of AWS are bare words. Parameters with a value
+ * (`v=1`, `x-id=PutObject`, presigned ones) are harmless, as on AWS.
+ */
+export function looksLikeSubresource(parameter: string, value: string): boolean {
+  return value === '' && subresourceName.test(parameter) && !parameter.startsWith('x-') && !modifiers.has(parameter)
+}
+
+interface Feature {
+  readonly plugin: string
+  /** Values that ask for nothing. */
+  readonly harmless: readonly string[]
+}
+
+/** Request headers that ask for a feature, by lower-case name. */
+const features: readonly (readonly [name: string, feature: Feature])[] = [
+  ['x-amz-bucket-object-lock-enabled', { plugin: 'object-lock', harmless: ['false', 'False'] }],
+  ['x-amz-copy-source-server-side-encryption-customer-algorithm', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-copy-source-server-side-encryption-customer-key', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-meta-snowball-auto-extract', { plugin: 'extract', harmless: ['false'] }],
+  ['x-amz-object-lock-legal-hold', { plugin: 'object-lock', harmless: [] }],
+  ['x-amz-object-lock-mode', { plugin: 'object-lock', harmless: [] }],
+  ['x-amz-object-lock-retain-until-date', { plugin: 'object-lock', harmless: [] }],
+  ['x-amz-object-ownership', { plugin: 'acl', harmless: ['BucketOwnerEnforced'] }],
+  ['x-amz-server-side-encryption', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-aws-kms-key-id', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-bucket-key-enabled', { plugin: 'encryption', harmless: ['false'] }],
+  ['x-amz-server-side-encryption-context', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-algorithm', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-key', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-server-side-encryption-customer-key-md5', { plugin: 'encryption', harmless: [] }],
+  ['x-amz-tagging', { plugin: 'tagging', harmless: [''] }],
+  ['x-amz-write-offset-bytes', { plugin: 'append', harmless: [] }],
+  ['x-minio-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
+  ['x-svc-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
+]
+
+/** Throws NotImplemented for a header that asks for a feature which neither the operation (`served`) nor a loaded plugin (`contributed`) has. */
+export function refuseMissingFeature(
+  headers: IncomingHttpHeaders,
+  served: readonly string[] | undefined,
+  contributed: ReadonlySet<string>,
+): void {
+  // Looking up these few is cheaper than walking through all headers of the request.
+  for (const [header, { plugin, harmless }] of features) {
+    const value = headers[header]
+    if (value === undefined || harmless.includes(String(value)) || served?.includes(header)) continue
+    if (contributed.has(header)) continue
+    throw s3Errors.NotImplemented(
+      `The header ${header} asks for a feature of the plugin "${plugin}", which is not loaded.`,
+      { extra: { Header: header, Plugin: plugin } },
+    )
+  }
+}

@@ -1,0 +1,10 @@
+/** Headers that allow pages of other origins to read the answer. */
+import type { S3RequestContext } from './request.ts'
+
+/** Asks every contribution to `s3.origin-answer`; their headers go out with the answer, also with an error. */
+export async function addOriginHeaders(context: S3RequestContext, origin: string): Promise<void> {
+  const { method, bucket, environment } = context
+  const answers = await Promise.all(environment.originAnswers.map(ask => ask({ origin, method, bucket })))
+  const headers = answers.flatMap(answer => answer ?? [])
+  if (headers.length > 0) context.answerHeaders = headers
+}
