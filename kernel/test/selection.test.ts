@@ -56,7 +56,7 @@ t.test('plugins are disabled and replaced by the configuration', async t => {
   t.match(withoutBell, { code: 0, stdout: /\nplugins: shelves till clerk sign\n/ })
   t.match(
     withoutBell.stdout,
-    '\ndisabled: bell; clerk would use its service; nobody takes what sign contribute to bell.ringer\n',
+    '\ndisabled: bell; clerk would use its services; contributions to bell.ringer are dropped: sign\n',
   )
   t.match((await dry(['./shop.mjs', { disable: ['sign'] }])).stdout, '\ndisabled: sign; no other plugin uses it\n')
 
