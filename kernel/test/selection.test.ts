@@ -14,11 +14,12 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** A shop of four plugins: the till needs the shelves, the bell and the sign go on without what they extend. */
 const modules = {
   'shop.mjs': `
-    const shelves = { name: 'shelves', provides: ['shelves'], points: ['shelves.good'], config: { type: 'object',
+    const many = { cardinality: 'many', schema: {} }
+    const shelves = { name: 'shelves', provides: ['shelves'], points: { 'shelves.good': many }, config: { type: 'object',
       properties: { wood: { type: 'string', default: 'oak' } } }, setup: () => ({ services: { shelves: {} } }) }
     const till = { name: 'till', requires: ['shelves'], provides: ['till'], setup: () => ({ services: { till: {} } }) }
     const clerk = { name: 'clerk', requires: ['till'], optional: ['bell'], setup() {} }
-    const bell = { name: 'bell', provides: ['bell'], points: ['bell.ringer'], setup: () => ({ services: { bell: {} } }) }
+    const bell = { name: 'bell', provides: ['bell'], points: { 'bell.ringer': many }, setup: () => ({ services: { bell: {} } }) }
     const sign = { name: 'sign', setup({ contribute }) {
       contribute('bell.ringer', 'sign', () => {}, { optional: true })
       contribute('cli.command', 'light', { summary: 'Lights the sign.', usage: '', examples: [], run: async () => 0 })
@@ -26,7 +27,7 @@ const modules = {
     export default [till, shelves, clerk, bell, sign]
   `,
   'bell.mjs':
-    "export default { name: 'bell', version: '2.0.0', provides: ['bell'], points: ['bell.ringer'], setup: () => ({ services: { bell: {} } }) }\n",
+    "export default { name: 'bell', version: '2.0.0', provides: ['bell'], points: { 'bell.ringer': { cardinality: 'many', schema: {} } }, setup: () => ({ services: { bell: {} } }) }\n",
   'other.mjs': "export default { name: 'gong', setup() {} }\n",
 }
 
