@@ -66,12 +66,12 @@ export function withoutDisabled({
     const users = staying.filter(({ optional = [] }) =>
       optional.some((service: string) => provides.includes(service) && !there.has(service)),
     )
-    if (users.length > 0) effects.push(`${list(users.map(user => user.name))} would use its service`)
+    if (users.length > 0) effects.push(`${list(users.map(user => user.name))} would use its services`)
     for (const { name: point, owner, contributions } of points) {
       const contributors = new Set(contributions.map(({ plugin }) => plugin))
       const losing = owner === name ? staying.filter(plugin => contributors.has(plugin.name)) : []
       if (losing.length > 0)
-        effects.push(`nobody takes what ${list(losing.map(plugin => plugin.name))} contribute to ${point}`)
+        effects.push(`contributions to ${point} are dropped: ${list(losing.map(plugin => plugin.name))}`)
     }
     return { name, effects: effects.length > 0 ? effects : ['no other plugin uses it'] }
   })

@@ -1,7 +1,8 @@
 /** Which plugins the configuration selects: disabled ones, replaced ones, refusals, and the list that `svc plugins` prints. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -14,11 +15,14 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** A shop of four plugins: the till needs the shelves, the bell and the sign go on without what they extend. */
 const modules = {
   'shop.mjs': `
-    const shelves = { name: 'shelves', provides: ['shelves'], points: ['shelves.good'], config: { type: 'object',
+    const many = { cardinality: 'many', schema: {} }
+    const shelves = { name: 'shelves', provides: ['shelves'], points: { 'shelves.good': many }, config: { type: 'object',
       properties: { wood: { type: 'string', default: 'oak' } } }, setup: () => ({ services: { shelves: {} } }) }
     const till = { name: 'till', requires: ['shelves'], provides: ['till'], setup: () => ({ services: { till: {} } }) }
-    const clerk = { name: 'clerk', requires: ['till'], optional: ['bell'], setup() {} }
-    const bell = { name: 'bell', provides: ['bell'], points: ['bell.ringer'], setup: () => ({ services: { bell: {} } }) }
+    const clerk = { name: 'clerk', requires: ['till'], optional: ['bell'], setup({ services, log }) {
+      log.info({ hasBell: services.bell !== undefined }, 'the clerk is here')
+    } }
+    const bell = { name: 'bell', provides: ['bell'], points: { 'bell.ringer': many }, setup: () => ({ services: { bell: {} } }) }
     const sign = { name: 'sign', setup({ contribute }) {
       contribute('bell.ringer', 'sign', () => {}, { optional: true })
       contribute('cli.command', 'light', { summary: 'Lights the sign.', usage: '', examples: [], run: async () => 0 })
@@ -26,7 +30,7 @@ const modules = {
     export default [till, shelves, clerk, bell, sign]
   `,
   'bell.mjs':
-    "export default { name: 'bell', version: '2.0.0', provides: ['bell'], points: ['bell.ringer'], setup: () => ({ services: { bell: {} } }) }\n",
+    "export default { name: 'bell', version: '2.0.0', provides: ['bell'], points: { 'bell.ringer': { cardinality: 'many', schema: {} } }, setup: () => ({ services: { bell: {} } }) }\n",
   'other.mjs': "export default { name: 'gong', setup() {} }\n",
 }
 
@@ -56,7 +60,7 @@ t.test('plugins are disabled and replaced by the configuration', async t => {
   t.match(withoutBell, { code: 0, stdout: /\nplugins: shelves till clerk sign\n/ })
   t.match(
     withoutBell.stdout,
-    '\ndisabled: bell; clerk would use its service; nobody takes what sign contribute to bell.ringer\n',
+    '\ndisabled: bell; clerk would use its services; contributions to bell.ringer are dropped: sign\n',
   )
   t.match((await dry(['./shop.mjs', { disable: ['sign'] }])).stdout, '\ndisabled: sign; no other plugin uses it\n')
 
@@ -72,6 +76,36 @@ t.test('plugins are disabled and replaced by the configuration', async t => {
 
   const replaced = await dry(['./shop.mjs', { replace: 'bell', with: './bell.mjs' }])
   t.match(replaced, { code: 0, stdout: /\nplugins: shelves till bell clerk sign\n/ }, 'in the place of the other')
+})
+
+t.test('worker threads run the same plugins', async t => {
+  const folder = t.testdir(modules)
+  const config = join(folder, 'svc.json')
+  const hasBell = async (plugins: unknown) => {
+    writeFileSync(config, JSON.stringify({ plugins, workers: 1 }))
+    const args = ['--conditions=svc-src', join(root, 'kernel/main.ts'), 'server', '--config', config]
+    const child = spawn(process.execPath, args, {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    const lines: Record<string, unknown>[] = []
+    for await (const line of createInterface({ input: child.stderr })) {
+      lines.push(JSON.parse(line))
+      if (lines.at(-1)?.msg === 'ready') child.kill('SIGTERM')
+    }
+    t.equal(lines[0]?.msg, 'plugins are disabled')
+    const clerks = lines.filter(({ msg }) => msg === 'the clerk is here')
+    return clerks.map(line => [line.thread ?? 0, line.hasBell]).sort()
+  }
+  t.same(await hasBell(['./shop.mjs', { disable: ['sign'] }]), [
+    [0, true],
+    [1, true],
+  ])
+  t.same(await hasBell(['./shop.mjs', { disable: ['bell'] }]), [
+    [0, false],
+    [1, false],
+  ])
 })
 
 t.test('a selection that contradicts itself is refused', async t => {
