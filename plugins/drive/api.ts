@@ -4,7 +4,15 @@
  * call may be answered late, and fails with `storageErrors` (`unavailable`: offline, `faulty`, `full`, `corrupt`, `gone`).
  */
 import type { Logger, Ports, Threads } from 'svc/kernel'
-import type { BlobOptions, BlobWriter, Derive, Procedure, RecordKey, StorageBackend, StoredRecord } from 'svc/plugins/storage/api'
+import type {
+  BlobOptions,
+  BlobWriter,
+  Derive,
+  Procedure,
+  RecordKey,
+  StorageBackend,
+  StoredRecord,
+} from 'svc/plugins/storage/api'
 
 /** As `check` of a `BlobRef`: the file's own checksums are enough. For who knows by other means that it is the right one. */
 export const anyBlobCheck = -1

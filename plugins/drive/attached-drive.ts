@@ -3,7 +3,16 @@
  * storage thread, which is the only one that commits. Reads that the index can answer need no message.
  */
 import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
-import type { BlobReader, BlobRef, BlobWriter, BodyRef, Cursor, DriveStatus, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import type {
+  BlobReader,
+  BlobRef,
+  BlobWriter,
+  BodyRef,
+  Cursor,
+  DriveStatus,
+  RecordKey,
+  StoredRecord,
+} from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { Drive } from './api.ts'
 import { BlobFiles } from './blob-files.ts'

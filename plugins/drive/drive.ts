@@ -3,7 +3,18 @@
  * the engine. Everything here runs in the main thread; workers have `AttachedDrive`.
  */
 import type { Logger, MaybePromise, Ports } from 'svc/kernel'
-import type { BlobReader, BlobRef, BlobWriter, BodyRef, Cursor, Derive, DriveStatus, Procedure, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import type {
+  BlobReader,
+  BlobRef,
+  BlobWriter,
+  BodyRef,
+  Cursor,
+  Derive,
+  DriveStatus,
+  Procedure,
+  RecordKey,
+  StoredRecord,
+} from 'svc/plugins/storage/api'
 import { readWindowMs } from 'svc/plugins/storage/api'
 import type { Garbage } from './api.ts'
 import type { Ballast } from './ballast.ts'

@@ -7,7 +7,7 @@ export const storagePoints = {
   'storage.backend': {
     cardinality: 'many',
     schema: Type.Object(
-      { validate: method, create: method },
+      { validate: method, inspect: Type.Optional(method), create: method },
       { description: 'A way of keeping records and blobs; its id is what SVC_STORAGE_BACKEND names.' },
     ),
   },

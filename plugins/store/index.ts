@@ -18,7 +18,7 @@ export default definePlugin({
     if (threads.isMain) background({ name: 'unreadable-documents', pauseMs: 0, work: store.scan })
     return {
       services: { store: store.service },
-      check: store.check,
+      inspect: store.inspect,
       start: store.start,
       serve: store.serve,
       stop: store.stop,
