@@ -81,11 +81,11 @@ function share(hasher: IHasher): Create {
 }
 
 const hasherLoaders: Readonly<Partial<Record<ChecksumAlgorithm, () => Promise<Create>>>> = {
-  CRC32C: async () => share(await (await import('hash-wasm')).createCRC32(crc32cPolynomial)),
+  CRC32C: async () => share(await (await import('./hashers.ts')).createCRC32(crc32cPolynomial)),
   CRC64NVME: async () => (await import('./crc64-nvme.ts')).loadCrc64Nvme(),
-  XXHASH64: async () => share(await (await import('hash-wasm')).createXXHash64()),
-  XXHASH3: async () => share(await (await import('hash-wasm')).createXXHash3()),
-  XXHASH128: async () => share(await (await import('hash-wasm')).createXXHash128()),
+  XXHASH64: async () => share(await (await import('./hashers.ts')).createXXHash64()),
+  XXHASH3: async () => share(await (await import('./hashers.ts')).createXXHash3()),
+  XXHASH128: async () => share(await (await import('./hashers.ts')).createXXHash128()),
 }
 
 const creators: Partial<Record<ChecksumAlgorithm, Create>> = {

@@ -46,7 +46,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const unsuited = new Set<ReadKind>()
 
   async function openPool(): Promise<Pool> {
-    const { Pool } = await import('undici')
+    const { Pool } = await import('./undici.ts')
     return new Pool(origin, {
       connections: connectionCount,
       allowH2: false,

@@ -28,7 +28,7 @@ export function createProgress(io: Io, isShown: boolean): Progress {
   let fileCount = 0
   let bar: SingleBar | undefined
   let Bar: typeof SingleBar | undefined
-  const loading = import('cli-progress').then(module => {
+  const loading = import('./bar.ts').then(module => {
     Bar = module.SingleBar
   })
   loading.catch(() => undefined) // Then there is none: the transfer matters more.
