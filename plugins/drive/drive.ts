@@ -268,6 +268,7 @@ export class Drive {
       journalBatches: this.journal.batchesWritten,
       checkpoints: this.checkpoints.count,
       checkpointFailures: this.checkpoints.failures,
+      // Records in the memtable; dashboards use the name of the metric.
       overlayRecords: this.state.durable.records.size + (this.state.frozen?.changes.records.size ?? 0),
       bodyCacheBytes: this.bodies.cachedBytes,
       bodyCacheHits: this.bodies.hits,
