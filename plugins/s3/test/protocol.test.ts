@@ -146,7 +146,7 @@ t.test('of equal parameters the first counts, and + is a space', async t => {
 function operation(name: string, match: S3Operation['match']) {
   const value: S3Operation = {
     name,
-    summary: '',
+    summary: 'For tests.',
     match,
     action: undefined,
     body: { kind: 'none' },

@@ -25,7 +25,7 @@ let storageProblem = ''
 
 const testOperation = (name: string, handle: S3Operation['handle'], isSlow = false): S3Operation => ({
   name,
-  summary: '',
+  summary: 'For tests.',
   match: { method: 'PUT', level: 'bucket', query: [name] },
   action: `s3:${name}`,
   body: { kind: 'none' },
