@@ -41,7 +41,7 @@ function servicesOf(plugins: readonly AnyPlugin[]): ReadonlySet<string> {
 
 export interface DisabledPlugin {
   readonly name: string
-  /** What its neighbours go on without: `"http" and "tls" go on without its service`. */
+  /** What its neighbours go on without, a phrase each. */
   readonly effects: readonly string[]
 }
 

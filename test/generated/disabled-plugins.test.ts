@@ -136,7 +136,7 @@ t.test('without key management or encryption, nothing that was to be encrypted i
   const refused = await plain.signed({ method: 'PUT', path: `/${bucket}/wanted`, headers: asked, body: 'secret' })
   t.match([refused.status, await refused.text()], [501, 'the plugin &quot;encryption&quot;, which is not loaded'])
   const read = await plain.signed({ method: 'GET', path: `/${bucket}/sealed` })
-  t.match([read.status, await read.text()], [503, 'Nothing that is loaded can encrypt or decrypt'])
+  t.match([read.status, await read.text()], [503, 'No loaded plugin can encrypt or decrypt'])
   t.equal((await plain.signed({ method: 'GET', path: `/${bucket}/plain` })).status, 200)
   await plain.kernel.stop()
 })
