@@ -8,7 +8,7 @@ import { createLogger, createStderrSink } from './log.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createSingleThread } from './thread-calls.ts'
 
-/** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for what preflight found, 2 for the configuration. */
+/** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for what set-up and inspection found, 2 for the configuration. */
 export async function dryRun(booted: Boot, version: string, io: CliIo): Promise<number> {
   const { discovery, falling, resolved, settings } = booted
   const plugins = booted.plugins.filter(({ name }) => !falling.has(name))
@@ -26,16 +26,7 @@ export async function dryRun(booted: Boot, version: string, io: CliIo): Promise<
   } catch (error) {
     problems.push((error as Error).message)
   }
-  for (const plugin of plugins) {
-    const section = resolved.sections[plugin.name]
-    if (section === undefined || plugin.preflight === undefined) continue
-    try {
-      for (const problem of await plugin.preflight(section as never, ports)) problems.push(`${plugin.name}: ${problem}`)
-    } catch (error) {
-      problems.push(`${plugin.name}: ${(error as Error).message}`)
-    }
-  }
-  const found = isSetUp ? await kernel.check() : undefined
+  const found = isSetUp ? await kernel.inspect() : undefined
   problems.push(...(found?.problems ?? []))
   io.stdout.write(`svc ${version}: ${plugins.length} plugins, ${settings?.workers ?? '?'} worker threads\n`)
   io.stdout.write(

@@ -42,8 +42,8 @@ export interface Kernel {
   readonly service: KernelService
   /** Sorts and sets up every plugin and freezes the points. Throws PluginGraphError or PluginError. */
   setup(): void
-  /** Asks every plugin, instead of starting it, what its start would refuse. One that throws has a problem. */
-  check(): Promise<Required<Findings>>
+  /** Asks every plugin, instead of starting it, what its start would refuse and do. Sentences begin with the plugin's name. */
+  inspect(): Promise<Required<Findings>>
   start(): Promise<void>
   /** Rejects like `start`; what has started stays for `stop`. In the main thread the state is `ready` afterwards. */
   serve(): Promise<void>
@@ -226,13 +226,13 @@ export function createKernel(options: KernelOptions): Kernel {
   return {
     service,
     setup,
-    async check() {
+    async inspect() {
       const problems: string[] = []
       const notLookedAt: string[] = []
       const plan: string[] = []
       for (const { plugin, parts } of units) {
         try {
-          const found = await parts.check?.()
+          const found = await parts.inspect?.()
           for (const problem of found?.problems ?? []) problems.push(`${plugin.name}: ${problem}`)
           for (const what of found?.notLookedAt ?? []) notLookedAt.push(`${plugin.name}: ${what}`)
           plan.push(...(found?.plan ?? []))

@@ -101,10 +101,11 @@ export interface PluginParts<Provided extends ServiceName> {
   /** One implementation for each name in `provides`. */
   readonly services?: Pick<Services, Provided>
   /**
-   * Instead of `start`, for `server --dry-run`: looks with I/O for what `start` would refuse. Changes nothing, leaves nothing open.
-   * Runs in dependency order, after the set-up of all plugins; services may be used as far as they say so themselves.
+   * Instead of `start`, for `server --dry-run`: looks with I/O for what `start` and `serve` would refuse (permissions, free ports,
+   * readable files) and would do. Changes nothing, leaves nothing open. Runs in dependency order, after the set-up of all plugins;
+   * services may be used as far as they say so themselves. A throw is a problem.
    */
-  check?(): Promise<Findings> | Findings
+  inspect?(): Promise<Findings> | Findings
   /** Opens what is ours: drives, queues, timers. Never waits for a remote host. Runs in dependency order. */
   start?(): Promise<void> | void
   /** Begins to accept work from outside. Runs when every plugin of every thread has started. */
@@ -139,10 +140,12 @@ export interface PluginDefinition<
   readonly stopTimeoutMs?: number
   /** `degrade` lets the server start without this plugin when its `start` fails. Default `abort`. */
   readonly onStartFailure?: 'abort' | 'degrade'
-  /** Checks across keys that need no I/O: one sentence per problem, naming the key. Each key holds by itself already. */
+  /**
+   * Checks across keys that need no I/O: one sentence per problem, naming the key. Each key holds by itself already. Not a part of
+   * `inspect`, because it runs before every set-up, which relies on a configuration that holds, and what it finds is told with all
+   * other problems of the configuration.
+   */
   validate?(config: Static<Schema>): readonly string[]
-  /** Checks with I/O for `server --dry-run` (permissions, free ports, readable files). Changes nothing, leaves nothing open. */
-  preflight?(config: Static<Schema>, ports: Ports): Promise<readonly string[]>
   setup(context: PluginContext<Static<Schema>, Required, Owned, Optional>): PluginParts<Provided> | undefined | void
 }
 

@@ -155,13 +155,13 @@ t.test('the server says exactly what to set', async t => {
 t.test('a dry run checks everything, starts nothing and keeps secrets', async t => {
   const [fine, bad, worse, checked] = await Promise.all([
     run(['server', '--dry-run', '/c']),
-    run(['server', '--dry-run'], { ...complete, SVC_TROUBLE: 'preflight' }),
+    run(['server', '--dry-run'], { ...complete, SVC_TROUBLE: 'locked' }),
     run(['server', '--dry-run', '--workers=x'], {
       SVC_PLUGINS: shop,
       SVC_SAFE_CODE: 'short-secret-but-long',
-      SVC_TROUBLE: 'preflight',
+      SVC_TROUBLE: 'locked',
     }),
-    run(['server', '--dry-run'], { ...complete, SVC_TROUBLE: 'check' }),
+    run(['server', '--dry-run'], { ...complete, SVC_TROUBLE: 'stuck' }),
   ])
   t.same([fine.code, fine.stderr], [0, ''])
   t.match(fine.stdout, /: 3 plugins, 0 worker threads\nplugins: shop till door\n/)
@@ -172,7 +172,7 @@ t.test('a dry run checks everything, starts nothing and keeps secrets', async t 
   t.match(bad, { code: 1, stderr: '1 problem found:\n  shop: SVC_SHELVES: /locked cannot be written\n' })
   t.match(checked, {
     code: 1,
-    stdout: /\nnot looked at: shop: the cellar\n$/,
+    stdout: /\nplan: The lamp would be lit.\nnot looked at: shop: the cellar\n$/,
     stderr: /found:\n {2}shop: the door is stuck\n/,
   })
   t.equal(worse.code, 2)

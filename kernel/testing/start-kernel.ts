@@ -3,7 +3,7 @@ import { ConfigurationError, resolveConfiguration } from '../config.ts'
 import { createKernel } from '../kernel.ts'
 import type { KernelService } from '../kernel-service.ts'
 import { createLogger, type Logger } from '../log.ts'
-import type { AnyPlugin, ExtensionPoints, Point, PointName, Services } from '../plugin.ts'
+import type { AnyPlugin, ExtensionPoints, Findings, Point, PointName, Services } from '../plugin.ts'
 import type { Ports } from '../ports.ts'
 import { createSystemPorts } from '../system-ports.ts'
 import { createSingleThread } from '../thread-calls.ts'
@@ -34,6 +34,8 @@ export interface TestKernel {
   readonly logs: readonly Readonly<Record<string, unknown>>[]
   readonly announcements: Readonly<Record<string, string | number | boolean>>
   point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
+  /** What a dry run would find; for a kernel that is only set up. */
+  inspect(): Promise<Required<Findings>>
   drain(): Promise<readonly Error[]>
   /** Resolves with the failures of drain and stop; a test that expects none checks that it is empty. Idempotent. */
   stop(): Promise<readonly Error[]>
@@ -73,6 +75,7 @@ export async function startKernel(options: TestKernelOptions): Promise<TestKerne
     logs,
     announcements: kernel.announcements(),
     point: name => kernel.point(name),
+    inspect: kernel.inspect,
     drain: kernel.drain,
     stop: kernel.stop,
   }

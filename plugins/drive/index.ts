@@ -16,9 +16,11 @@ export default definePlugin({
     const { service, open } = createDrives(config)
     contribute('storage.backend', 'drive', {
       validate: validateEndpoints,
-      check: ({ endpoints, ports }) => checkDrive(ports.disk, endpoints[0]!),
-      plan: ({ endpoints, ports }) => planDrive(ports.disk, endpoints[0]!),
-      peek: ({ endpoints, ports }, key) => peekDrive(ports.disk, endpoints[0]!, key),
+      async inspect({ endpoints: [path], ports: { disk } }) {
+        const problems = await checkDrive(disk, path!)
+        if (problems.length > 0) return { problems }
+        return { plan: await planDrive(disk, path!), peek: key => peekDrive(disk, path!, key) }
+      },
       create: options => createBackend(options, service),
     })
     if (threads.isMain) for (const worker of createBackgroundWork(open)) background(worker)

@@ -44,10 +44,12 @@ export default definePlugin({
     })
     contribute('storage.backend', 'erasure', {
       validate: sets.validate,
-      check: options => checkSoleSet(sets, options),
-      plan: sets.plan,
-      notLookedAt: sets.notLookedAt,
-      peek: sets.peek,
+      async inspect(options) {
+        const problems = await checkSoleSet(sets, options)
+        if (problems.length > 0) return { problems }
+        const plan = await sets.plan(options)
+        return { plan, notLookedAt: await sets.notLookedAt(options), peek: key => sets.peek(options, key) }
+      },
       create: options => createSoleSet(sets, options),
     })
     if (!threads.isMain) return { services: { redundancy, sets } }

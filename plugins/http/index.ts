@@ -1,9 +1,9 @@
 /** HTTP listeners: mounts for raw protocols, Fastify for everything else. */
-import { definePlugin } from 'svc/kernel'
+import { definePlugin, type Findings } from 'svc/kernel'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import { parseListenAddress } from './address.ts'
-import { httpConfig, validateHttpConfig } from './config.ts'
+import { type HttpConfig, httpConfig, validateHttpConfig } from './config.ts'
 import { httpPoints } from './points.ts'
 import { probePort } from './port-probe.ts'
 import { createHttpService } from './service.ts'
@@ -16,23 +16,6 @@ export default definePlugin({
   points: httpPoints,
   config: httpConfig,
   validate: validateHttpConfig,
-
-  async preflight(config) {
-    const problems: string[] = []
-    for (const [name, text] of [
-      ['s3', config.address],
-      ['console', config.consoleAddress],
-    ] as const) {
-      const address = parseListenAddress(text)
-      if (typeof address === 'string') continue
-      try {
-        await probePort(name, address)
-      } catch (error) {
-        problems.push((error as Error).message)
-      }
-    }
-    return problems
-  },
 
   setup({ config, log, services, ports, threads, point }) {
     const http = createHttpService({
@@ -47,6 +30,30 @@ export default definePlugin({
       routes: point('http.routes'),
       observers: point('http.observer'),
     })
-    return { services: { http }, start: http.start, serve: http.serve, drain: http.drain, stop: http.stop }
+    return {
+      services: { http },
+      inspect: () => inspectPorts(config),
+      start: http.start,
+      serve: http.serve,
+      drain: http.drain,
+      stop: http.stop,
+    }
   },
 })
+
+async function inspectPorts({ address: s3, consoleAddress }: HttpConfig): Promise<Findings> {
+  const problems: string[] = []
+  for (const [name, text] of [
+    ['s3', s3],
+    ['console', consoleAddress],
+  ] as const) {
+    const address = parseListenAddress(text)
+    if (typeof address === 'string') continue
+    try {
+      await probePort(name, address)
+    } catch (error) {
+      problems.push((error as Error).message)
+    }
+  }
+  return { problems }
+}

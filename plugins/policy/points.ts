@@ -18,7 +18,7 @@ export const policyPoints = {
   'policy.action': {
     cardinality: 'many',
     schema: Type.Object(
-      { level: Type.Enum(['account', 'bucket', 'object']), description: Type.String({ minLength: 1 }) },
+      { level: Type.Enum(['account', 'bucket', 'object', 'none']), description: Type.String({ minLength: 1 }) },
       { description: 'An action that policies may name; its id is the name of the action.' },
     ),
   },

@@ -26,10 +26,13 @@ export default definePlugin({
         if (problems.length > 0) return problems
         return [...new Set(cutPools(pools).flatMap(({ paths }) => sets.validate(paths)))]
       },
-      check: options => checkPools(preflightOptions(options)),
-      plan: options => planPools(preflightOptions(options)),
-      notLookedAt: options => notLookedAtInPools(preflightOptions(options)),
-      peek: (options, key) => peekPools(preflightOptions(options), key),
+      async inspect(options) {
+        const given = preflightOptions(options)
+        const problems = await checkPools(given)
+        if (problems.length > 0) return { problems }
+        const plan = await planPools(given)
+        return { plan, notLookedAt: await notLookedAtInPools(given), peek: key => peekPools(given, key) }
+      },
       create: options =>
         createBackend({
           ...options,

@@ -8,7 +8,7 @@
  *   lock, and see every earlier commit. So a precondition and the change it guards are atomic, and a thread that can only send
  *   messages to the storage thread can commit, too.
  */
-import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
+import type { Findings, Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
 
 export { isInDoubt, storageErrors } from './errors.ts'
 export { bucketKey, recordTable } from './record-tables.ts'
@@ -251,25 +251,23 @@ export interface StorageLookOptions {
   readonly ports: Ports
 }
 
+/** What a start would meet. Where there are problems, nothing else is told. */
+export interface StorageFindings extends Findings {
+  /**
+   * A record as the last run left it, without opening the storage. Rejects, with what was not looked at and why, where that cannot be
+   * known without changing something.
+   */
+  peek?(key: RecordKey): Promise<StoredRecord | undefined>
+}
+
 export interface StorageBackendFactory {
   /** Reports what is wrong with the endpoints without touching them: used by `server --dry-run`. Empty = fine. */
   validate(endpoints: readonly string[], pools?: readonly (readonly string[])[]): readonly string[]
   /**
-   * For `server --dry-run`: one sentence for each reason why `start` would be refused. Reads only: nothing is written, created or left
-   * open. Absent: the backend cannot tell.
+   * For `server --dry-run`, where `validate` has no objection. Reads only: nothing is written, created or left open. Absent: the
+   * backend cannot tell.
    */
-  check?(options: StorageLookOptions): Promise<readonly string[]>
-  /**
-   * For `server --dry-run`, where `check` found nothing: one sentence for each thing that `start` would make, or go on without. Reads only.
-   */
-  plan?(options: StorageLookOptions): Promise<readonly string[]>
-  /** For `server --dry-run`, where `check` found nothing: what it could not look at, so that `start` may still be refused for it. */
-  notLookedAt?(options: StorageLookOptions): Promise<readonly string[]>
-  /**
-   * For `server --dry-run`, where `check` found nothing: a record as the last run left it, without opening the storage. Rejects, with what
-   * was not looked at and why, where that cannot be known without changing something.
-   */
-  peek?(options: StorageLookOptions, key: RecordKey): Promise<StoredRecord | undefined>
+  inspect?(options: StorageLookOptions): Promise<StorageFindings>
   /** Called during set-up in every thread. Does no I/O before `start`. */
   create(options: StorageBackendOptions): StorageBackend
 }
@@ -279,8 +277,8 @@ export interface StorageService extends Omit<StorageBackend, 'start' | 'stop'> {
   /** Declares procedures; their names begin with the plugin's name. Only during `setup`. */
   define(procedures: Readonly<Record<string, Procedure>>): void
   /**
-   * A record of a storage that has not been started, for the checks of `server --dry-run`: see `StorageBackendFactory.peek`. Undefined, too,
-   * where the check of the storage itself has found a problem.
+   * A record of a storage that has not been started, for the checks of `server --dry-run`: see `StorageFindings.peek`. Undefined, too,
+   * where the inspection of the storage itself has found a problem.
    */
   peek(key: RecordKey): Promise<StoredRecord | undefined>
   /** Declares the derived data of records whose key begins with this byte. One plugin per byte. Only during `setup`. */

@@ -20,7 +20,6 @@ export default definePlugin({
   config: StorageConfig,
   // A backend may have to replay its whole journal.
   startTimeoutMs: 3_600_000,
-  preflight: config => checkFolders(expandPools(config.endpoints).flat()),
   setup({ config, log, ports, threads, services, point, contribute }) {
     const front = createStorageFront()
     const pools = expandPools(config.endpoints)
@@ -28,11 +27,11 @@ export default definePlugin({
     const backendName = config.backend === '' ? backendFor(pools) : config.backend
     const backends = point('storage.backend')
     let backend: StorageBackend | undefined
-    const requireFactory = () => {
-      const factory = backends.get(backendName)
-      if (factory !== undefined) return factory
+    /** The factory, or what is wrong with its name. */
+    const findFactory = () => {
       const known = backends.list().map(({ id }) => id)
-      throw new Error(`SVC_STORAGE_BACKEND names "${backendName}", which no plugin provides (${known.join(', ')})`)
+      const problem = `SVC_STORAGE_BACKEND names "${backendName}", which no plugin provides (${known.join(', ')})`
+      return backends.get(backendName) ?? problem
     }
     const { metrics = noMetrics } = services
     // The families describe the node: one thread speaks for all.
@@ -42,28 +41,25 @@ export default definePlugin({
     contribute('health.drives', 'storage', async () => countDrives(await drives()), { optional: true })
     return {
       services: { storage: front.service },
-      async check() {
-        const factory = requireFactory()
-        const options = { endpoints, pools, ports }
-        const problems = factory.validate(endpoints, pools).map(problem => `SVC_ENDPOINTS: ${problem}`)
-        // `preflight` has reported these already.
-        const isUsable = problems.length === 0 && (await checkFolders(endpoints)).length === 0
-        if (isUsable) problems.push(...((await factory.check?.(options)) ?? []))
-        front.setPeek(async key => {
-          if (!isUsable || problems.length > 0) return undefined
-          if (factory.peek === undefined) throw storageErrors.unavailable(`what is stored by "${backendName}"`)
-          return factory.peek(options, key)
-        })
-        if (factory.check === undefined)
-          return { problems, notLookedAt: [`what "${backendName}" needs in order to start`] }
-        if (!isUsable || problems.length > 0) return { problems }
-        return {
-          plan: await factory.plan?.(options),
-          notLookedAt: await factory.notLookedAt?.(options),
+      async inspect() {
+        // Until there is more to say: who looks behind a problem shall not add to it.
+        front.setPeek(async () => undefined)
+        const folders = await checkFolders(endpoints)
+        const factory = findFactory()
+        if (typeof factory === 'string') return { problems: [...folders, factory] }
+        const invalid = factory.validate(endpoints, pools).map(problem => `SVC_ENDPOINTS: ${problem}`)
+        if (folders.length + invalid.length > 0) return { problems: [...folders, ...invalid] }
+        if (factory.inspect === undefined) {
+          front.setPeek(() => Promise.reject(storageErrors.unavailable(`what is stored by "${backendName}"`)))
+          return { notLookedAt: [`what "${backendName}" needs in order to start`] }
         }
+        const { peek, ...findings } = await factory.inspect({ endpoints, pools, ports })
+        if (peek !== undefined) front.setPeek(peek)
+        return findings
       },
       async start() {
-        const factory = requireFactory()
+        const factory = findFactory()
+        if (typeof factory === 'string') throw new Error(factory)
         const problems = factory.validate(endpoints, pools)
         if (problems.length > 0) throw new Error(`SVC_ENDPOINTS: ${problems.join(' ')}`)
         const { procedures, derive } = front

@@ -28,7 +28,7 @@ export default definePlugin({
     contribute('health.check', 'store', async () => checkQuarantine(await counts()), { optional: true })
     return {
       services: { store: store.service },
-      check: store.check,
+      inspect: store.inspect,
       start: store.start,
       serve: store.serve,
       stop: store.stop,

@@ -46,7 +46,7 @@ export interface Store {
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly derive: Derive
   /** For a dry run: whether secrets at rest could be opened with the credentials given. */
-  check(): Promise<Findings>
+  inspect(): Promise<Findings>
   start(): Promise<void>
   /** Catches up with what happened while this thread was not yet running. */
   serve(): Promise<void>
@@ -167,7 +167,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
     derive: publisher.derive,
     procedures: createProcedures((collection, id, record) => collections.get(collection)?.peek(id, record).problem),
 
-    async check() {
+    async inspect() {
       if (!hasSecrets()) return {}
       let record: Awaited<ReturnType<StorageService['peek']>>
       try {

@@ -12,18 +12,21 @@ export default definePlugin({
   provides: ['tls'],
   config: tlsConfig,
 
-  async preflight({ certsDir }) {
-    if (certsDir === undefined) return []
-    try {
-      await readKeyPair(certsDir)
-      return []
-    } catch (error) {
-      return [`SVC_CERTS_DIR: ${(error as Error).message}`]
-    }
-  },
-
   setup({ config, log, ports, threads, services }) {
     const tls = createTlsService({ config, log, ports, threads, metrics: services.metrics ?? noMetrics })
-    return { services: { tls }, start: tls.start, stop: tls.stop }
+    return {
+      services: { tls },
+      async inspect() {
+        const { certsDir } = config
+        try {
+          if (certsDir !== undefined) await readKeyPair(certsDir)
+          return {}
+        } catch (error) {
+          return { problems: [`SVC_CERTS_DIR: ${(error as Error).message}`] }
+        }
+      },
+      start: tls.start,
+      stop: tls.stop,
+    }
   },
 })

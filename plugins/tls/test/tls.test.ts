@@ -111,9 +111,13 @@ t.test('a pair is refused for what is wrong with it, without showing it', async 
   await t.rejects(readKeyPair(join(folder, 'nowhere')), { code: 'certificate_unusable', message: /ENOENT/ })
   await t.rejects(start('relative/path', answerMethod), { message: /tls.certsDir.*absolute path/ })
   await t.rejects(start(join(folder, 'nowhere'), answerMethod), { message: /ENOENT/ })
-  const problems = await tls.preflight?.({ certsDir: join(folder, 'nowhere') }, undefined as never)
-  t.match(problems, [/SVC_CERTS_DIR.*ENOENT/])
-  t.same(await tls.preflight?.({ certsDir: directory }, undefined as never), [])
+  const inspect = async (certsDir?: string) => {
+    const kernel = await startKernel({ plugins: [tls, metrics], config: { tls: { certsDir } }, until: 'set-up' })
+    return kernel.inspect()
+  }
+  const nothing = { problems: [], notLookedAt: [], plan: [] }
+  t.match(await inspect(join(folder, 'nowhere')), { ...nothing, problems: [/^tls: SVC_CERTS_DIR.*ENOENT/] })
+  t.same(await inspect(directory), nothing)
 })
 
 t.test('one port speaks HTTP/1.1 and HTTP/2', async t => {
