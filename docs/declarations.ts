@@ -1,14 +1,12 @@
 /** What the plugins that ship declare: set up, not started. Nothing is opened, and the result depends on the sources alone. */
 import { resolve } from 'node:path'
 import { boot } from '../kernel/boot.ts'
-import { type ConfigurationRow, describeConfiguration } from '../kernel/config-keys.ts'
+import { type ConfigurationRow, describeConfiguration } from '../kernel/config/index.ts'
 import { createKernel } from '../kernel/kernel.ts'
 import type { PointDescription } from '../kernel/kernel-service.ts'
 import { createLogger, createStderrSink } from '../kernel/log.ts'
 import type { Contribution } from '../kernel/plugin.ts'
 import { kernelSection } from '../kernel/settings.ts'
-import { createSystemPorts } from '../kernel/system-ports.ts'
-import { createSingleThread } from '../kernel/thread-calls.ts'
 import type { AdminOperation } from '../plugins/admin/api.ts'
 import { type CatalogueRow, catalogue } from '../plugins/admin/catalogue.ts'
 import { createCatalogue, type PolicyAction } from '../plugins/policy/api.ts'
@@ -39,8 +37,6 @@ export async function readDeclarations(): Promise<Declarations> {
   const kernel = createKernel({
     plugins,
     config: resolved.sections,
-    threads: createSingleThread(log),
-    ports: createSystemPorts(),
     log,
   })
   kernel.setup()

@@ -8,10 +8,10 @@ import {
   ConfigurationError,
   type ConfigurationProblem,
   type ConfigurationSources,
+  configurationKeys,
   type ResolvedConfiguration,
   resolveConfiguration,
-} from './config.ts'
-import { configurationKeys } from './config-keys.ts'
+} from './config/index.ts'
 import { type Discovery, discoverPlugins, loadedOf, type PluginSelection, selectPlugins } from './discover.ts'
 import { fallingPlugins } from './falling-plugins.ts'
 import type { AnyPlugin } from './plugin.ts'

@@ -1,8 +1,13 @@
 /** The `svc` command: `server`, `plugins`, and whatever commands plugins contribute to `cli.command`. */
 import { readFileSync } from 'node:fs'
 import { type Boot, boot } from './boot.ts'
-import { ConfigurationError, formatProblem, resolveConfiguration, suggest } from './config.ts'
-import { describeConfiguration } from './config-keys.ts'
+import {
+  ConfigurationError,
+  describeConfiguration,
+  formatProblem,
+  resolveConfiguration,
+  suggest,
+} from './config/index.ts'
 import { dryRun } from './dry-run.ts'
 import { createKernel } from './kernel.ts'
 import type { CliCommand, CliIo } from './kernel-service.ts'
@@ -12,8 +17,6 @@ import { printPlugins } from './plugin-list.ts'
 import { revision } from './revision.ts'
 import { runServer } from './server.ts'
 import { kernelSection } from './settings.ts'
-import { createSystemPorts } from './system-ports.ts'
-import { createSingleThread } from './thread-calls.ts'
 
 const EXIT_USAGE = 2
 
@@ -102,15 +105,7 @@ async function contributedCommands(version: string, io: CliIo): Promise<Commands
   }
   const log = createLogger('warn', createStderrSink('text'))
   const setUp = (config: Boot['resolved']['sections'], skipped: ReadonlyMap<string, string>) => {
-    const kernel = createKernel({
-      plugins,
-      config,
-      threads: createSingleThread(log),
-      ports: createSystemPorts(),
-      log,
-      version,
-      skip: skipped,
-    })
+    const kernel = createKernel({ plugins, config, log, version, skip: skipped })
     kernel.setup()
     return kernel
   }

@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { suggest } from './config.ts'
+import { suggest } from './config/index.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { completeEntries, type PluginEntry } from './plugin-entries.ts'
 

@@ -1,23 +1,19 @@
 /** `svc server --dry-run`: everything that can be found wrong without starting anything, in one list. */
 import type { Boot } from './boot.ts'
-import { formatProblem } from './config.ts'
+import { formatProblem } from './config/index.ts'
 import { withoutDisabled } from './falling-plugins.ts'
 import { createKernel } from './kernel.ts'
 import type { CliIo } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
-import { createSystemPorts } from './system-ports.ts'
-import { createSingleThread } from './thread-calls.ts'
 
 /** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for what set-up and inspection found, 2 for the configuration. */
 export async function dryRun(booted: Boot, version: string, io: CliIo): Promise<number> {
   const { discovery, falling, resolved, settings } = booted
   const plugins = booted.plugins.filter(({ name }) => !falling.has(name))
   const configurationProblems = [...new Set(resolved.problems.map(formatProblem))]
-  const ports = createSystemPorts()
   const log = createLogger('error', createStderrSink(settings?.logFormat ?? 'text'))
   const skip = new Map(resolved.problems.map(({ plugin }) => [plugin ?? '', 'its configuration has problems']))
-  const threads = createSingleThread(log)
-  const kernel = createKernel({ plugins, config: resolved.sections, threads, ports, log, version, skip })
+  const kernel = createKernel({ plugins, config: resolved.sections, log, version, skip })
   const problems: string[] = [...new Set(falling.values())]
   let isSetUp = false
   try {

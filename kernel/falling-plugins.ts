@@ -41,7 +41,7 @@ function servicesOf(plugins: readonly AnyPlugin[]): ReadonlySet<string> {
 
 export interface DisabledPlugin {
   readonly name: string
-  /** What its neighbours go on without, a phrase each. */
+  /** What its neighbours go on without: `clerk would use its service`. */
   readonly effects: readonly string[]
 }
 

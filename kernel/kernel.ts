@@ -12,7 +12,8 @@ import type { AnyPlugin, ExtensionPoints, Findings, Point, PointDeclaration, Poi
 import { createPoints, type OwnedPoint, type PointRegistry } from './points.ts'
 import type { Ports } from './ports.ts'
 import { revision } from './revision.ts'
-import type { Threads } from './threads.ts'
+import { createSystemPorts } from './system-ports.ts'
+import { createSingleThread, type Threads } from './threads/index.ts'
 import type { BackgroundWorker } from './worker.ts'
 
 export const START_TIMEOUT_MS = 60_000
@@ -22,8 +23,10 @@ export interface KernelOptions {
   readonly plugins: readonly AnyPlugin[]
   /** The validated section of each plugin, by its name. */
   readonly config: Readonly<Record<string, unknown>>
-  readonly threads: Threads
-  readonly ports: Ports
+  /** Default: a process of one thread. */
+  readonly threads?: Threads
+  /** Default: those of the system. */
+  readonly ports?: Ports
   readonly log: Logger
   readonly version?: string
   /** Milliseconds for the `start` and `serve` of a plugin that says nothing else; default 60 s. */
@@ -75,7 +78,7 @@ const commandPoint: PointDeclaration = {
 const canRestart = process.execve !== undefined && process.platform !== 'win32'
 
 export function createKernel(options: KernelOptions): Kernel {
-  const { threads, log, ports } = options
+  const { log, threads = createSingleThread(log), ports = createSystemPorts() } = options
   let services: Readonly<Record<string, unknown>> = {}
   const units: Unit[] = []
   const skipped = new Map(options.skip)

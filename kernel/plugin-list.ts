@@ -4,15 +4,13 @@ import { findPackageJSON } from 'node:module'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Boot } from './boot.ts'
-import { resolveConfiguration } from './config.ts'
+import { resolveConfiguration } from './config/index.ts'
 import type { FoundPlugin, PluginModule } from './discover.ts'
 import { createKernel } from './kernel.ts'
 import type { CliIo, PointDescription } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { kernelSection } from './settings.ts'
-import { createSystemPorts } from './system-ports.ts'
-import { createSingleThread } from './thread-calls.ts'
 
 export interface ListedPlugin {
   readonly name: string
@@ -78,8 +76,6 @@ export function pointsOf(plugins: readonly AnyPlugin[], sections: Boot['resolved
     const kernel = createKernel({
       plugins,
       config: { ...standIns.sections, ...sections },
-      threads: createSingleThread(log),
-      ports: createSystemPorts(),
       log,
     })
     kernel.setup()

@@ -1,5 +1,5 @@
 /** The registry of extension points: filled while plugins are set up, frozen into arrays before the first one starts. */
-import { schemaProblems } from './config-values.ts'
+import { schemaProblems } from './config/index.ts'
 import type { PointDescription } from './kernel-service.ts'
 import type { Contribution, Point, PointDeclaration } from './plugin.ts'
 

@@ -1,14 +1,14 @@
 /** `svc server`: runs the kernel in the main thread and in its workers, from the first log line to the exit code. */
 import { constants } from 'node:os'
 import type { Boot } from './boot.ts'
-import { ConfigurationError } from './config.ts'
+import { ConfigurationError } from './config/index.ts'
 import { isCatalogError } from './errors.ts'
 import { exit } from './exit.ts'
 import { createKernel } from './kernel.ts'
 import { withDeadline } from './lifecycle.ts'
 import { createLogger, createStderrSink, type Logger, type LogSink, setLogLevel } from './log.ts'
 import { createSystemPorts } from './system-ports.ts'
-import { createThreadPool } from './thread-pool.ts'
+import { createThreadPool } from './threads/index.ts'
 
 const LOG_FLUSH_MS = 2000
 

@@ -1,8 +1,8 @@
 /** The kernel's own configuration, declared as a plugin declares its own. */
 import { availableParallelism } from 'node:os'
 import { type Static, Type } from 'typebox'
+import { logFormatKey, logLevelKey } from './config/index.ts'
 import type { LogFormat, LogLevel } from './log.ts'
-import { logFormatKey, logLevelKey } from './log-keys.ts'
 import { checkEntries, defaultPlugins, type PluginEntry } from './plugin-entries.ts'
 
 export const KernelSettings = Type.Object({

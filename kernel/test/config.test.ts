@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describeConfiguration } from 'svc/kernel'
 import t from 'tap'
 import { Type } from 'typebox'
-import { type ConfigurationSources, formatProblem, resolveConfiguration } from '../config.ts'
+import { type ConfigurationSources, formatProblem, resolveConfiguration } from '../config/resolve.ts'
 
 const shared = Type.String({ variable: 'SVC_SHARED', default: 'both' })
 

@@ -4,7 +4,7 @@ import { contractSuite, createFakeClock, createSeededRandom, openPoints, seeded,
 import t from 'tap'
 import { Type } from 'typebox'
 import { createKernel } from '../kernel.ts'
-import { createSingleThread } from '../thread-calls.ts'
+import { createSingleThread } from '../threads/calls.ts'
 
 type Phase = 'start' | 'serve' | 'drain' | 'stop'
 

@@ -1,11 +1,11 @@
 /** Worker threads, for real: plugins in several of them, calls, errors, deaths and the order of stopping. */
 import { CatalogError } from 'svc/kernel'
 import t, { type Test } from 'tap'
-import { resolveConfiguration } from '../config.ts'
+import { resolveConfiguration } from '../config/resolve.ts'
 import { createKernel } from '../kernel.ts'
 import { createLogger } from '../log.ts'
 import { createSystemPorts } from '../system-ports.ts'
-import { createThreadPool } from '../thread-pool.ts'
+import { createThreadPool } from '../threads/pool.ts'
 import many from './fixtures/threads.ts'
 
 type Line = Record<string, unknown>

@@ -1,7 +1,7 @@
 /** What tests of plugins build on: what `svc/testing` means. Re-exports only. */
 
 export { createSystemPorts } from '../system-ports.ts'
-export { createSingleThread } from '../thread-calls.ts'
+export { createSingleThread } from '../threads/calls.ts'
 export * from './contract-suite.ts'
 export * from './fake-ports.ts'
 export * from './hanging-processes.ts'

@@ -1,13 +1,13 @@
 /** Runs plugins in one thread, as the server does, for tests. */
-import { ConfigurationError, resolveConfiguration } from '../config.ts'
+import { ConfigurationError, resolveConfiguration } from '../config/resolve.ts'
 import { createKernel } from '../kernel.ts'
 import type { KernelService } from '../kernel-service.ts'
 import { createLogger, type Logger } from '../log.ts'
 import type { AnyPlugin, ExtensionPoints, Findings, Point, PointName, Services } from '../plugin.ts'
 import type { Ports } from '../ports.ts'
 import { createSystemPorts } from '../system-ports.ts'
-import { createSingleThread } from '../thread-calls.ts'
-import type { Threads } from '../threads.ts'
+import { createSingleThread } from '../threads/calls.ts'
+import type { Threads } from '../threads/threads.ts'
 
 export interface TestKernelOptions {
   readonly plugins: readonly AnyPlugin[]

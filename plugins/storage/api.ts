@@ -268,7 +268,7 @@ export interface StorageBackendFactory {
    * backend cannot tell.
    */
   inspect?(options: StorageLookOptions): Promise<StorageFindings>
-  /** Called during set-up in every thread; must not do I/O before `start`. */
+  /** Called during set-up in every thread. Does no I/O before `start`. */
   create(options: StorageBackendOptions): StorageBackend
 }
 

@@ -2,11 +2,11 @@
  * What calls among threads cost: `node --conditions=svc-src kernel/test/perf/thread-calls.ts`. CPU is of the whole
  * process, all threads, per operation; it says more than time on a machine that others use too.
  */
-import { resolveConfiguration } from '../../config.ts'
+import { resolveConfiguration } from '../../config/resolve.ts'
 import { createKernel } from '../../kernel.ts'
 import { createLogger } from '../../log.ts'
 import { createSystemPorts } from '../../system-ports.ts'
-import { createThreadPool } from '../../thread-pool.ts'
+import { createThreadPool } from '../../threads/pool.ts'
 import many from '../fixtures/threads.ts'
 
 const log = createLogger('error', { write: line => process.stderr.write(line) })

@@ -3,10 +3,10 @@
  * is ignored: an unknown name is refused with a suggestion, and every problem is reported at once, with name and source.
  */
 import { readFileSync } from 'node:fs'
-import { type ConfigurationKey, configurationKeys } from './config-keys.ts'
-import { booleanTexts, checkValue, convertValue, parseText } from './config-values.ts'
-import type { AnyPlugin } from './plugin.ts'
+import type { AnyPlugin } from '../plugin.ts'
+import { type ConfigurationKey, configurationKeys } from './keys.ts'
 import { standInFor } from './stand-ins.ts'
+import { booleanTexts, checkValue, convertValue, parseText } from './values.ts'
 
 export interface ConfigurationProblem {
   /** The name as the operator wrote it, or would write it: `--address`, `SVC_ADDRESS`, `address`; or the plugin's. */

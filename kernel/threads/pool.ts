@@ -3,11 +3,11 @@
  * that die. Everything between two workers passes through here, which keeps the order of messages between any two threads.
  */
 import { Worker } from 'node:worker_threads'
-import type { PluginSelection } from './discover.ts'
-import { withDeadline } from './lifecycle.ts'
-import type { Logger, LogLevel } from './log.ts'
-import type { Clock } from './ports.ts'
-import { createThreadCalls, type Envelope, packError, threadErrors } from './thread-calls.ts'
+import type { PluginSelection } from '../discover.ts'
+import { withDeadline } from '../lifecycle.ts'
+import type { Logger, LogLevel } from '../log.ts'
+import type { Clock } from '../ports.ts'
+import { createThreadCalls, type Envelope, packError, threadErrors } from './calls.ts'
 import type { Threads } from './threads.ts'
 
 /** What a worker thread needs to run the same plugins. Secrets in the configuration stay within the process. */
@@ -86,7 +86,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
   }
 
   const spawn = async (index: number): Promise<void> => {
-    const entry = new URL(`./thread-entry${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+    const entry = new URL(`./entry${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
     const data: WorkerData = { ...shared, index, workerCount }
     const worker = new Worker(entry, { workerData: data, name: `svc-${index}` })
     workers.set(index, worker)

@@ -1,7 +1,7 @@
 /** Values of configuration keys: from text, from JSON, and whether they hold. */
 import { createRequire } from 'node:module'
 import type { TSchema } from 'typebox'
-import { type ConfigurationKey, choices, type KeySchema, type KeyType, typeOf } from './config-keys.ts'
+import { type ConfigurationKey, choices, type KeySchema, type KeyType, typeOf } from './keys.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 /** Loaded with the first value that is checked: `svcctl`, which checks none, is to start without it. */

@@ -1,5 +1,5 @@
 /** Values that stand for what nobody has configured, so that plugins can be set up to be asked what they offer. Never to run one. */
-import type { KeySchema } from './config-keys.ts'
+import type { KeySchema } from './keys.ts'
 
 interface Shape extends KeySchema {
   readonly const?: unknown

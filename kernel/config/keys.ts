@@ -12,7 +12,7 @@
  *   check            (value) => a sentence without subject ("must be an absolute path"), or undefined when it is fine.
  */
 import type { TSchema } from 'typebox'
-import type { AnyPlugin } from './plugin.ts'
+import type { AnyPlugin } from '../plugin.ts'
 import { formatDuration, formatSize } from './units.ts'
 
 export type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'list' | 'size' | 'duration' | 'choice' | 'json'

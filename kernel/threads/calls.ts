@@ -2,8 +2,8 @@
  * Calls among threads, apart from how messages travel: names to handlers, calls to answers, errors to messages and back.
  * Every thread has one of these; `send` puts an envelope on its way.
  */
-import { CatalogError, defineErrors } from './errors.ts'
-import type { Logger } from './log.ts'
+import { CatalogError, defineErrors } from '../errors.ts'
+import type { Logger } from '../log.ts'
 import type { Threads } from './threads.ts'
 
 export const threadErrors = defineErrors({

@@ -1,11 +1,11 @@
 /** What a worker thread runs: the same plugins as the main thread, told by the main thread when to do what. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { loadPlugins } from './discover.ts'
-import { createKernel, type Kernel } from './kernel.ts'
-import { createLogger, createRelaySink, type LogLevel, setLogLevel } from './log.ts'
-import { createSystemPorts } from './system-ports.ts'
-import { createThreadCalls, type Envelope } from './thread-calls.ts'
-import type { WorkerData } from './thread-pool.ts'
+import { loadPlugins } from '../discover.ts'
+import { createKernel, type Kernel } from '../kernel.ts'
+import { createLogger, createRelaySink, type LogLevel, setLogLevel } from '../log.ts'
+import { createSystemPorts } from '../system-ports.ts'
+import { createThreadCalls, type Envelope } from './calls.ts'
+import type { WorkerData } from './pool.ts'
 
 if (parentPort === null) throw new Error('thread-entry runs in worker threads only')
 const port = parentPort

@@ -1,0 +1,6 @@
+/** Static configuration: keys from the schemas of plugins, values from flags, environment and file. Re-exports only. */
+export * from './keys.ts'
+export * from './log-keys.ts'
+export * from './resolve.ts'
+export * from './units.ts'
+export * from './values.ts'
