@@ -63,8 +63,10 @@ const folders = [
   'webhook',
 ] as const
 
-const standard: readonly AnyPlugin[] = await Promise.all(
-  folders.map(async folder => (await import(`./${folder}/index.ts`)).default as AnyPlugin),
+/** A folder has one plugin, or a list of them. */
+const found: readonly (AnyPlugin | readonly AnyPlugin[])[] = await Promise.all(
+  folders.map(async folder => (await import(`./${folder}/index.ts`)).default),
 )
+const standard: readonly AnyPlugin[] = found.flat()
 
 export default standard

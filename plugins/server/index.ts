@@ -1,4 +1,4 @@
-/** The server as its administrators see it. */
+/** The server as its administrators see it, and the command that prepares one. */
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { noKms } from 'svc/plugins/kms/api'
@@ -7,17 +7,16 @@ import listPlugins from './admin/list-plugins.ts'
 import { createRestartService } from './admin/restart-service.ts'
 import stopService from './admin/stop-service.ts'
 import { ServerConfig } from './config.ts'
-import { createInitCommand } from './init-command.ts'
+import init from './init.ts'
 import { followLoggerSettings } from './logger-settings.ts'
 import { declareRegion } from './region-settings.ts'
 
-export default definePlugin({
+const server = definePlugin({
   name: 'server',
   requires: ['kernel', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
   optional: ['kms'],
   config: ServerConfig,
   setup({ config, services, ports, log, contribute }) {
-    contribute('cli.command', 'init', createInitCommand(ports.random))
     const getServerInfo = createGetServerInfo({ now: ports.clock.now })
     contribute(
       'admin.operation',
@@ -33,3 +32,5 @@ export default definePlugin({
     return followLoggerSettings({ ...services, config, log })
   },
 })
+
+export default [init, server]

@@ -34,7 +34,7 @@ type Output = Record<string, unknown>
 /** Sends a command by its name. A failure is its status and code. */
 async function ask(s3: sdk.S3Client, operation: string, input: object): Promise<Output | string> {
   try {
-    const { $metadata, ...output } = (await s3.send(commandOf(operation, input))) as Output
+    const { $metadata, ...output } = (await s3.send(commandOf(operation, input))) as unknown as Output
     return output
   } catch (error) {
     const { name, $metadata } = error as sdk.S3ServiceException

@@ -11,8 +11,8 @@ const root = resolve(import.meta.dirname, '../../..')
 const folder = mkdtempSync(join(tmpdir(), 'svc-threads-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 
-const names = ['iam', 'metrics', 'tls', 'http', 'health', 'trace', 'init']
-const plugins = names.map(name => join(root, 'plugins', name, 'index.ts'))
+const names = ['iam', 'metrics', 'prometheus', 'tls', 'http', 'health', 'trace']
+const plugins = [...names.map(name => `${name}/index.ts`), 'server/init.ts'].map(path => join(root, 'plugins', path))
 const configFile = join(folder, 'config.json')
 writeFileSync(configFile, JSON.stringify({ plugins: [...plugins, join(import.meta.dirname, 'fixtures/protocol.ts')] }))
 
@@ -96,7 +96,7 @@ t.test('two workers share one free port, and one that replaces a dead one finds 
   t.same([...(await threadsBehind(server.port))].sort(), ['1', '2'])
   t.equal((await fetch(`http://127.0.0.1:${server.console}/svc/health/live`)).status, 200)
   const metrics = await get(server.console, '/svc/metrics/v1/node')
-  t.match(metrics, /svc_s3_requests_total\{api="GetObject",status="200",server="[^"]+"\} 40\n/, 'summed over threads')
+  t.match(metrics, /svc_test_requests_total\{server="[^"]+"\} 40\n/, 'summed over threads')
   t.match(metrics, /svc_node_info\{version="[^"]+",commit="[^"]+",server="[^"]+"\} 1\n/)
   t.match(metrics, /process_start_time_seconds\{server="[^"]+"\} \d{10}/)
 

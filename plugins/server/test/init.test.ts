@@ -8,7 +8,7 @@ import iam from 'svc/plugins/iam/index'
 import { createSeededRandom, startKernel } from 'svc/testing'
 import t from 'tap'
 import { createCredentials } from '../environment-file.ts'
-import init from '../index.ts'
+import init from '../init.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-init-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
