@@ -13,7 +13,7 @@ import { createSignedClient } from '../wire/signed-client.ts'
 import { createKillRounds, createRandom, loadMsMaxOf } from './kill-rounds.ts'
 
 const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
-const roundCount = Number(process.env.ROUNDS ?? (process.env.CI ? 200 : 20))
+const roundCount = Number(process.env.ROUNDS ?? (process.env.TEST_LONG || process.env.CI ? 200 : 20))
 /** A slow machine makes fewer rounds, unless their number was asked for. */
 const loadMsMax = loadMsMaxOf(process.env, 900_000)
 const roundCountMin = Math.min(roundCount, 10)

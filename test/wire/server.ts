@@ -100,21 +100,13 @@ function threadsOf(pid: number): string {
   return lines.join('\n')
 }
 
-function live(
-  folder: string,
-  drives: readonly string[],
-  address: string,
-  options: ServerOptions,
-  log: WriteStream,
-): Life {
+function live(drives: readonly string[], address: string, options: ServerOptions, log: WriteStream): Life {
   const main = join(root, 'kernel/main.ts')
   const child = spawn(process.execPath, ['--conditions=svc-src', main, 'server', ...drives], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env.PATH,
-      // Restarts are many in some tests, and most of a start is compiling.
-      NODE_COMPILE_CACHE: join(folder, 'compile-cache'),
       SVC_ROOT_USER: accessKey,
       SVC_ROOT_PASSWORD: secretKey,
       SVC_ADDRESS: address,
@@ -166,7 +158,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const log = createWriteStream(logFile, { flags: 'a' })
   let current = options
   let drives = options.drives ?? [drive]
-  let life = live(folder, drives, '127.0.0.1:0', current, log)
+  let life = live(drives, '127.0.0.1:0', current, log)
   let startup = await life.ready
   const port = announcedPort(startup)
 
@@ -203,7 +195,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     async start(environment, named) {
       if (environment !== undefined) current = { ...options, environment }
       if (named !== undefined) drives = named
-      life = live(folder, drives, `127.0.0.1:${port}`, current, log)
+      life = live(drives, `127.0.0.1:${port}`, current, log)
       startup = await life.ready
     },
     async remove() {

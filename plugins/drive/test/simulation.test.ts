@@ -7,7 +7,7 @@ import { schedulesMsMax, testSchedules } from 'svc/testing'
 import t from 'tap'
 
 // Thousands where there is time for them, hundreds on a laptop.
-const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 2000 : 700))
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 2000 : process.env.CI ? 300 : 150))
 const firstSeed = Number(process.env.SEED ?? randomInt(2 ** 30))
 const script = new URL('./simulate.ts', import.meta.url)
 

@@ -1,14 +1,15 @@
 /**
  * Random schedules of clients, power losses, crashes, and failing, full, stale, replaced and damaged drives over simulated hardware, checked
  * against the invariants of erasure-set.ts. ROUNDS and SEED in the environment repeat or extend a run: `SEED=$RANDOM ROUNDS=1000`. Without
- * them the schedules are always the same, and include those that have found a defect before.
+ * them, and without TEST_LONG, the schedules are always the same, and include those that have found a defect before.
  */
+import { randomInt } from 'node:crypto'
 import { schedulesMsMax, testSchedules } from 'svc/testing'
 import t from 'tap'
 
 // More rounds if ROUNDS allows them.
-const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 60 : 12))
-const firstSeed = Number(process.env.SEED ?? 1)
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 2000 : process.env.CI ? 200 : 12))
+const firstSeed = Number(process.env.SEED ?? (process.env.TEST_LONG ? randomInt(2 ** 30) : 1))
 const script = new URL('./simulate.ts', import.meta.url)
 
 t.setTimeout(schedulesMsMax)

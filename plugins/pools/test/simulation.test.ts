@@ -3,13 +3,14 @@
  * and after an orphan sweep each set has exactly the remote references that records need. ROUNDS and SEED in the environment repeat or
  * extend a run: `SEED=$RANDOM ROUNDS=1000`. Without them the schedules are always the same.
  */
+import { randomInt } from 'node:crypto'
 import { schedulesMsMax, testSchedules } from 'svc/testing'
 import t from 'tap'
 import type { Totals } from './simulate.ts'
 
 // More rounds if ROUNDS allows them.
-const rounds = Number(process.env.ROUNDS ?? (process.env.CI ? 100 : 20))
-const firstSeed = Number(process.env.SEED ?? 1)
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 500 : process.env.CI ? 100 : 20))
+const firstSeed = Number(process.env.SEED ?? (process.env.TEST_LONG ? randomInt(2 ** 30) : 1))
 const script = new URL('./simulate.ts', import.meta.url)
 
 t.setTimeout(schedulesMsMax)

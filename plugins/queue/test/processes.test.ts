@@ -29,7 +29,6 @@ function start(drive: string, workers: number, scenario: string, from = 0): Chil
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(folder, 'cache'),
       SVC_KMS_SECRET_KEY: `test:${Buffer.alloc(32, 5).toString('base64')}`,
       SVC_ROOT_USER: 'rootaccess',
       SVC_ROOT_PASSWORD: 'root password',

@@ -46,7 +46,6 @@ async function start(): Promise<Server> {
         SVC_ROOT_USER: signer.accessKey,
         SVC_ROOT_PASSWORD: signer.secret,
         SVC_LOG_LEVEL: 'warn',
-        NODE_COMPILE_CACHE: join(folder, 'cache'),
       },
     },
   )

@@ -31,7 +31,6 @@ function start(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(folder, 'cache'),
       SVC_KMS_SECRET_KEY: `test:${Buffer.alloc(32, 5).toString('base64')}`,
       TEST_SCENARIO: scenario,
       ...environment,

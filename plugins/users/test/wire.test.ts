@@ -60,7 +60,6 @@ async function startServer(workers: number): Promise<Server> {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(folder, 'cache'),
       SVC_CONFIG_FILE: configFile,
       SVC_ROOT_USER: rootUser,
       SVC_ROOT_PASSWORD: rootPassword,
