@@ -6,7 +6,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { CompiledPolicy, CompileResult, RequestFacts } from 'svc/plugins/policy/api'
-import type { ChangeOptions, Written } from 'svc/plugins/store/api'
+import type { Preconditions } from 'svc/plugins/store/api'
 
 export interface BucketPolicyDocument {
   /** Exactly as it was put. */
@@ -32,10 +32,11 @@ export interface BucketPolicyService {
   get(bucket: string): MaybePromise<BucketPolicyDocument | UnreadableDocument | undefined>
   /** What is wrong with a policy for this bucket, or the policy. At most 20 KiB. */
   compile(bucket: string, document: string | object): CompileResult
-  /** Stores a text that `compile` took, also over what cannot be read. From then on every thread decides by it. */
-  put(bucket: string, text: string, options?: ChangeOptions): Promise<Written>
-  /** Resolves with whether there was one. */
-  delete(bucket: string, options?: ChangeOptions): Promise<boolean>
+  /**
+   * Stores a text that `compile` took, also in the place of a policy that cannot be read; `undefined` removes the policy. From then on
+   * every thread decides by it. Resolves with the new ETag.
+   */
+  replace(bucket: string, text: string | undefined, preconditions?: Preconditions): Promise<string | undefined>
   /** Public policies are refused when they are put: by the bucket's own block or by the cluster's. */
   refusesPublic(bucket: string): MaybePromise<boolean>
   /** What a policy allows to everybody does not count. */

@@ -17,7 +17,7 @@ import {
   type PolicySource,
   requestConditions,
 } from 'svc/plugins/policy/api'
-import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
+import { bucketDocument, type StoredDocument, type StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { BucketPolicyService } from './api.ts'
 import type { BucketPolicyConfig } from './config.ts'
@@ -49,7 +49,7 @@ export interface BucketPolicy {
 
 /** Declares a collection: during set-up. */
 export function createBucketPolicy({ store, policy, objectOwnership, config, log }: BucketPolicyOptions): BucketPolicy {
-  const documents = store.collection({ name: 'bucket-policy', schema, version: 1, scope: 'bucket' })
+  const documents = bucketDocument(store, { name: 'bucket-policy', schema })
   const usable = documents.compiled(compileStored)
   const publicAccess = Object.freeze({ isBlocked: config.blockPublicAccess, mode: config.blockPublicAccessMode })
   let denied: BucketPolicies | undefined
@@ -103,8 +103,8 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
         return { text: value.text, etag, policy: policy.compile(value.text, { kind: 'bucket', bucket }).policy }
       }),
     compile: (bucket, document) => policy.compile(document, { kind: 'bucket', bucket }),
-    put: (bucket, text, options) => documents.put(bucket, { text }, { ...options, overwriteUnreadable: true }),
-    delete: (bucket, options) => documents.delete(bucket, { ...options, overwriteUnreadable: true }),
+    replace: (bucket, text, preconditions) =>
+      documents.replace(bucket, text === undefined ? undefined : { text }, preconditions),
     ignoresPublic,
     refusesPublic(bucket) {
       if (publicAccess.isBlocked && publicAccess.mode === 'reject') return true

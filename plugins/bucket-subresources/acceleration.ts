@@ -1,6 +1,6 @@
 /** Transfer acceleration of buckets: never enabled, but tools set it to suspended and expect to read that back. */
 import type { MaybePromise } from 'svc/kernel'
-import type { StoreService } from 'svc/plugins/store/api'
+import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 
 export interface Acceleration {
@@ -11,11 +11,9 @@ export interface Acceleration {
 }
 
 export function createAcceleration(store: StoreService): Acceleration {
-  const documents = store.collection({
+  const documents = bucketDocument(store, {
     name: 'bucket-acceleration',
     schema: Type.Object({ status: Type.Literal('Suspended') }, { additionalProperties: false }),
-    version: 1,
-    scope: 'bucket',
   })
   return {
     status(bucket) {
@@ -23,7 +21,7 @@ export function createAcceleration(store: StoreService): Acceleration {
       return document instanceof Promise ? document.then(found => found?.value.status) : document?.value.status
     },
     async suspend(bucket) {
-      await documents.put(bucket, { status: 'Suspended' }, { overwriteUnreadable: true })
+      await documents.replace(bucket, { status: 'Suspended' })
     },
   }
 }

@@ -3,8 +3,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { ApiSettings, OriginAnswer } from 'svc/plugins/s3/api'
 import type { Settings } from 'svc/plugins/settings/api'
-import type { StoreService } from 'svc/plugins/store/api'
-import { Type } from 'typebox'
+import { bucketRules, type StoreService } from 'svc/plugins/store/api'
 import type { CorsService } from './api.ts'
 import { createCommonRules } from './common-rules.ts'
 import { type ReadyRules, readyRules, vary } from './matching.ts'
@@ -17,12 +16,7 @@ export interface Cors extends CorsService {
 }
 
 export function createCors(store: StoreService, api: Settings<ApiSettings>): Cors {
-  const documents = store.collection({
-    name: 'bucket-cors',
-    schema: Type.Object({ rules: Type.Array(CorsRule) }, { additionalProperties: false }),
-    version: 1,
-    scope: 'bucket',
-  })
+  const documents = bucketRules(store, { name: 'bucket-cors', rule: CorsRule })
   const compiled = documents.compiled(document => readyRules(document.value.rules))
   const headersFor = (ready: ReadyRules | undefined, origin: string, method: string) =>
     ready === undefined ? undefined : [...(ready.forRequest(origin, method) ?? []), ...vary]
@@ -41,16 +35,7 @@ export function createCors(store: StoreService, api: Settings<ApiSettings>): Cor
       if (found instanceof Promise) return found.then(rules => headersFor(rules, origin, method))
       return headersFor(found, origin, method)
     },
-    rules(bucket) {
-      const document = documents.get(bucket)
-      const rulesOf = (found: Awaited<typeof document>) => ({ rules: found?.value.rules ?? [], etag: found?.etag })
-      return document instanceof Promise ? document.then(rulesOf) : rulesOf(document)
-    },
-    async replace(bucket, rules, options = {}) {
-      const change = { ...options, overwriteUnreadable: true }
-      if (rules.length > 0) return (await documents.put(bucket, { rules: [...rules] }, change)).etag
-      await documents.delete(bucket, change)
-      return undefined
-    },
+    rules: documents.rules,
+    replace: documents.replace,
   }
 }

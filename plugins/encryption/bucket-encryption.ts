@@ -3,7 +3,7 @@ import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { KmsService } from 'svc/plugins/kms/api'
 import type { EncryptionRequest } from 'svc/plugins/objects/api'
 import { storageErrors } from 'svc/plugins/storage/api'
-import type { StoreService } from 'svc/plugins/store/api'
+import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { BucketEncryption, EncryptionService } from './api.ts'
 import { encryptionErrors } from './errors.ts'
@@ -24,31 +24,13 @@ export interface BucketEncryptions extends Pick<EncryptionService, 'configuratio
 }
 
 export function createBucketEncryptions(store: StoreService, kms: KmsService): BucketEncryptions {
-  const documents = store.collection({
-    name: 'bucket-encryption',
-    schema: BucketEncryptionDocument,
-    version: 1,
-    scope: 'bucket',
-  })
+  const documents = bucketDocument(store, { name: 'bucket-encryption', schema: BucketEncryptionDocument })
 
-  /** What cannot be read may have asked for encryption: nothing is stored as if it had not. */
-  const requireNone = (bucket: string): MaybePromise<void> => {
-    const problem = documents.problem(bucket)
-    const require = (found: string | undefined) => {
-      if (found !== undefined) {
-        throw storageErrors.unavailable(`The default encryption of the bucket ${bucket} cannot be read: ${found}.`)
-      }
-    }
-    return problem instanceof Promise ? problem.then(require) : require(problem)
-  }
-
-  const configuration = (bucket: string): MaybePromise<BucketEncryption | undefined> => {
-    const document = documents.get(bucket)
-    if (document instanceof Promise) {
-      return document.then(late => (late === undefined ? then(requireNone(bucket), nothing) : late.value))
-    }
-    return document === undefined ? then(requireNone(bucket), nothing) : document.value
-  }
+  /** A document that cannot be read may ask for encryption: nothing is stored as if it did not. */
+  const configuration = (bucket: string): MaybePromise<BucketEncryption | undefined> =>
+    documents.read(bucket, problem => {
+      throw storageErrors.unavailable(`The default encryption of the bucket ${bucket} cannot be read: ${problem}.`)
+    })
 
   /** The key that the bucket names may have another one in its place by now. */
   const present = (
@@ -73,13 +55,13 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
 
     async replace(bucket, encryption) {
       if (encryption === undefined) {
-        await documents.delete(bucket, { overwriteUnreadable: true })
+        await documents.replace(bucket, undefined)
         return
       }
       if (encryption.algorithm !== undefined && !kms.isConfigured) throw encryptionErrors.NotImplemented()
       if (encryption.kmsKeyId !== undefined) await kms.requireKey(encryption.kmsKeyId)
       const defined = Object.entries(encryption).filter(([, value]) => value !== undefined)
-      await documents.put(bucket, Object.fromEntries(defined), { overwriteUnreadable: true })
+      await documents.replace(bucket, Object.fromEntries(defined))
     },
   }
 }
@@ -101,12 +83,6 @@ function decide(
   const { kmsKeyId, bucketKeyEnabled } = encryption
   return { type: 'SSE-KMS', kmsKeyId, bucketKeyEnabled }
 }
-
-function then<T>(value: MaybePromise<void>, next: () => T): MaybePromise<T> {
-  return value instanceof Promise ? value.then(next) : next()
-}
-
-const nothing = () => undefined
 
 /** In the names of S3. */
 export function toS3KeyError(error: unknown): unknown {

@@ -1,6 +1,6 @@
 /** The stored rules of each bucket, and the index of due times where they need it. */
 import type { ObjectsService } from 'svc/plugins/objects/api'
-import type { Collection, CompiledDocuments, StoreService } from 'svc/plugins/store/api'
+import { type BucketDocument, bucketDocument, type CompiledDocuments, type StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { LifecycleService } from './api.ts'
 import { type ReadyRules, readyRules } from './ready-rules.ts'
@@ -19,17 +19,12 @@ export interface Ready extends ReadyRules {
 }
 
 export interface Configurations extends Pick<LifecycleService, 'configuration' | 'replace'> {
-  readonly documents: Collection<Static<typeof LifecycleDocument>>
+  readonly documents: BucketDocument<Static<typeof LifecycleDocument>>
   readonly ready: CompiledDocuments<Ready>
 }
 
 export function createConfigurations(store: StoreService, objects: ObjectsService): Configurations {
-  const documents = store.collection({
-    name: 'bucket-lifecycle',
-    schema: LifecycleDocument,
-    version: 1,
-    scope: 'bucket',
-  })
+  const documents = bucketDocument(store, { name: 'bucket-lifecycle', schema: LifecycleDocument })
   const ready = documents.compiled(({ value, etag }) => ({ ...readyRules(value.rules), etag }))
   return {
     documents,
@@ -44,16 +39,15 @@ export function createConfigurations(store: StoreService, objects: ObjectsServic
       return document instanceof Promise ? document.then(describe) : describe(document)
     },
     async replace(bucket, rules, { ifMatch, transitionMinimum = 'all_storage_classes_128K' } = {}) {
-      const change = { ...(ifMatch === undefined ? undefined : { ifMatch }), overwriteUnreadable: true }
       // Two commits: what comes between them, and what a crash leaves undone, the worker makes good (see `matchIndex`).
       if (rules.length === 0) {
-        await documents.delete(bucket, change)
+        await documents.replace(bucket, undefined, { ifMatch })
         await objects.changeBucket(bucket, { dueIndex: 'off' })
         return { rules, transitionMinimum, etag: undefined }
       }
       const { needsIndex } = readyRules(rules)
       if (needsIndex) await objects.changeBucket(bucket, { dueIndex: 'on' })
-      const { etag } = await documents.put(bucket, { rules: [...rules], transitionMinimum }, change)
+      const etag = await documents.replace(bucket, { rules: [...rules], transitionMinimum }, { ifMatch })
       if (!needsIndex) await objects.changeBucket(bucket, { dueIndex: 'off' })
       return { rules, transitionMinimum, etag }
     },

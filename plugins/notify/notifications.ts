@@ -1,6 +1,5 @@
 import type { Point } from 'svc/kernel'
-import type { DocumentPage, StoreService } from 'svc/plugins/store/api'
-import { Type } from 'typebox'
+import { bucketRules, type DocumentPage, type StoreService } from 'svc/plugins/store/api'
 import type { BucketNotificationsService, NotificationTarget } from './bucket-notifications.ts'
 import { compileRules } from './matcher.ts'
 import { NotificationRule } from './rules.ts'
@@ -9,25 +8,11 @@ export function createBucketNotifications(
   store: StoreService,
   targets: Point<NotificationTarget>,
 ): BucketNotificationsService {
-  const documents = store.collection({
-    name: 'bucket-notification',
-    schema: Type.Object({ rules: Type.Array(NotificationRule) }, { additionalProperties: false }),
-    version: 1,
-    scope: 'bucket',
-  })
+  const documents = bucketRules(store, { name: 'bucket-notification', rule: NotificationRule })
   const matchers = documents.compiled(({ value }) => compileRules(value.rules))
   return {
-    rules(bucket) {
-      const document = documents.get(bucket)
-      const rulesOf = (found: Awaited<typeof document>) => ({ rules: found?.value.rules ?? [], etag: found?.etag })
-      return document instanceof Promise ? document.then(rulesOf) : rulesOf(document)
-    },
-    async replace(bucket, rules, options = {}) {
-      const change = { ...options, overwriteUnreadable: true }
-      if (rules.length > 0) return (await documents.put(bucket, { rules: [...rules] }, change)).etag
-      await documents.delete(bucket, change)
-      return undefined
-    },
+    rules: documents.rules,
+    replace: documents.replace,
     matcher: bucket => matchers.get(bucket),
     async subscribers(arn, limit) {
       const found: string[] = []

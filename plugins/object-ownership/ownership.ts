@@ -1,6 +1,6 @@
 /** What is stored of a bucket's ownership: two small documents, both missing in most buckets. */
 import type { MaybePromise } from 'svc/kernel'
-import type { StoreService } from 'svc/plugins/store/api'
+import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { ObjectOwnershipService, PublicAccessBlock } from './api.ts'
 
@@ -27,25 +27,23 @@ const nothingBlocked = every(false)
 const everythingBlocked = every(true)
 
 export function createObjectOwnership(store: StoreService): ObjectOwnershipService {
-  const blocks = store.collection({ name: 'public-access-block', schema: blockSchema, version: 1, scope: 'bucket' })
-  const controls = store.collection({ name: 'ownership-controls', schema: controlsSchema, version: 1, scope: 'bucket' })
+  const blocks = bucketDocument(store, { name: 'public-access-block', schema: blockSchema })
+  const controls = bucketDocument(store, { name: 'ownership-controls', schema: controlsSchema })
   const publicAccessBlock = (bucket: string) => then(blocks.get(bucket), document => document?.value)
   return {
     publicAccessBlock,
+    // A document that cannot be read took rights away: nobody gets them because it is damaged.
     blocks: bucket =>
-      then(publicAccessBlock(bucket), said => {
-        if (said !== undefined) return said
-        // A document that cannot be read took rights away: nobody gets them because it is damaged.
-        return then(blocks.problem(bucket), problem => (problem === undefined ? nothingBlocked : everythingBlocked))
-      }),
+      then(
+        blocks.read(bucket, () => everythingBlocked),
+        said => said ?? nothingBlocked,
+      ),
     async setPublicAccessBlock(bucket, block) {
-      if (block === undefined) await blocks.delete(bucket, { overwriteUnreadable: true })
-      else await blocks.put(bucket, block, { overwriteUnreadable: true })
+      await blocks.replace(bucket, block)
     },
     hasOwnershipControls: bucket => then(controls.get(bucket), document => document === undefined),
     async setOwnershipControls(bucket, present) {
-      if (present) await controls.delete(bucket, { overwriteUnreadable: true })
-      else await controls.put(bucket, { isRemoved: true }, { overwriteUnreadable: true })
+      await controls.replace(bucket, present ? undefined : { isRemoved: true })
     },
   }
 }

@@ -7,6 +7,13 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Static, TSchema } from 'typebox'
 
+export {
+  type BucketDocument,
+  type BucketRules,
+  bucketDocument,
+  bucketRules,
+  type RulesOfBucket,
+} from './bucket-document.ts'
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
 

@@ -48,6 +48,6 @@ async function changeOnce(
   const Statement = withPreset(bucket, document.Statement, prefix, preset)
   if (JSON.stringify(Statement) === JSON.stringify(document.Statement)) return
   const options = { ifMatch: found.etag }
-  if (Statement.length === 0) await bucketPolicy.delete(bucket, options)
+  if (Statement.length === 0) await bucketPolicy.replace(bucket, undefined, options)
   else await writePolicy(bucketPolicy, bucket, { ...document, Statement }, options)
 }

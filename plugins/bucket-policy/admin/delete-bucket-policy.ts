@@ -14,6 +14,6 @@ export default defineAdminOperation({
   uses: ['bucketPolicy', 'objects'],
   async handle({ params: { bucket }, ifMatch }, { bucketPolicy, objects }) {
     await objects.getBucket(bucket)
-    await bucketPolicy.delete(bucket, { ifMatch })
+    await bucketPolicy.replace(bucket, undefined, { ifMatch })
   },
 })

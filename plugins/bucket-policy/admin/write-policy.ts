@@ -1,5 +1,5 @@
 import type { CompiledPolicy } from 'svc/plugins/policy/api'
-import type { ChangeOptions } from 'svc/plugins/store/api'
+import type { Preconditions } from 'svc/plugins/store/api'
 import type { BucketPolicyService } from '../api.ts'
 import { bucketPolicyProblems } from '../errors.ts'
 import { bodyBytesMax } from './policy-schema.ts'
@@ -9,14 +9,14 @@ export async function writePolicy(
   bucketPolicy: BucketPolicyService,
   bucket: string,
   document: object,
-  options: ChangeOptions,
+  preconditions: Preconditions,
 ): Promise<{ readonly policy: CompiledPolicy; readonly etag: string }> {
   const text = textOf(document)
   const { policy, errors } = bucketPolicy.compile(bucket, text)
   if (policy === undefined) throw bucketPolicyProblems.malformed_policy(errors[0]?.message, { cause: errors })
   if (policy.isPublic && (await bucketPolicy.refusesPublic(bucket))) throw bucketPolicyProblems.public_access_blocked()
-  const { etag } = await bucketPolicy.put(bucket, text, options)
-  return { policy, etag }
+  const etag = await bucketPolicy.replace(bucket, text, preconditions)
+  return { policy, etag: etag! }
 }
 
 /** For people to read, where white space does not make it too long. */

@@ -10,7 +10,7 @@ export default defineS3Operation<'bucketPolicy' | 'objects'>({
   errors: ['NoSuchBucket'],
   async handle({ bucket }, { bucketPolicy, objects }) {
     await objects.getBucket(bucket)
-    await bucketPolicy.delete(bucket)
+    await bucketPolicy.replace(bucket, undefined)
     return {}
   },
 })

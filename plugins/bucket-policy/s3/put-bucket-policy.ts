@@ -31,7 +31,7 @@ export function createPutBucketPolicy(clock: Clock) {
           'With this policy you could not replace it any more: confirm with x-amz-confirm-remove-self-bucket-access: true.',
         )
       }
-      await bucketPolicy.put(bucket, text)
+      await bucketPolicy.replace(bucket, text)
       return {}
     },
   })

@@ -1,0 +1,85 @@
+/**
+ * The documents that configure buckets: CORS, lifecycle, policy, default encryption and the like. All are kept in the same way: at most
+ * one of each kind a bucket, which goes with the bucket; a new one takes the place of one that cannot be read.
+ */
+import type { MaybePromise } from 'svc/kernel'
+import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox'
+import type { Collection, Preconditions, StoreService } from './api.ts'
+
+export interface BucketDocument<T> extends Pick<Collection<T>, 'get' | 'list' | 'watch' | 'compiled' | 'problem'> {
+  /**
+   * The value; undefined where the bucket has none. Where there is one that cannot be read, the result of `unreadable`, which may throw:
+   * a missing document often means more rights than the document gave.
+   */
+  read<U = never>(bucket: string, unreadable: (problem: string) => U): MaybePromise<T | U | undefined>
+  /** Puts the value in the place of the former one; `undefined` removes it. Resolves with the new ETag. Rejects with `storeErrors`. */
+  replace(bucket: string, value: T | undefined, preconditions?: Preconditions): Promise<string | undefined>
+}
+
+/** Declares a kind, by its name in the stored format. During set-up, in every thread. */
+export function bucketDocument<Schema extends TSchema>(
+  store: StoreService,
+  { name, schema }: { readonly name: string; readonly schema: Schema },
+): BucketDocument<Static<Schema>> {
+  const documents = store.collection({ name, schema, version: 1, scope: 'bucket' })
+  const readMissing = <U>(bucket: string, unreadable: (problem: string) => U): MaybePromise<U | undefined> => {
+    const found = documents.problem(bucket)
+    const tell = (text: string | undefined) => (text === undefined ? undefined : unreadable(text))
+    return found instanceof Promise ? found.then(tell) : tell(found)
+  }
+  return {
+    get: bucket => documents.get(bucket),
+    list: request => documents.list(request),
+    watch: (listener, onResync) => documents.watch(listener, onResync),
+    compiled: compile => documents.compiled(compile),
+    problem: bucket => documents.problem(bucket),
+    read(bucket, unreadable) {
+      const document = documents.get(bucket)
+      if (document instanceof Promise) return document.then(late => late?.value ?? readMissing(bucket, unreadable))
+      return document === undefined ? readMissing(bucket, unreadable) : document.value
+    },
+    async replace(bucket, value, preconditions) {
+      const options = { ...preconditions, overwriteUnreadable: true }
+      if (value !== undefined) return (await documents.put(bucket, value, options)).etag
+      await documents.delete(bucket, options)
+      return undefined
+    },
+  }
+}
+
+export interface RulesOfBucket<Rule> {
+  readonly rules: readonly Rule[]
+  /** Undefined where there are no rules. */
+  readonly etag: string | undefined
+}
+
+/** A kind whose document is a list of rules; an empty list is no document. */
+export interface BucketRules<Rule> extends Omit<BucketDocument<{ rules: Rule[] }>, 'replace'> {
+  /** In the order in which they were put; empty where there are none. */
+  rules(bucket: string): MaybePromise<RulesOfBucket<Rule>>
+  /** No rules remove the document. Resolves with the ETag, undefined for none. */
+  replace(bucket: string, rules: readonly Rule[], preconditions?: Preconditions): Promise<string | undefined>
+}
+
+/** Declares a kind of rules. During set-up, in every thread. */
+export function bucketRules<Rule extends TSchema>(
+  store: StoreService,
+  { name, rule }: { readonly name: string; readonly rule: Rule },
+): BucketRules<Static<Rule>> {
+  const schema: TObject<{ rules: TArray<Rule> }> = Type.Object(
+    { rules: Type.Array(rule) },
+    { additionalProperties: false },
+  )
+  type Value = { rules: Static<Rule>[] }
+  const documents = bucketDocument(store, { name, schema }) as unknown as BucketDocument<Value>
+  return {
+    ...documents,
+    rules(bucket) {
+      const document = documents.get(bucket)
+      const describe = (found: Awaited<typeof document>) => ({ rules: found?.value.rules ?? [], etag: found?.etag })
+      return document instanceof Promise ? document.then(describe) : describe(document)
+    },
+    replace: (bucket, rules, preconditions) =>
+      documents.replace(bucket, rules.length === 0 ? undefined : { rules: [...rules] }, preconditions),
+  }
+}
