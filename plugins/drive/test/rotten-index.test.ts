@@ -14,7 +14,7 @@ import { lockDrive } from '../lock.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, derivedKey, procedures, recordKey } from './fixtures/table.ts'
 
-const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 200 : process.env.CI ? 40 : 12))
+const rounds = Number(process.env.ROUNDS ?? (process.env.TEST_LONG ? 200 : 40))
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
 const config = defaults
