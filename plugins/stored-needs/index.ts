@@ -3,6 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/health/api'
 import type { MissingPlugin } from './api.ts'
 import { StoredNeedsConfig } from './config.ts'
+import { storedNeedsPoints } from './points.ts'
 import { createStoredNeeds } from './stored-needs.ts'
 
 const ignoredCall = 'stored-needs.ignored'
@@ -11,7 +12,7 @@ export default definePlugin({
   name: 'stored-needs',
   requires: ['kernel', 'objects', 'storage', 'store'],
   provides: ['storedNeeds'],
-  points: ['stored.need'],
+  points: storedNeedsPoints,
   config: StoredNeedsConfig,
   // It may have to look at every object.
   startTimeoutMs: 3_600_000,
