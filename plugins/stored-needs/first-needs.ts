@@ -14,7 +14,7 @@ export const firstNeeds: readonly NamedNeed[] = [
   },
   {
     id: 'public-access-block',
-    plugin: 'bucket-ownership',
+    plugin: 'object-ownership',
     sign: { kind: 'bucket-document', name: 'public-access-block' },
     has: 'a public access block',
     consequence: 'public access that is blocked is possible again',

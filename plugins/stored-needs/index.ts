@@ -43,7 +43,7 @@ export default definePlugin({
     )
     return {
       services: { storedNeeds: { ignored: () => ignored } },
-      check: needs.check,
+      inspect: needs.inspect,
       async start() {
         ignored = threads.isMain ? await needs.start() : await threads.call<readonly MissingPlugin[]>(0, ignoredCall)
       },

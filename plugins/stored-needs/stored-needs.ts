@@ -47,7 +47,7 @@ export interface StoredNeedsCheck {
   /** Main thread. Throws `required_plugin_missing`. Resolves with what is ignored. */
   start(): Promise<readonly MissingPlugin[]>
   /** For a dry run. */
-  check(): Promise<Findings>
+  inspect(): Promise<Findings>
   /** Writes what `start` could not write: for a background worker. */
   writeLate(): Promise<'done'>
 }
@@ -61,8 +61,9 @@ export function createStoredNeeds(options: StoredNeedsOptions): StoredNeedsCheck
 
   const loadedPlugins = () => new Set(kernel.plugins().map(({ name }) => name))
 
+  /** The table counts more than the document: a later release may give a plugin another name. */
   const needsOf = (stored: StoredNeeds | undefined): NamedNeed[] =>
-    mergeNeeds(firstNeeds, stored?.needs ?? [], namedNeeds(contributions.list()))
+    mergeNeeds(stored?.needs ?? [], firstNeeds, namedNeeds(contributions.list()))
 
   const find = (stored: StoredNeeds | undefined, scan: Scan): Promise<Finding> =>
     findMissingPlugins({
@@ -119,7 +120,7 @@ export function createStoredNeeds(options: StoredNeedsOptions): StoredNeedsCheck
       return missing
     },
 
-    async check() {
+    async inspect() {
       let finding: Finding
       try {
         const scan: Scan = (start, end, visit) => storage.peekScan(start, end, visit)

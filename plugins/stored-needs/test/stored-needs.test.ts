@@ -46,7 +46,7 @@ const storing: readonly {
   { what: 'a bucket policy', plugin: 'bucket-policy', reason: 'has a policy', store: putPolicy },
   {
     what: 'a public access block',
-    plugin: 'bucket-ownership',
+    plugin: 'object-ownership',
     reason: 'has a public access block',
     store: ({ client }) =>
       client.send(
