@@ -25,6 +25,7 @@ const folders = [
   'store',
   'queue',
   'objects',
+  'stored-needs',
   'scanner',
   'heal',
 

@@ -11,7 +11,7 @@ import { adminPoints } from './points.ts'
 
 export default definePlugin({
   name: 'admin',
-  requires: ['kernel', 'policy', 'authSigv4', 'authSession', 'iam', 'objects', 'checksums'],
+  requires: ['kernel', 'policy', 'authSigv4', 'authSession', 'iam', 'objects', 'checksums', 'storedNeeds'],
   points: adminPoints,
   config: Type.Object({ keyNormalization: keyNormalizationSetting }),
   setup({ config, services, ports, log, contribute, point }) {

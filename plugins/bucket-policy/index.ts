@@ -1,6 +1,7 @@
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/stored-needs/api'
 import deleteBucketAccess from './admin/delete-bucket-access.ts'
 import deletePolicyAsAdmin from './admin/delete-bucket-policy.ts'
 import getBucketAccess from './admin/get-bucket-access.ts'
@@ -31,6 +32,17 @@ export default definePlugin({
   setup({ config, services, ports, log, contribute }) {
     const { service: bucketPolicy, source } = createBucketPolicy({ ...services, config, log })
     contribute('policy.source', 'bucket-policy', source)
+    contribute(
+      'stored.need',
+      'bucket-policy',
+      {
+        sign: { kind: 'bucket-document', name: 'bucket-policy' },
+        has: 'a policy',
+        consequence:
+          'no bucket policy counts, and requests that one denies are allowed where another policy allows them',
+      },
+      { optional: true },
+    )
     const operations = [deleteBucketPolicy, getBucketPolicy, getBucketPolicyStatus, createPutBucketPolicy(ports.clock)]
     for (const operation of operations) {
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, bucketPolicy }))

@@ -9,6 +9,7 @@ import type { Logger, Ports, Threads } from 'svc/kernel'
 import type {
   BlobOptions,
   BlobWriter,
+  Cursor,
   Derive,
   Procedure,
   RecordKey,
@@ -84,6 +85,14 @@ export interface DrivesService {
   check(ports: Ports, path: string): Promise<readonly string[]>
   /** For `server --dry-run`, after a `check` without findings: see `StorageBackendFactory.peek`. */
   peek(ports: Ports, path: string, key: RecordKey): Promise<StoredRecord | undefined>
+  /** Likewise: see `StorageFindings.peekScan`. */
+  peekScan<T>(
+    ports: Ports,
+    path: string,
+    start: RecordKey,
+    end: RecordKey,
+    visit: (cursor: Cursor) => T,
+  ): Promise<T | undefined>
   /** Called in every thread, with the same options except for `threads`. Does no I/O before `start`. */
   create(options: DriveOptions): Drive
   /** A new, unique blob id. */

@@ -6,7 +6,7 @@ import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
-import { checkDrive, lookAtDrive, peekDrive } from './preflight.ts'
+import { checkDrive, lookAtDrive, peekDrive, peekScanDrive } from './preflight.ts'
 import { createThreadScopes } from './thread-scope.ts'
 
 export interface Drives {
@@ -35,6 +35,7 @@ export function createDrives(config: DriveConfig): Drives {
       look: ({ disk }, path) => lookAtDrive(disk, path),
       check: ({ disk }, path) => checkDrive(disk, path),
       peek: ({ disk }, path, key) => peekDrive(disk, path, key),
+      peekScan: ({ disk }, path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
       newBlobId: ({ clock, random }) => createBlobId(clock.now(), random),
     },
   }

@@ -4,7 +4,7 @@ import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'
 import { DriveConfig } from './config.ts'
 import { createDrives } from './drives.ts'
-import { checkDrive, peekDrive, planDrive } from './preflight.ts'
+import { checkDrive, peekDrive, peekScanDrive, planDrive } from './preflight.ts'
 
 export default definePlugin({
   name: 'drive',
@@ -19,7 +19,11 @@ export default definePlugin({
       async inspect({ endpoints: [path], ports: { disk } }) {
         const problems = await checkDrive(disk, path!)
         if (problems.length > 0) return { problems }
-        return { plan: await planDrive(disk, path!), peek: key => peekDrive(disk, path!, key) }
+        return {
+          plan: await planDrive(disk, path!),
+          peek: key => peekDrive(disk, path!, key),
+          peekScan: (start, end, visit) => peekScanDrive(disk, path!, start, end, visit),
+        }
       },
       create: options => createBackend(options, service),
     })

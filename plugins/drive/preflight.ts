@@ -6,14 +6,16 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Disk } from 'svc/kernel'
-import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import type { Cursor, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { DriveLook } from './api.ts'
+import { walk } from './cursor.ts'
 import { driveErrors } from './errors.ts'
 import { asDriveError } from './folder-problem.ts'
 import { type DriveFormat, findFormat } from './format.ts'
 import { lmdbIndexFolder } from './index-folder.ts'
 import { wasLeftClean } from './index-marker.ts'
+import type { IndexStore } from './index-store.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 import { probeLock } from './lock.ts'
 import { requireFolders } from './open-drive.ts'
@@ -84,7 +86,27 @@ async function requireFileSystem(disk: Disk, path: string): Promise<void> {
  * The record as the last run left it, after a `checkDrive` without findings. Rejects with the reason when the index alone cannot
  * answer.
  */
-export async function peekDrive(disk: Disk, path: string, key: RecordKey): Promise<StoredRecord | undefined> {
+export function peekDrive(disk: Disk, path: string, key: RecordKey): Promise<StoredRecord | undefined> {
+  return withIndexAsLeft(disk, path, index => {
+    const stored = index.get('records', key)
+    if (stored === undefined) return undefined
+    verifyStored(stored)
+    return { value: storedValue(stored), body: storedBody(stored) }
+  })
+}
+
+/** As `peekDrive`, for the records from `start` to before `end`. Without a drive, `visit` is not called. */
+export function peekScanDrive<T>(
+  disk: Disk,
+  path: string,
+  start: RecordKey,
+  end: RecordKey,
+  visit: (cursor: Cursor) => T,
+): Promise<T | undefined> {
+  return withIndexAsLeft(disk, path, index => walk(index, 'records', [], start, end, visit))
+}
+
+async function withIndexAsLeft<T>(disk: Disk, path: string, read: (index: IndexStore) => T): Promise<T | undefined> {
   const index = `${path}/index`
   if (!(await disk.exists(path)) || (await findFormat(disk, path)) === undefined) return undefined
   const isWhole = (await disk.exists(`${index}/data.mdb`)) && (await disk.exists(`${index}/lock.mdb`))
@@ -97,10 +119,7 @@ export async function peekDrive(disk: Disk, path: string, key: RecordKey): Promi
   }
   const opened = openLmdbIndex(index, { readOnly: true })
   try {
-    const stored = opened.get('records', key)
-    if (stored === undefined) return undefined
-    verifyStored(stored)
-    return { value: storedValue(stored), body: storedBody(stored) }
+    return read(opened)
   } finally {
     await opened.close()
   }

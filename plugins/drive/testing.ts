@@ -9,7 +9,7 @@ import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
-import { checkDrive, lookAtDrive, peekDrive } from './preflight.ts'
+import { checkDrive, lookAtDrive, peekDrive, peekScanDrive } from './preflight.ts'
 
 export type { OpenDrive } from './owned-drive.ts'
 
@@ -66,6 +66,7 @@ export function createSimulatedDrives({ config, indexOf, ...sizes }: SimulatedDr
       look: ({ disk }, path) => lookAtDrive(disk, path),
       check: ({ disk }, path) => checkDrive(disk, path),
       peek: ({ disk }, path, key) => peekDrive(disk, path, key),
+      peekScan: ({ disk }, path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
       newBlobId: ({ clock, random }) => createBlobId(clock.now(), random),
     },
   }

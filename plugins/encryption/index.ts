@@ -3,6 +3,7 @@ import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { noKms } from 'svc/plugins/kms/api'
 import 'svc/plugins/policy/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/stored-needs/api'
 import deleteEncryptionAsAdmin from './admin/delete-bucket-encryption.ts'
 import getEncryptionAsAdmin from './admin/get-bucket-encryption.ts'
 import resealKms from './admin/reseal-kms.ts'
@@ -46,6 +47,26 @@ export default definePlugin({
     }
     contribute('object.transform', 'encryption', createTransform(dataKeys, ports.random, wishOf))
     contribute('s3.attribute', 'encryption', encryptionHeaders(config.allowsInsecureCustomerKeys, kms))
+    contribute(
+      'stored.need',
+      'bucket-encryption',
+      {
+        sign: { kind: 'bucket-document', name: 'bucket-encryption' },
+        has: 'a default encryption',
+        consequence: 'new objects of these buckets are stored in plain text',
+      },
+      { optional: true },
+    )
+    contribute(
+      'stored.need',
+      'object-encryption',
+      {
+        sign: { kind: 'record', name: 'object-encryption' },
+        has: 'encrypted objects',
+        consequence: 'encrypted objects cannot be read',
+      },
+      { optional: true },
+    )
     contribute('policy.action', 's3:UpdateObjectEncryption', {
       level: 'object',
       description: 'put the data key of an object under another key',

@@ -3,6 +3,7 @@
  * `redundancy`, with which `heal` reports which records lack shards, and rebuilds them. `redundancy` has no storage on a single drive.
  */
 import type {
+  Cursor,
   DriveStatus,
   RecordKey,
   StorageBackend,
@@ -150,6 +151,12 @@ export interface SetsService {
   plan(options: StorageLookOptions): Promise<readonly string[]>
   notLookedAt(options: StorageLookOptions): Promise<readonly string[]>
   peek(options: StorageLookOptions, key: RecordKey): Promise<StoredRecord | undefined>
+  peekScan<T>(
+    options: StorageLookOptions,
+    start: RecordKey,
+    end: RecordKey,
+    visit: (cursor: Cursor) => T,
+  ): Promise<T | undefined>
   /** To be called in every thread, with the same options but its own `threads`. Does no I/O before `start`. */
   create(options: SetOptions): DriveSet
   /** Sets the storage that `redundancy` returns; undefined at the stop. */

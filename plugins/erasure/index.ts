@@ -9,7 +9,7 @@ import type { RedundancyService, RedundantStorage } from './api.ts'
 import type { OpenSet } from './backend.ts'
 import { ErasureConfig } from './config.ts'
 import { parityOf, reducedParityOf, validateEndpoints } from './endpoints.ts'
-import { checkSet, notLookedAtInSet, peekSet, planSet } from './preflight.ts'
+import { checkSet, notLookedAtInSet, peekScanSet, peekSet, planSet } from './preflight.ts'
 import { checkSoleSet, createSets, createSoleSet } from './sets.ts'
 
 export default definePlugin({
@@ -38,6 +38,7 @@ export default definePlugin({
       plan: options => planSet(preflightOptions(options)),
       notLookedAt: options => notLookedAtInSet(preflightOptions(options)),
       peek: (options, key) => peekSet(preflightOptions(options), key),
+      peekScan: (options, start, end, visit) => peekScanSet(preflightOptions(options), start, end, visit),
       show(storage) {
         shown = storage
       },
@@ -48,7 +49,12 @@ export default definePlugin({
         const problems = await checkSoleSet(sets, options)
         if (problems.length > 0) return { problems }
         const plan = await sets.plan(options)
-        return { plan, notLookedAt: await sets.notLookedAt(options), peek: key => sets.peek(options, key) }
+        return {
+          plan,
+          notLookedAt: await sets.notLookedAt(options),
+          peek: key => sets.peek(options, key),
+          peekScan: (start, end, visit) => sets.peekScan(options, start, end, visit),
+        }
       },
       create: options => createSoleSet(sets, options),
     })

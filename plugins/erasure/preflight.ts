@@ -4,7 +4,7 @@
  */
 import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
-import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import type { Cursor, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { copiesProblem, deploymentsProblem, isMount, missingMounts, notMounted, sharedFileSystems } from './mounts.ts'
 import { compareProgress, decodeProgress, decodeSetDocument, noProgress, type SetDocument } from './set-document.ts'
@@ -124,7 +124,40 @@ async function peekDocument(
 
 /** A record of the most advanced drive. Rejects if no drive can be read. */
 export async function peekSet(options: PreflightOptions, key: RecordKey): Promise<StoredRecord | undefined> {
-  const { drives, ports, paths } = options
+  const path = await furthestDrive(options)
+  const record = path === undefined ? undefined : await options.drives.peek(options.ports, path, key)
+  return record && { value: userValueOf(record.value), body: undefined }
+}
+
+/** As `peekSet`, for the records from `start` to before `end`. */
+export async function peekScanSet<T>(
+  options: PreflightOptions,
+  start: RecordKey,
+  end: RecordKey,
+  visit: (cursor: Cursor) => T,
+): Promise<T | undefined> {
+  const path = await furthestDrive(options)
+  if (path === undefined) return undefined
+  return options.drives.peekScan(options.ports, path, start, end, cursor => visit(userCursor(cursor)))
+}
+
+/** The records of users of the storage; where the bytes of their bodies lie is not looked at. */
+function userCursor(cursor: Cursor): Cursor {
+  return {
+    seek: key => cursor.seek(key),
+    next: () => cursor.next(),
+    get key() {
+      return cursor.key
+    },
+    get value() {
+      return userValueOf(cursor.value)
+    },
+    body: undefined,
+  }
+}
+
+/** Path of the drive that has come furthest; undefined where none is formatted. Rejects where none can be looked at. */
+async function furthestDrive({ drives, ports, paths }: PreflightOptions): Promise<string | undefined> {
   let best: { readonly path: string; readonly progress: typeof noProgress } | undefined
   let reason: unknown
   let formatted = 0
@@ -139,8 +172,6 @@ export async function peekSet(options: PreflightOptions, key: RecordKey): Promis
       reason = error
     }
   }
-  if (formatted === 0) return undefined
-  if (best === undefined) throw reason ?? storageErrors.unavailable('none of the drives')
-  const record = await drives.peek(ports, best.path, key)
-  return record && { value: userValueOf(record.value), body: undefined }
+  if (formatted > 0 && best === undefined) throw reason ?? storageErrors.unavailable('none of the drives')
+  return best?.path
 }

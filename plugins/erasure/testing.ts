@@ -25,6 +25,7 @@ export function createSimulatedSets(drives: DrivesService, parityOf: (driveCount
     plan: async () => [],
     notLookedAt: async () => [],
     peek: async () => undefined,
+    peekScan: async () => undefined,
     show: () => undefined,
   })
   return { service, open }

@@ -1,6 +1,7 @@
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/stored-needs/api'
 import { Type } from 'typebox'
 import getBucketObjectLock from './admin/get-bucket-object-lock.ts'
 import getLegalHoldAsAdmin from './admin/get-object-legal-hold.ts'
@@ -44,5 +45,15 @@ export default definePlugin({
       contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
     }
     contribute('s3.attribute', 'lock', lockHeaders)
+    contribute(
+      'stored.need',
+      'object-lock',
+      {
+        sign: { kind: 'record', name: 'bucket-lock' },
+        has: 'object lock',
+        consequence: 'locks that exist hold, but clients can neither see, set nor extend any',
+      },
+      { optional: true },
+    )
   },
 })

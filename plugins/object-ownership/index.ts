@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/stored-needs/api'
 import { Type } from 'typebox'
 import { createObjectOwnership } from './ownership.ts'
 import deleteBucketOwnershipControls from './s3/delete-bucket-ownership-controls.ts'
@@ -36,6 +37,16 @@ export default definePlugin({
     for (const operation of operations) {
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, objectOwnership }))
     }
+    contribute(
+      'stored.need',
+      'public-access-block',
+      {
+        sign: { kind: 'bucket-document', name: 'public-access-block' },
+        has: 'a public access block',
+        consequence: 'public access that is blocked is possible again',
+      },
+      { optional: true },
+    )
     return { services: { objectOwnership } }
   },
 })

@@ -21,6 +21,7 @@ export {
 } from './events.ts'
 export { ExistingTags, type Tags } from './existing-tags.ts'
 export { keyBytesMax, keyNormalizer, requireKeyLength } from './object-keys.ts'
+export { type RecordFeature, recordFeatures } from './record-features.ts'
 export { placeOfRecord, type RecordPlace, recordRanges } from './record-places.ts'
 export type {
   EncryptionRequest,

@@ -290,6 +290,14 @@ export function encryptionOf(value: Uint8Array): ObjectEncryption | undefined {
   return decodeEncryption((packr.unpack(tailOf(value)) as Tail)[tailIndex.encryption])
 }
 
+/** Whether a version is encrypted; of what is not, nothing is decoded. */
+export function isEncrypted(value: Uint8Array): boolean {
+  const first = value[headBytes]!
+  // A MessagePack array of fewer than 16 elements has its length in its first byte.
+  if (first >= 0x90 && first <= 0x90 + tailIndex.encryption) return false
+  return encryptionOf(value) !== undefined
+}
+
 export function lockOf(value: Uint8Array): ObjectLock | undefined {
   return isLocked(value) ? decodeLock((packr.unpack(tailOf(value)) as Tail)[tailIndex.lock]) : undefined
 }

@@ -3,7 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import { createBackend, type OpenPools } from './backend.ts'
 import { cutPools, poolProblems } from './endpoints.ts'
-import { checkPools, notLookedAtInPools, peekPools, planPools } from './preflight.ts'
+import { checkPools, notLookedAtInPools, peekPools, peekScanPools, planPools } from './preflight.ts'
 import { createRedundantStorage } from './redundancy.ts'
 
 export default definePlugin({
@@ -31,7 +31,12 @@ export default definePlugin({
         const problems = await checkPools(given)
         if (problems.length > 0) return { problems }
         const plan = await planPools(given)
-        return { plan, notLookedAt: await notLookedAtInPools(given), peek: key => peekPools(given, key) }
+        return {
+          plan,
+          notLookedAt: await notLookedAtInPools(given),
+          peek: key => peekPools(given, key),
+          peekScan: (start, end, visit) => peekScanPools(given, start, end, visit),
+        }
       },
       create: options =>
         createBackend({

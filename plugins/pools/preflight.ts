@@ -5,7 +5,7 @@
 import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import { deploymentsProblem, type SetsService, sharedSetKey } from 'svc/plugins/erasure/api'
-import type { RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import type { Cursor, RecordKey, StorageLookOptions, StoredRecord } from 'svc/plugins/storage/api'
 import { cutPools, type NamedSet } from './endpoints.ts'
 import { decodePoolsDocument, type PoolsDocument } from './pools-document.ts'
 
@@ -76,9 +76,26 @@ export async function notLookedAtInPools({ sets, ports, pools }: PreflightOption
 
 /** A record as the last run left it. Rejects if only a start can tell. */
 export async function peekPools(options: PreflightOptions, key: RecordKey): Promise<StoredRecord | undefined> {
+  const records = await findRecords(options)
+  return records && options.sets.peek(records, key)
+}
+
+/** As `peekPools`, for the records from `start` to before `end`. */
+export async function peekScanPools<T>(
+  options: PreflightOptions,
+  start: RecordKey,
+  end: RecordKey,
+  visit: (cursor: Cursor) => T,
+): Promise<T | undefined> {
+  const records = await findRecords(options)
+  return records && options.sets.peekScan(records, start, end, visit)
+}
+
+/** The set that has the records; undefined where no drive has been used yet. */
+async function findRecords(options: PreflightOptions): Promise<StorageLookOptions | undefined> {
   const looked = await Promise.all(cutPools(options.pools).map(each => lookAt(options, each)))
   const formatted = looked.filter(({ isFormatted }) => isFormatted)
   const records =
     formatted.find(({ says }) => says?.role === 'records') ?? formatted.find(({ says }) => says === undefined)
-  return records && options.sets.peek({ endpoints: records.paths, ports: options.ports }, key)
+  return records && { endpoints: records.paths, ports: options.ports }
 }

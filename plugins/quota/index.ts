@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/stored-needs/api'
 import { Type } from 'typebox'
 import getBucketQuota from './admin/get-bucket-quota.ts'
 import setBucketQuota from './admin/set-bucket-quota.ts'
@@ -17,6 +18,16 @@ export default definePlugin({
     for (const operation of adminOperations) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, { quota }), { optional: true })
     }
+    contribute(
+      'stored.need',
+      'quota',
+      {
+        sign: { kind: 'record', name: 'bucket-quota' },
+        has: 'a quota',
+        consequence: 'quotas that exist hold, but nobody can see or change them',
+      },
+      { optional: true },
+    )
     return { services: { quota } }
   },
 })

@@ -13,7 +13,7 @@ import { createS3Service } from './service.ts'
 
 export default definePlugin({
   name: 's3',
-  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings'],
+  requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings', 'storedNeeds'],
   optional: ['metrics'],
   provides: ['s3'],
   points: s3Points,

@@ -258,6 +258,8 @@ export interface StorageFindings extends Findings {
    * known without changing something.
    */
   peek?(key: RecordKey): Promise<StoredRecord | undefined>
+  /** As `peek`, for the records with start <= key < end. Where nothing has been stored yet, `visit` is not called. */
+  peekScan?<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): Promise<T | undefined>
 }
 
 export interface StorageBackendFactory {
@@ -281,6 +283,8 @@ export interface StorageService extends Omit<StorageBackend, 'start' | 'stop'> {
    * where the inspection of the storage itself has found a problem.
    */
   peek(key: RecordKey): Promise<StoredRecord | undefined>
+  /** As `peek`, for the records with start <= key < end. */
+  peekScan<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): Promise<T | undefined>
   /** Declares the derived data of records whose key begins with this byte. One plugin per byte. Only during `setup`. */
   derive(tableByte: number, derive: Derive): void
 }

@@ -42,19 +42,22 @@ export default definePlugin({
     return {
       services: { storage: front.service },
       async inspect() {
+        const cannotPeek = async (): Promise<never> => {
+          throw storageErrors.unavailable(`what is stored by "${backendName}"`)
+        }
         // Until there is more to say: who looks behind a problem shall not add to it.
-        front.setPeek(async () => undefined)
+        front.setPeek({ peek: async () => undefined, peekScan: async () => undefined })
         const folders = await checkFolders(endpoints)
         const factory = findFactory()
         if (typeof factory === 'string') return { problems: [...folders, factory] }
         const invalid = factory.validate(endpoints, pools).map(problem => `SVC_ENDPOINTS: ${problem}`)
         if (folders.length + invalid.length > 0) return { problems: [...folders, ...invalid] }
         if (factory.inspect === undefined) {
-          front.setPeek(() => Promise.reject(storageErrors.unavailable(`what is stored by "${backendName}"`)))
+          front.setPeek({ peek: cannotPeek, peekScan: cannotPeek })
           return { notLookedAt: [`what "${backendName}" needs in order to start`] }
         }
-        const { peek, ...findings } = await factory.inspect({ endpoints, pools, ports })
-        if (peek !== undefined) front.setPeek(peek)
+        const { peek, peekScan, ...findings } = await factory.inspect({ endpoints, pools, ports })
+        if (peek !== undefined) front.setPeek({ peek, peekScan: peekScan ?? cannotPeek })
         return findings
       },
       async start() {

@@ -13,8 +13,8 @@ export interface StorageFront {
   /** Ends the set-up phase and forwards calls to this backend. */
   connect(backend: StorageBackend): void
   disconnect(): void
-  /** Sets the implementation of the service's `peek`. */
-  setPeek(peek: StorageService['peek']): void
+  /** Sets the implementation of the service's `peek` and `peekScan`. */
+  setPeek(peek: Pick<StorageService, 'peek' | 'peekScan'>): void
 }
 
 /** Tables from here on belong to the backend. */
@@ -25,9 +25,10 @@ export function createStorageFront(): StorageFront {
   const derives: (Derive | undefined)[] = new Array(256).fill(undefined)
   let backend: StorageBackend = notStarted()
   let isOpen = true
-  let peek: StorageService['peek'] = async () => {
+  const refusePeek = async (): Promise<never> => {
     throw storageErrors.unavailable('the stored data, because nothing has checked the storage')
   }
+  let peeking: Pick<StorageService, 'peek' | 'peekScan'> = { peek: refusePeek, peekScan: refusePeek }
 
   const requireSetUp = (): void => {
     if (!isOpen) throw new Error('storage: procedures and derivations are declared during set-up')
@@ -46,7 +47,7 @@ export function createStorageFront(): StorageFront {
       backend = notStarted()
     },
     setPeek(given) {
-      peek = given
+      peeking = given
     },
     service: {
       define(added) {
@@ -66,7 +67,8 @@ export function createStorageFront(): StorageFront {
         }
         derives[tableByte] = derive
       },
-      peek: key => peek(key),
+      peek: key => peeking.peek(key),
+      peekScan: (start, end, visit) => peeking.peekScan(start, end, visit),
       execute: (procedure, args, body, options) => backend.execute(procedure, args, body, options),
       get: key => backend.get(key),
       scan: (start, end, visit) => backend.scan(start, end, visit),

@@ -16,6 +16,7 @@ export {
 } from './bucket-document.ts'
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'
+export { bucketDocuments, parseDocumentKey } from './keys.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {
   /** Singular, kebab-case, unique, and for ever: it is part of the stored format. `iam-user` */
@@ -128,6 +129,11 @@ export interface Collection<T> {
    * rights than the document gave.
    */
   problem(id: string): MaybePromise<string | undefined>
+  /**
+   * For the checks of `server --dry-run`: the value as the last run left it, without opening the storage. Undefined where there is none
+   * or it cannot be read. Rejects where only a start can tell (`StorageService.peek`). Not for schemas with secret fields.
+   */
+  peek(id: string): Promise<T | undefined>
 }
 
 /** Collects changes that are to be made together. */

@@ -149,8 +149,14 @@ export class DocumentCollection implements Collection<unknown> {
   }
 
   /** The document in a record; the remembered one where it is the same. Remembers nothing. */
-  peek(id: string, record: Uint8Array): Decoded {
+  decodeAgain(id: string, record: Uint8Array): Decoded {
     return this.#remembered(id, record) ?? this.decode(id, record)
+  }
+
+  async peek(id: string): Promise<unknown> {
+    if (this.declared.secrets.length > 0) throw new TypeError(`store: ${this.declared.name} has secret fields`)
+    const record = await this.#context.storage.peek(documentKey(this.declared.scope, this.declared.name, id))
+    return record && decodeDocument(this.declared, id, record.value, this.#context.sealer).document?.value
   }
 
   /** The document in a record that is no longer stored: whether it can be read is of no interest any more. */
@@ -256,7 +262,7 @@ export class DocumentCollection implements Collection<unknown> {
     for (let more = cursor.next(); more; ) {
       const { collection, id } = parseDocumentKey(asBuffer(cursor.key))!
       if (collection === name) {
-        const { document } = this.peek(id, cursor.value)
+        const { document } = this.decodeAgain(id, cursor.value)
         if (document !== undefined) {
           if (documents.length === limit) return { documents, next: documents.at(-1)?.id }
           documents.push(document)

@@ -69,6 +69,12 @@ export function afterDocument(collection: string, id: string): Buffer {
   return Buffer.concat([join(part.global, collection, id), Buffer.from([0])])
 }
 
+/** The documents of all buckets: start and end. */
+export function bucketDocuments(): [Buffer, Buffer] {
+  const table = recordTable.document
+  return [Buffer.from([table, part.bucket]), Buffer.from([table, part.bucket + 1])]
+}
+
 /** Every document there is: start and end. */
 export function allDocuments(): [Buffer, Buffer] {
   return [Buffer.from([recordTable.document, part.bucket]), Buffer.from([recordTable.document, part.global + 1])]

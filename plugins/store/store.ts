@@ -92,7 +92,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       if (threads.isMain) quarantine.remove(collection.declared.name, id)
       // In the main thread also for nobody: it finds what cannot be read.
       if (!collection.isWatched && !threads.isMain) continue
-      const now = after && collection.peek(id, after).document
+      const now = after && collection.decodeAgain(id, after).document
       if (collection.isWatched) collection.tell({ id, before: before && collection.former(id, before), after: now })
     }
   }
@@ -165,7 +165,9 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
   return {
     service,
     derive: publisher.derive,
-    procedures: createProcedures((collection, id, record) => collections.get(collection)?.peek(id, record).problem),
+    procedures: createProcedures(
+      (collection, id, record) => collections.get(collection)?.decodeAgain(id, record).problem,
+    ),
 
     async inspect() {
       if (!hasSecrets()) return {}
@@ -236,7 +238,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
           if (++count > sliceMax) return Buffer.from(key)
           const place = parseDocumentKey(key)
           const collection = place && collections.get(place.collection)
-          collection?.peek(place!.id, cursor.value)
+          collection?.decodeAgain(place!.id, cursor.value)
         }
         return undefined
       })

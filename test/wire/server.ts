@@ -208,6 +208,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 
 /** What `svc server --dry-run` says of these drives, behind its exit code. On ports that nobody has, whatever else runs on this machine. */
 export function dryRun(...drives: readonly string[]): string {
+  return dryRunWith({}, ...drives)
+}
+
+/** The same with additional SVC_… variables. */
+export function dryRunWith(environment: Readonly<Record<string, string>>, ...drives: readonly string[]): string {
   const args = ['--conditions=svc-src', join(root, 'kernel/main.ts'), 'server', '--dry-run', ...drives]
   const env = {
     PATH: process.env.PATH,
@@ -215,6 +220,7 @@ export function dryRun(...drives: readonly string[]): string {
     SVC_ROOT_PASSWORD: secretKey,
     SVC_ADDRESS: '127.0.0.1:0',
     SVC_CONSOLE_ADDRESS: '127.0.0.1:0',
+    ...environment,
   }
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
   return `${status} ${stdout}${stderr}`

@@ -1,0 +1,12 @@
+import { type Static, Type } from 'typebox'
+
+export const StoredNeedsConfig = Type.Object({
+  ignoreMissingPlugins: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$' }), {
+    variable: 'SVC_IGNORE_MISSING_PLUGINS',
+    default: [],
+    description:
+      'Plugins without which the server starts although stored data needs them: names with commas between them. What they keep safe is not safe then.',
+  }),
+})
+
+export type StoredNeedsConfig = Static<typeof StoredNeedsConfig>

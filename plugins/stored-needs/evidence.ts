@@ -1,0 +1,93 @@
+/** Looks for the signs of needs in stored data: records are read in slices, and nothing of them is kept but a count. */
+import type { MaybePromise } from 'svc/kernel'
+import { placeOfRecord, type RecordFeature, recordFeatures } from 'svc/plugins/objects/api'
+import type { Cursor, RecordKey } from 'svc/plugins/storage/api'
+import { bucketDocuments, parseDocumentKey } from 'svc/plugins/store/api'
+import type { NamedNeed } from './named-need.ts'
+
+/** Reads stored records: `StorageService.scan`, or `peekScan` for a dry run. Undefined where nothing was ever stored. */
+export type Scan = <T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T) => MaybePromise<T | undefined>
+
+export interface Evidence {
+  /** Buckets that show the sign; 1 stands for 1 or more where the search ends with the first. */
+  readonly count: number
+  /** The first of them. */
+  readonly bucket: string
+}
+
+interface Search {
+  readonly ranges: readonly (readonly [start: Buffer, end: Buffer])[]
+  /** The bucket that shows the sign in this record. */
+  bucketOf(key: Buffer, cursor: Cursor): string | undefined
+  /** There may be any number of records: one that shows the sign is enough. */
+  readonly endsWithFirst: boolean
+}
+
+/** Records that are read before the event loop gets its turn. */
+export const sliceRecords = 2000
+
+/** Whether looking for the need may take a walk over every object. */
+export function isCostly({ sign }: NamedNeed): boolean {
+  return sign.kind === 'record' && sign.name.startsWith('object-')
+}
+
+/** Undefined where stored data does not show the sign; `unknown` for a sign that this release cannot look for. */
+export async function findEvidence(
+  need: NamedNeed,
+  scan: Scan,
+  sliceMax = sliceRecords,
+): Promise<Evidence | 'unknown' | undefined> {
+  const search = searchFor(need)
+  if (search === undefined) return 'unknown'
+  let found: Evidence | undefined
+  for (const [first, end] of search.ranges) {
+    let start: Buffer | undefined = first
+    while (start !== undefined) {
+      start = await scan(start, end, cursor => {
+        for (let count = 0; cursor.next(); count++) {
+          if (count === sliceMax) return Buffer.from(cursor.key)
+          const bucket = search.bucketOf(cursor.key, cursor)
+          if (bucket === undefined) continue
+          found = { count: (found?.count ?? 0) + 1, bucket: found?.bucket ?? bucket }
+          if (search.endsWithFirst) return undefined
+        }
+        return undefined
+      })
+      if (found !== undefined && search.endsWithFirst) return found
+    }
+  }
+  return found
+}
+
+function searchFor(need: NamedNeed): Search | undefined {
+  const { kind, name } = need.sign
+  if (kind === 'bucket-document') {
+    return {
+      ranges: [bucketDocuments()],
+      endsWithFirst: false,
+      bucketOf(key) {
+        const place = parseDocumentKey(key)
+        return place?.collection === name ? place.id : undefined
+      },
+    }
+  }
+  if (kind !== 'record' || !Object.hasOwn(recordFeatures, name)) return undefined
+  const { ranges, shows } = recordFeatures[name as RecordFeature]
+  return {
+    ranges,
+    endsWithFirst: isCostly(need),
+    bucketOf: (key, cursor) => (shows(key, asBuffer(cursor.value)) ? placeOfRecord(key).bucket : undefined),
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
+/** One clause: what stored data has. */
+export function describeEvidence({ has }: NamedNeed, evidence: Evidence | 'unknown'): string {
+  if (evidence === 'unknown') return `this release cannot tell whether a bucket has ${has}`
+  const { count, bucket } = evidence
+  if (count === 1) return `the bucket "${bucket}" has ${has}`
+  return `${count} buckets have ${has}, "${bucket}" among them`
+}

@@ -1,0 +1,34 @@
+/** Needs as they are stored and compared: with their id and the plugin that declared them. */
+import type { Contribution } from 'svc/kernel'
+import { type Static, Type } from 'typebox'
+import type { StoredNeed } from './api.ts'
+
+/** The kind and name of a sign are texts: a later release may know more of them. */
+export const NamedNeed = Type.Object(
+  {
+    id: Type.String(),
+    plugin: Type.String(),
+    sign: Type.Object({ kind: Type.String(), name: Type.String() }, { additionalProperties: false }),
+    has: Type.String(),
+    consequence: Type.String(),
+  },
+  { additionalProperties: false },
+)
+
+export type NamedNeed = Static<typeof NamedNeed>
+
+export function namedNeeds(contributions: readonly Contribution<StoredNeed>[]): NamedNeed[] {
+  return contributions.map(({ id, plugin, value: { sign, has, consequence } }) => ({
+    id,
+    plugin,
+    sign: { kind: sign.kind, name: sign.name },
+    has,
+    consequence,
+  }))
+}
+
+/** By id; of needs with the same id the last one counts. Sorted, so that equal needs are equal documents. */
+export function mergeNeeds(...lists: readonly (readonly NamedNeed[])[]): NamedNeed[] {
+  const byId = new Map(lists.flat().map(need => [need.id, need]))
+  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
