@@ -10,7 +10,7 @@ import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
 import prometheus from 'svc/plugins/prometheus/index'
 import type { DriveStatus } from 'svc/plugins/storage/api'
-import storageStatus from 'svc/plugins/storage/index'
+import storage from 'svc/plugins/storage/index'
 import tls from 'svc/plugins/tls/index'
 import { createFakeClock, openPoints, startKernel, type TestKernel } from 'svc/testing'
 import t from 'tap'
@@ -25,10 +25,12 @@ interface Stage {
 }
 
 async function start(stage: Stage, config: Record<string, Record<string, unknown>> = {}): Promise<TestKernel> {
-  const storage = definePlugin({
-    name: 'storage',
-    provides: ['storage'],
-    setup: () => ({ services: { storage: { drives: () => stage.drives() } as never } }),
+  const backend = definePlugin({
+    name: 'staged-backend',
+    setup({ contribute }) {
+      const backend = { start: async () => {}, stop: async () => {}, drives: () => stage.drives() }
+      contribute('storage.backend', 'staged', { validate: () => [], create: () => backend as never })
+    },
   })
   const protocol = definePlugin({
     name: 's3',
@@ -45,10 +47,11 @@ async function start(stage: Stage, config: Record<string, Record<string, unknown
     },
   })
   return startKernel({
-    plugins: [iam, metrics, prometheus, tls, http, health, storage, storageStatus, protocol],
+    plugins: [iam, metrics, prometheus, tls, http, health, storage, backend, protocol],
     config: {
       iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
       prometheus: { authType: 'public' },
+      storage: { endpoints: ['/data'], backend: 'staged' },
       ...config,
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0', ...config.http },
     },
