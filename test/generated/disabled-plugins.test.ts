@@ -44,6 +44,7 @@ const needed = [
   'settings',
   'storage',
   'store',
+  'stored-needs',
   'tls',
   'users',
 ]
@@ -132,7 +133,10 @@ t.test('without key management or encryption, nothing that was to be encrypted i
   t.equal((await withoutKms.signed({ method: 'PUT', path: `/${bucket}/plain`, body: 'plain' })).status, 200)
   await withoutKms.kernel.stop()
 
-  const plain = await startServer({ plugins: (await without('kms', 'encryption')).plugins, drive })
+  const { plugins } = await without('kms', 'encryption')
+  await t.rejects(startServer({ plugins, drive }), /The plugin "encryption" is not loaded, but stored data needs it/)
+  const accepted = { 'stored-needs': { ignoreMissingPlugins: ['encryption'] } }
+  const plain = await startServer({ plugins, drive, config: accepted })
   const refused = await plain.signed({ method: 'PUT', path: `/${bucket}/wanted`, headers: asked, body: 'secret' })
   t.match([refused.status, await refused.text()], [501, 'the plugin &quot;encryption&quot;, which is not loaded'])
   const read = await plain.signed({ method: 'GET', path: `/${bucket}/sealed` })
