@@ -14,6 +14,8 @@ export interface StartOptions {
   readonly ignoreMissingPlugins?: readonly string[]
   /** Beside those that ship. */
   readonly plugins?: readonly AnyPlugin[]
+  /** Further sections of the configuration. */
+  readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
 /** A new folder for a drive, removed at the end of the test. */
@@ -25,13 +27,14 @@ export async function newDrive(t: Test): Promise<string> {
 
 export async function start(drive: string, options: StartOptions = {}): Promise<TestServer> {
   const key = (byte: number) => `test:${Buffer.alloc(32, byte).toString('base64')}`
-  const { without = [], ignoreMissingPlugins = [], plugins = [] } = options
+  const { without = [], ignoreMissingPlugins = [], plugins = [], config = {} } = options
   return startServer({
     drive,
     plugins: [...standardWithout(without), ...plugins],
     config: {
       store: { masterKey: key(7) },
       'stored-needs': { ignoreMissingPlugins },
+      ...config,
       // Configuration of a plugin that is not there would be refused.
       ...(without.includes('encryption') ? {} : { encryption: { allowsInsecureCustomerKeys: true } }),
       ...(without.includes('kms') ? {} : { kms: { secretKey: key(8) } }),

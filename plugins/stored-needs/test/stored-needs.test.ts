@@ -220,15 +220,28 @@ t.test('before anything is served, the needs of all plugins are on the drive', a
     until: 'start',
   })
   t.teardown(kernel.stop)
-  // What a crash would leave at this moment, before the first request: the lock and the index are not what the drive needs.
   const copy = `${drive}-copy`
   await kernel.services.objects.createBucket(bucket, { region: 'us-east-1', owner: kernel.services.iam.owner })
   await use.collection().put(bucket, { text: 'hidden' })
+  // The copy is the drive as a crash would leave it: nothing was served yet, and nothing is stopped.
   await cp(drive, copy, { recursive: true })
   await t.rejects(start(copy), {
     message:
       /The plugin "notes" is not loaded, but stored data needs it: the bucket "photos" has a note\. Without it notes show/,
   })
+})
+
+t.test('a full drive starts, and its needs are written down later', async t => {
+  const drive = await newDrive(t)
+  await during(drive, {}, async () => undefined)
+  // A plugin that is new to the drive.
+  const plugins = [notesPlugin().notes]
+  const full = await start(drive, { plugins, config: { drive: { reserveBytes: 2 ** 52 } } })
+  t.teardown(full.stop)
+  const told = full.kernel.logs.filter(({ msg }) => /could not be written down; it is tried again/.test(String(msg)))
+  t.equal(told.length, 1)
+  const { state } = full.kernel.kernel.workers().find(({ plugin }) => plugin === 'stored-needs')!
+  t.not(state, 'done')
 })
 
 t.test('a plugin that does not ship is missed by its name, and by what its data shows', async t => {
@@ -267,9 +280,8 @@ function notesPlugin() {
   return { notes, use: { collection: () => collection! } }
 }
 
-t.test('a drive of release 0.1.0, which wrote no needs down', async t => {
-  const drive = await newDrive(t)
-  // As that release did: the same collections and records, and no plugin that knows of needs.
+/** Stores a policy as release 0.1.0 did: in the same collections and records, without any plugin that knows of needs. */
+async function storeAsBefore(drive: string): Promise<void> {
   let policies: import('svc/plugins/store/api').Collection<{ text: string }> | undefined
   const old = definePlugin({
     name: 'bucket-policy',
@@ -293,6 +305,11 @@ t.test('a drive of release 0.1.0, which wrote no needs down', async t => {
   await kernel.services.objects.createBucket(bucket, { region: 'us-east-1', owner: kernel.services.iam.owner })
   await policies!.put(bucket, { text: policy })
   t.same(await kernel.stop(), [])
+}
+
+t.test('a drive of release 0.1.0, which wrote no needs down', async t => {
+  const drive = await newDrive(t)
+  await storeAsBefore(drive)
   const without = ['bucket-policy']
   await t.rejects(
     start(drive, { without }),
