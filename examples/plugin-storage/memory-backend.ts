@@ -1,5 +1,13 @@
 /** A storage backend without a disk: what is stored is gone when the process ends. */
-import type { BlobReader, BlobRef, BlobWriter, Cursor, RecordKey, StorageBackend, StorageBackendOptions } from 'svc/plugins/storage/api'
+import type {
+  BlobReader,
+  BlobRef,
+  BlobWriter,
+  Cursor,
+  RecordKey,
+  StorageBackend,
+  StorageBackendOptions,
+} from 'svc/plugins/storage/api'
 import { readWindowMs, storageErrors } from 'svc/plugins/storage/api'
 import { inlineBytesMax, type MemoryRecord, type MemoryTables, MemoryTransaction } from './memory-transaction.ts'
 import { OrderedMap, textOf } from './ordered-map.ts'

@@ -1,5 +1,13 @@
 /** What procedures work with. Every change goes in at once and is noted, so that a throw can take all of them back. */
-import type { BodyRef, Derive, DerivedWriter, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
+import type {
+  BodyRef,
+  Derive,
+  DerivedWriter,
+  PutOptions,
+  RecordKey,
+  StoredRecord,
+  Transaction,
+} from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { type OrderedMap, textOf } from './ordered-map.ts'
 
