@@ -41,7 +41,7 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
   if (unusable !== undefined) return createUnusable(unusable)
   const broker = parseUrl(settings.url) as Broker
   const place = `AMQP at ${broker.host}:${broker.port}`
-  const attempts = createAttempts(place, settings.timeout)
+  const attempts = createAttempts(place, settings.timeout, () => import('./connection.ts'))
   let current: Connection | undefined
 
   /** What fails ends the connection: what is on its way over it is not known. */

@@ -26,7 +26,7 @@ export function createNatsKind(guard: AddressGuard): NotifyTargetKind<typeof Nat
 
 export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext, guard: AddressGuard): NotifyTarget {
   const service = `NATS at ${settings.address.join(', ')}`
-  const attempts = createAttempts(service, settings.timeout)
+  const attempts = createAttempts(service, settings.timeout, () => import('./connection.ts'))
   let current: Connection | undefined
 
   const fail = async (error: unknown): Promise<never> => {

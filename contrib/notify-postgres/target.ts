@@ -43,7 +43,7 @@ export function connectPostgres(settings: PostgresSettings, guard: AddressGuard)
   if (unusable !== undefined) return createUnusable(unusable)
   const place = parseConnectionString(settings.connection_string) as Place
   const format = createFormat(settings.format, quoteTable(settings.table)!)
-  const attempts = createAttempts(`PostgreSQL at ${place.host}:${place.port}`, timeout)
+  const attempts = createAttempts(`PostgreSQL at ${place.host}:${place.port}`, timeout, () => import('./pool.ts'))
   let opened: Promise<Pool> | undefined
 
   let codeOf: (error: unknown) => string = () => ''

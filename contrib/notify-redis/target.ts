@@ -45,7 +45,7 @@ export function connectRedis(settings: RedisSettings, { log }: NotifyTargetConte
   const [unusable] = checkSettings(settings, guard)
   if (unusable !== undefined) return createUnusable(unusable)
   const { address, key, format, timeout } = settings
-  const attempts = createAttempts(`Redis at ${address}`, timeout)
+  const attempts = createAttempts(`Redis at ${address}`, timeout, () => import('./connection.ts'))
   let current: Connection | undefined
 
   /** What `work` rejects with ends the connection: what is on its way over it is not known. */

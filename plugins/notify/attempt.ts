@@ -10,15 +10,19 @@ export interface Attempts {
   close(): void
 }
 
-/** `service` begins the sentence: `PostgreSQL` did not answer within 5000 ms. */
-export function createAttempts(service: string, timeoutMs: number): Attempts {
+/**
+ * `service` begins the sentence: `PostgreSQL` did not answer within 5000 ms. `load` brings the client library of a target that is used for
+ * the first time; the time of an attempt begins when it is there, because a service does not answer later for it.
+ */
+export function createAttempts(service: string, timeoutMs: number, load?: () => Promise<unknown>): Attempts {
   const underWay = new Set<(reason: Error) => void>()
   let isClosed = false
   const closed = () => new Error('The target was closed.')
   return {
-    run(signal, work) {
-      if (isClosed) return Promise.reject(closed())
-      if (signal.aborted) return Promise.reject(new Error('The attempt was given up before it began.'))
+    async run(signal, work) {
+      await load?.()
+      if (isClosed) throw closed()
+      if (signal.aborted) throw new Error('The attempt was given up before it began.')
       return new Promise((resolve, reject) => {
         const controller = new AbortController()
         const settle = () => {
