@@ -1,8 +1,9 @@
 /** `svcctl admin`: a command for each operation that is served, and a good part of them against the real server. */
 import { hash, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GetObjectTaggingCommand } from '@aws-sdk/client-s3'
@@ -823,7 +824,9 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
 })
 
 t.test('the end of a heal job says what is on a drive that is away', { timeout: 120_000 }, async t => {
-  const drives = t.testdir({})
+  const drives = mkdtempSync(join(tmpdir(), 'svcctl-set-'))
+  // A stop does not wait for a drive that is slow to answer: that one may still write while it is removed.
+  t.teardown(() => rmSync(drives, { recursive: true, maxRetries: 20 }))
   const storage = { endpoints: [join(drives, 'd{1...4}')] }
   const set = await startServer({ derivesStoreKey: true, config: { storage } })
   t.teardown(() => set.stop())
