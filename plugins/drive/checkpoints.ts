@@ -3,8 +3,8 @@
  * `open-drive.ts`; the engine reports each commit, recovery and compaction call `flush`.
  *
  * - The transaction that writes a set also writes the journal position the set reaches.
- * - A set is small enough for LMDB to take within a few milliseconds, and large enough that a hot record or counter is written
- *   once per checkpoint instead of once per commit.
+ * - A set is usually small enough for LMDB to take within a few milliseconds (more gathers while the index cannot be written), and large
+ *   enough that a hot record or counter is written once per checkpoint instead of once per commit.
  * - When the index cannot be written, the set stays frozen and is retried every second without limit: the journal has all the
  *   data. `flush` rejects meanwhile, and `isBehind` bounds the memtable.
  */

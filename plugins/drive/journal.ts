@@ -3,7 +3,8 @@
  * the tail at start, `Compaction` removes segments.
  *
  * Invariants:
- * - One batch is written at a time. Segments are numbered from 1, never reused, and only appended to.
+ * - The caller writes one batch at a time. Segments are numbered from 1. What is acknowledged is never overwritten: a segment only grows
+ *   behind its last acknowledged batch; a batch that failed is cut off, and its place, or the number of its new segment, is used again.
  * - A batch that does not fit starts the next segment. The segment's header is synced before the batch is written, so a header
  *   that does not verify belongs to a segment without acknowledged batches, or is damage.
  * - The next segment is zeroed ahead of time while the drive is idle. A write into zeroed space changes no file metadata, which

@@ -2,11 +2,13 @@
  * Recovery at the start of a drive: replays the journal from the index's position (from the beginning when there is no index)
  * through `DriveState.apply`, the same code as commits. Called by `open-drive.ts`.
  *
- * - The last batch may be torn by a crash during its write. Its checksums reveal that. It was never acknowledged, and the journal
- *   continues in its place.
- * - Anything else that does not verify is damage: a batch in a finished segment (its end is known from the next segment's header,
- *   or from the file's size), or a batch followed by an intact one.
- * - Damage refuses the start with an exact message. Going on would silently drop acknowledged writes.
+ * - The last batch may be torn by a crash during its write; its checksums reveal that. A torn batch was not acknowledged, and the journal
+ *   continues in its place. Whether acknowledged batches are missing at the end is judged by the high-water mark, not here.
+ * - Records that do not verify anywhere else are damage: in a finished segment (its end is known from the next segment's header, or from
+ *   the file's size), or before an intact batch. Damage of records refuses the start with an exact message, because going on would
+ *   silently drop acknowledged writes.
+ * - Bodies are not judged here: a body that does not verify fails when it is read. Segments whose files are gone are returned
+ *   (`missing`); the caller decides.
  */
 import type { Clock, Disk, Logger } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'

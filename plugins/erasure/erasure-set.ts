@@ -1,5 +1,6 @@
 /**
- * An erasure set in the storage thread (the main thread). Every drive keeps every record; bodies are kept as shards, one per drive.
+ * An erasure set in the storage thread (the main thread). Every drive keeps every record. A tiny body is kept whole with each record;
+ * larger ones are kept as shards, one per drive.
  * One drive is the *leader*: procedures run only there, under its commit lock. The set replays their changes on the other drives,
  * the followers, in the same order. So each drive holds the leader's changes up to some point, and a drive that holds all of them can
  * become the leader.
@@ -7,7 +8,8 @@
  * `backend.ts` creates the set and passes commits to `execute`. `RepairLoop`, `catchUp` and `Healing` bring drives and shards back;
  * `SlowDriveDetector` and `MountCheck` report drives that must be taken offline.
  *
- * A commit has three steps. The client is answered after the last.
+ * A commit has three steps. The last ends when each follower that takes writes has applied the change or failed; the client is told of
+ * success if a write quorum has it.
  *
  * | Step | On disk afterwards |
  * |---|---|
@@ -28,7 +30,8 @@
  *    says so on disk. It becomes the leader only if no better drive is there, and drives that then lack its changes compare all records.
  * 5. Shards are combined only if they belong to the same identity of the data. A body beside a record is verified as a whole. Each
  *    shard of a blob is verified by its own checksums, and has an id that is valid on its drive only (`idInSlot`).
- * 6. No two leaders have the same epoch: a write quorum has stored it (`promise`) before the leader's first change (`claimEpoch`). A
+ * 6. No two leaders have the same epoch: before its first change a leader has stored a block of epochs on a write quorum (`promise`,
+ *    `claimEpoch`), and takes its epochs from that block. A
  *    change that only a former leader has made is older than any change of the new epoch, and is never replayed over it.
  */
 import { crc32 } from 'node:zlib'

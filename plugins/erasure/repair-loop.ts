@@ -1,6 +1,7 @@
 /**
- * Background repair of a set, a step at a time: opens offline drives again and lets them catch up, marks shards that were found missing,
- * heals records that lack shards, and scrubs (reads every shard now and then). Clients never wait for it.
+ * Background repair of a set: opens offline drives again and lets them catch up, formats an empty file system that is mounted in the place
+ * of a drive, elects a leader where there is none and stores its epoch, marks shards that were found missing, heals records that lack
+ * shards, and scrubs (reads every shard now and then). Clients wait for it only as long as one of its small commits takes.
  *
  * The background workers in `index.ts` call its steps; `backend.ts` calls `bringBack` once during a start; `redundancy.ts` reads its
  * counts and calls `scrubSome` for the scanner.

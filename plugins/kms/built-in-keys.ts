@@ -1,10 +1,10 @@
 /**
- * The built-in keys: each follows from the master key and its id, so that there is nothing to lose but the master key. What they
- * seal names the version of the master key, and is opened with those that were replaced, too.
+ * The built-in keys: each follows from the master key and its id, so that no key is stored. The ids that operators have created are
+ * documents of the store: a data key is made under them only while they are there, and opens without them. What the keys seal names the version of the master key, and is opened with those that were replaced, too.
  *
  *     0  u8        format: 1 of what is given (another key's or another place's data key), 2 of a new data key
  *     1  8 bytes   version: the first ones of HMAC-SHA-256 under the master key of `svc kms master key version`
- *     9  16 bytes  salt, random. Format 1: makes the key that seals this thing, so that the number of things has no bound.
+ *     9  16 bytes  salt, random. Format 1: makes the key that seals this thing and some others (see below).
  *                  Format 2: makes the data key itself (derived-key.ts)
  *    25            format 1: sealed (sealing.ts), bound to the context
  *       16 bytes   format 2: the check of the data key, which depends on the context, too

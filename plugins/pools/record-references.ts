@@ -5,10 +5,11 @@
  *     ff x, key                 blobs of other sets that the record with this key refers to
  *     ff y, start of key, hash  the same, for a key that is too long
  *     counter ff n, blob id     how many records refer to the blob, and its size times that
- *     counter ff m, reference   how many records of the group refer to the blob
+ *     counter ff m, reference   how many records of the reference's group refer to the blob
  *
  * `PooledTransaction` puts, replaces and deletes them in the transaction that does so with the record, and the counters are derived; so
- * all of it is exact after every crash. In format 1 references have no group, and only the first counter.
+ * all of it is exact after every crash. A group is the start of a record's key, such as its bucket (`groupOf`, `blob-references.ts`); a
+ * blob and a group together are one reference. In format 1 references have no group, and only the first counter.
  */
 import { createHash } from 'node:crypto'
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
