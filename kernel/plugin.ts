@@ -116,6 +116,13 @@ export interface PluginParts<Provided extends ServiceName> {
   stop?(): Promise<void> | void
 }
 
+/**
+ * The object that a schema describes, for types with the schema as a parameter. The compiler leaves the condition alone until it knows the
+ * schema; for `Static<Schema>` it works out every kind of schema, which costs each check of a plugin seconds.
+ */
+export type ObjectOf<Schema extends TObject> =
+  Schema extends TObject<infer Properties> ? Static<TObject<Properties>> : never
+
 export interface PluginDefinition<
   Schema extends TObject = TObject,
   Required extends ServiceName = ServiceName,
@@ -145,8 +152,8 @@ export interface PluginDefinition<
    * `inspect`, because it runs before every set-up, which relies on a configuration that holds, and what it finds is told with all
    * other problems of the configuration.
    */
-  validate?(config: Static<Schema>): readonly string[]
-  setup(context: PluginContext<Static<Schema>, Required, Owned, Optional>): PluginParts<Provided> | undefined | void
+  validate?(config: ObjectOf<Schema>): readonly string[]
+  setup(context: PluginContext<ObjectOf<Schema>, Required, Owned, Optional>): PluginParts<Provided> | undefined | void
 }
 
 /** Any plugin, whatever its types: what a list of plugins holds. */

@@ -3,9 +3,9 @@
  * metrics. Records go to the server log, to a ring in memory, and to the targets that operators configure. How a kind of target
  * is reached is the business of a plugin that contributes to `audit.sink`, which is public.
  */
-import type { Logger } from 'svc/kernel'
+import type { Logger, ObjectOf } from 'svc/kernel'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import type { Static, TObject } from 'typebox'
+import type { TObject } from 'typebox'
 import type { AuditMatches, AuditSearch } from './search.ts'
 
 export { PermanentDeliveryError } from 'svc/plugins/queue/api'
@@ -78,11 +78,11 @@ export interface AuditSinkKind<Schema extends TObject = TObject> {
    */
   readonly settings: Schema
   /** Only of targets that are enabled. */
-  validate?(settings: Static<Schema>, id: string): readonly SettingsProblem[]
+  validate?(settings: ObjectOf<Schema>, id: string): readonly SettingsProblem[]
   /** Where it goes, for people: without user, password or query. */
-  endpoint(settings: Static<Schema>): string
+  endpoint(settings: ObjectOf<Schema>): string
   /** In the main thread, when a target is enabled or its settings change. Neither waits nor throws: `send` connects. */
-  connect(settings: Static<Schema>, context: AuditTargetContext): AuditTarget
+  connect(settings: ObjectOf<Schema>, context: AuditTargetContext): AuditTarget
 }
 
 export interface AuditService {

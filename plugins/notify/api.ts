@@ -4,9 +4,9 @@
  * destination is reached is the business of a plugin that contributes to `notify.target`, which is public: see
  * examples/plugin-notify.
  */
-import type { Logger } from 'svc/kernel'
+import type { Logger, ObjectOf } from 'svc/kernel'
 import type { SettingsProblem } from 'svc/plugins/settings/api'
-import type { Static, TObject } from 'typebox'
+import type { TObject } from 'typebox'
 
 export { PermanentDeliveryError } from 'svc/plugins/queue/api'
 export { type Attempts, createAttempts, reasonOf } from './attempt.ts'
@@ -66,11 +66,11 @@ export interface NotifyTargetKind<Schema extends TObject = TObject> {
    */
   readonly settings: Schema
   /** Only of targets that are enabled. */
-  validate?(settings: Static<Schema>, id: string): readonly SettingsProblem[]
+  validate?(settings: ObjectOf<Schema>, id: string): readonly SettingsProblem[]
   /** Where it goes, for people: without user, password or query. */
-  endpoint(settings: Static<Schema>): string
+  endpoint(settings: ObjectOf<Schema>): string
   /** In the main thread, when a target is enabled or its settings change. Neither waits nor throws: `send` connects. */
-  connect(settings: Static<Schema>, context: NotifyTargetContext): NotifyTarget
+  connect(settings: ObjectOf<Schema>, context: NotifyTargetContext): NotifyTarget
 }
 
 export interface NotifyTargetState {

@@ -3,8 +3,8 @@
  * (`logger`, `api`, `notify_webhook`), each declared by the plugin whose business it is; from the declaration come validation,
  * masking, the schema, and the operations under `/config`. What needs a restart is no setting but configuration.
  */
-import type { MaybePromise } from 'svc/kernel'
-import type { Static, TObject } from 'typebox'
+import type { MaybePromise, ObjectOf } from 'svc/kernel'
+import type { TObject } from 'typebox'
 
 export { settingsErrors } from './errors.ts'
 export { queueLimitDefault } from './target.ts'
@@ -41,7 +41,7 @@ export interface SubsystemDeclaration<Schema extends TObject> {
   /** Keys that a change of does not take effect without a restart, where others do. */
   readonly notApplied?: readonly string[]
   /** What a schema cannot say. Nothing is stored while there is a problem. */
-  validate?(values: Static<Schema>, id: string): readonly SettingsProblem[]
+  validate?(values: ObjectOf<Schema>, id: string): readonly SettingsProblem[]
   /** Why a subsystem may not be removed now, as a sentence (`conflict`); undefined where it may. */
   removalProblem?(id: string): MaybePromise<string | undefined>
 }
@@ -148,7 +148,7 @@ export interface SettingsAdministration {
 export interface SettingsService {
   readonly administration: SettingsAdministration
   /** Declares a subsystem, in every thread, once per name: during set-up, or while plugins start. */
-  declare<Schema extends TObject>(name: string, declaration: SubsystemDeclaration<Schema>): Settings<Static<Schema>>
+  declare<Schema extends TObject>(name: string, declaration: SubsystemDeclaration<Schema>): Settings<ObjectOf<Schema>>
   /** The same for a target, with `enable`, `queue_limit`, `queue_dir` and `comment` beside the keys of its kind. */
   declareTarget(name: string, declaration: TargetDeclaration): Settings<TargetValues>
 }
