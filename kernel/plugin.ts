@@ -121,7 +121,9 @@ export interface PluginParts<Provided extends ServiceName> {
  * schema; for `Static<Schema>` it works out every kind of schema, which costs each check of a plugin seconds.
  */
 export type ObjectOf<Schema extends TObject> =
-  Schema extends TObject<infer Properties> ? Static<TObject<Properties>> : never
+  // Lists of plugins, kinds and the like have `any` for a schema: its object is any, too.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  0 extends 1 & Schema ? any : Schema extends TObject<infer Properties> ? Static<TObject<Properties>> : never
 
 export interface PluginDefinition<
   Schema extends TObject = TObject,

@@ -1,7 +1,7 @@
 /** The service: what plugins declare, read and watch. */
-import type { Logger, MaybePromise } from 'svc/kernel'
+import type { Logger, MaybePromise, ObjectOf } from 'svc/kernel'
 import type { StoreService } from 'svc/plugins/store/api'
-import type { Static, TObject } from 'typebox'
+import type { TObject } from 'typebox'
 import { createAdministration } from './administration.ts'
 import {
   defaultSubsystemId,
@@ -103,7 +103,7 @@ export function createSettings({
     if (subsystems.has(name)) throw new TypeError(`settings: the subsystem ${name} is declared twice`)
     const subsystem = createSubsystem(name, declaration as unknown as SubsystemDeclaration<TObject>)
     subsystems.set(name, subsystem)
-    return handleOf(subsystem) as Settings<Static<Schema>>
+    return handleOf(subsystem) as unknown as Settings<ObjectOf<Schema>>
   }
 
   return {
