@@ -44,6 +44,11 @@ export interface KernelService {
   degraded(): readonly DegradedPlugin[]
   /** Calls the listener with each new state. Returns the function that ends it. A listener must not throw. */
   onState(listener: (state: KernelState) => void): () => void
+  /**
+   * Calls the listener when the operator asks for files to be read again (SIGHUP), in every thread. Returns the function that ends it. A
+   * listener must not throw.
+   */
+  onReload(listener: () => void): () => void
   /** In start order. */
   plugins(): readonly PluginIdentity[]
   /** Background workers of this thread. */

@@ -45,11 +45,15 @@ export interface Kernel {
   readonly service: KernelService
   /** Sorts and sets up every plugin and freezes the points. Throws PluginGraphError or PluginError. */
   setup(): void
+  /** Tells every plugin of every thread to look at its files again. */
+  reload(): void
   /** Asks every plugin, instead of starting it, what its start would refuse and do. Sentences begin with the plugin's name. */
   inspect(): Promise<Required<Findings>>
   start(): Promise<void>
   /** Rejects like `start`; what has started stays for `stop`. In the main thread the state is `ready` afterwards. */
   serve(): Promise<void>
+  /** The state becomes `draining` in every thread; nothing else happens yet. */
+  beginDrain(): void
   drain(): Promise<readonly Error[]>
   stop(): Promise<readonly Error[]>
   /** Every service, for who runs the kernel. */
@@ -85,6 +89,7 @@ export function createKernel(options: KernelOptions): Kernel {
   const degraded: DegradedPlugin[] = []
   const announcements: Record<string, string | number | boolean> = {}
   const stateListeners = new Set<(state: KernelState) => void>()
+  const reloadListeners = new Set<() => void>()
   let points: PointRegistry | undefined
   let lifecycle: Lifecycle | undefined
   let state: KernelState = 'starting'
@@ -116,6 +121,11 @@ export function createKernel(options: KernelOptions): Kernel {
   }
   const requestStop = inMain('kernel.request-stop', request(false))
   const requestRestart = inMain('kernel.request-restart', request(true))
+  const reload = () => {
+    for (const listener of reloadListeners) listener()
+    if (threads.isMain) for (let i = 1; i <= threads.workerCount; i++) threads.post(i, 'kernel.reload', undefined)
+  }
+  if (!threads.isMain) threads.handle('kernel.reload', reload)
   if (threads.isMain) threads.handle('kernel.current-state', () => ({ state, degraded }))
   else threads.handle('kernel.state', setState)
 
@@ -133,6 +143,10 @@ export function createKernel(options: KernelOptions): Kernel {
     onState(listener) {
       stateListeners.add(listener)
       return () => stateListeners.delete(listener)
+    },
+    onReload(listener) {
+      reloadListeners.add(listener)
+      return () => reloadListeners.delete(listener)
     },
     plugins: () =>
       units.map(({ plugin }) => ({
@@ -229,6 +243,7 @@ export function createKernel(options: KernelOptions): Kernel {
   return {
     service,
     setup,
+    reload,
     async inspect() {
       const problems: string[] = []
       const notLookedAt: string[] = []
@@ -260,6 +275,7 @@ export function createKernel(options: KernelOptions): Kernel {
       degraded.push(...current.degraded)
       setState(current.state)
     },
+    beginDrain: () => setState('draining'),
     drain: async () => {
       if (threads.isMain) setState('draining')
       return (await lifecycle?.drain()) ?? []

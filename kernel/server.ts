@@ -11,6 +11,7 @@ import { createSystemPorts } from './system-ports.ts'
 import { createThreadPool } from './threads/index.ts'
 
 const LOG_FLUSH_MS = 2000
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
 
 /**
  * Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. After a restart it does
@@ -59,11 +60,11 @@ export async function runServer(
   let exitCode = 0
   async function stopAll(reason: string): Promise<void> {
     log.info({ reason }, 'stopping')
-    await pool.drain()
-    const drainFailures = await kernel.drain()
-    await pool.stop()
-    const stopFailures = await kernel.stop()
-    if (drainFailures.length + stopFailures.length > 0) exitCode = 1
+    // Who balances requests learns it from any thread at once, not when the last request of a worker has ended.
+    kernel.beginDrain()
+    const failures = await pool.drain()
+    failures.push(...(await kernel.drain()), ...(await pool.stop()), ...(await kernel.stop()))
+    if (failures.length > 0) exitCode = 1
     log.info('stopped')
   }
   function stop(reason: string, restart = false): void {
@@ -76,7 +77,7 @@ export async function runServer(
 
   // Deadlines alone do not keep a process alive; this does, until the stop is done.
   const keepAlive = setInterval(() => {}, 2 ** 30)
-  const release = handleProcessEvents(log, sink, stop, () => stopping !== undefined && !isRestart)
+  const release = handleProcessEvents(log, sink, stop, () => stopping !== undefined && !isRestart, kernel.reload)
   try {
     const started = Date.now()
     for (const { module, reason } of discovery.absent)
@@ -123,9 +124,15 @@ function startFailure(error: unknown): object {
   return isCatalogError(cause) || typeof code === 'string' ? { code } : { err: error }
 }
 
-/** The first signal stops gracefully, the second at once; what nobody caught is fatal. Returns the undo. */
-function handleProcessEvents(log: Logger, sink: LogSink, stop: (reason: string) => void, isStopping: () => boolean) {
-  const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
+/** The first signal stops gracefully, the second at once; SIGHUP reads certificates again; an error that nobody caught is fatal. Returns the undo. */
+function handleProcessEvents(
+  log: Logger,
+  sink: LogSink,
+  stop: (reason: string) => void,
+  isStopping: () => boolean,
+  reload: () => void,
+) {
+  const onSignal = (signal: (typeof stopSignals)[number]): void => {
     if (!isStopping()) {
       stop(signal)
       return
@@ -139,13 +146,17 @@ function handleProcessEvents(log: Logger, sink: LogSink, stop: (reason: string) 
     sink.flushSync()
     exit(1)
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  const onHangUp = (): void => {
+    log.info('reading certificates again')
+    reload()
+  }
+  for (const signal of stopSignals) process.on(signal, onSignal)
+  process.on('SIGHUP', onHangUp)
   process.on('uncaughtException', onUncaught)
   process.on('unhandledRejection', onUncaught)
   return () => {
-    process.off('SIGINT', onSignal)
-    process.off('SIGTERM', onSignal)
+    for (const signal of stopSignals) process.off(signal, onSignal)
+    process.off('SIGHUP', onHangUp)
     process.off('uncaughtException', onUncaught)
     process.off('unhandledRejection', onUncaught)
   }

@@ -27,11 +27,11 @@ calls.running.add(0)
 
 let kernel: Kernel | undefined
 let stopped = false
-/** What a step logs reaches the main thread before the step's answer: so the last line of the start is the last. */
-function handleStep(name: string, step: () => Promise<void> | undefined): void {
+/** Answers with the messages of what failed, where the step tells. What a step logs reaches the main thread before the step's answer: so the last line of the start is the last. */
+function handleStep(name: string, step: () => Promise<readonly Error[] | void> | undefined): void {
   threads.handle(name, async () => {
     try {
-      await step()
+      return (await step())?.map(({ message }) => message)
     } finally {
       await sink.flush()
     }
@@ -58,14 +58,13 @@ handleStep('kernel.start', async () => {
   await kernel.start()
 })
 handleStep('kernel.serve', () => kernel?.serve())
-handleStep('kernel.drain', async () => {
-  await kernel?.drain()
-})
+handleStep('kernel.drain', () => kernel?.drain())
 handleStep('kernel.stop', async () => {
   stopped = true
-  await kernel?.stop()
+  const failures = await kernel?.stop()
   // With its only listener gone the thread has nothing left to wait for; the answer is sent before that.
   setImmediate(() => port.close())
+  return failures
 })
 threads.handle('kernel.running', (other: number) => {
   calls.running.add(other)

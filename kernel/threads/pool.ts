@@ -34,9 +34,9 @@ export interface ThreadPool {
   /** Sets up and starts the plugins in every worker. Rejects with the first failure; then call `stop`. */
   start(): Promise<void>
   serve(): Promise<void>
-  /** From here on a worker that ends is not replaced. */
-  drain(): Promise<void>
-  stop(): Promise<void>
+  /** From here on a worker that ends is not replaced. Resolves with the failures of all workers, as `stop` does. */
+  drain(): Promise<Error[]>
+  stop(): Promise<Error[]>
 }
 
 const REPLACE_MS_MIN = 100
@@ -100,7 +100,8 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     for (const other of calls.running) if (other !== index) threads.post(index, 'kernel.running', other)
   }
 
-  const phase = (index: number, name: string) => withDeadline(() => threads.call(index, name), phaseMs, clock)
+  const phase = (index: number, name: string) =>
+    withDeadline(() => threads.call<string[] | undefined>(index, name), phaseMs, clock)
 
   const ended = (index: number, worker: Worker, code: number): void => {
     if (workers.get(index) !== worker) return
@@ -136,15 +137,30 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     })
   }
 
-  const stopOne = async (index: number, worker: Worker): Promise<void> => {
+  /** What failed in the plugins of a worker has been logged there. */
+  const endPhase = async (index: number, name: string): Promise<Error[]> =>
+    ((await phase(index, name)) ?? []).map(message => new Error(`thread ${index}: ${message}`))
+
+  const stopOne = async (index: number, worker: Worker): Promise<Error[]> => {
     const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+    const failures: Error[] = []
     try {
-      await phase(index, 'kernel.stop')
+      failures.push(...(await endPhase(index, 'kernel.stop')))
       // A thread that ends by itself closes what native code holds; one that is torn down may not.
       await withDeadline(() => exited, EXIT_MS, clock)
     } catch (error) {
       log.warn({ err: error, thread: index }, 'worker thread is ended by force')
       await worker.terminate()
+    }
+    return failures
+  }
+
+  const drainOne = async (index: number): Promise<Error[]> => {
+    try {
+      return await endPhase(index, 'kernel.drain')
+    } catch (error) {
+      log.error({ err: error, thread: index }, 'draining failed')
+      return [error as Error]
     }
   }
 
@@ -162,13 +178,11 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     },
     async drain() {
       stopping = true
-      const drainOne = (index: number) =>
-        phase(index, 'kernel.drain').catch(error => log.error({ err: error, thread: index }, 'draining failed'))
-      await Promise.all([...workers.keys()].map(drainOne))
+      return (await Promise.all([...workers.keys()].map(drainOne))).flat()
     },
     async stop() {
       stopping = true
-      await Promise.all([...workers].map(([index, worker]) => stopOne(index, worker)))
+      return (await Promise.all([...workers].map(([index, worker]) => stopOne(index, worker)))).flat()
     },
   }
 }

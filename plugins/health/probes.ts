@@ -38,6 +38,8 @@ export interface ProbesOptions {
   readonly log: Logger
 }
 
+const noDrives: DriveCount = { drives: 0, drivesOnline: 0, writeQuorum: false }
+
 /** A check that has not answered by then is not ok. */
 const checkTimeoutMs = 2_000
 
@@ -65,7 +67,7 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
         counts.push(await value())
       } catch (error) {
         log.warn({ err: error, drives: id }, 'drives cannot be counted for the cluster probe')
-        counts.push({ drives: 0, drivesOnline: 0, writeQuorum: false })
+        counts.push(noDrives)
       }
     }
     return {
@@ -80,7 +82,8 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
 
     async ready() {
       const state = kernel.state()
-      const list = checks()
+      // Before its start a plugin cannot say how it is.
+      const list = state === 'starting' ? [] : checks()
       const states = await Promise.all(list.map(({ id, value }) => run(id, value)))
       const results = Object.fromEntries(
         states.map(({ ok, detail = ok ? 'ok' : 'failed' }, index) => [list[index]!.id, detail]),
@@ -92,7 +95,7 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
     },
 
     async cluster() {
-      const count = await countDrives()
+      const count = kernel.state() === 'starting' ? noDrives : await countDrives()
       const serving = kernel.state() === 'ready'
       const ok = serving && count.writeQuorum
       return {

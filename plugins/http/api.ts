@@ -30,6 +30,8 @@ export interface Exchange {
   readonly host: string
   /** `ports.clock.monotonicNs()` when the head had been read. */
   readonly startedNs: bigint
+  /** True while plugins still start: only the health routes are served, the listener refuses everything else with 503. */
+  readonly starting: boolean
   /** True once the server drains: new requests are to be refused with 503. */
   readonly draining: boolean
   /** True while the client waits for `continue` before it sends its body. */

@@ -4,11 +4,17 @@ import type { Exchange, ListenerName } from './api.ts'
 import type { Connection } from './connection.ts'
 import { type ForwardedFacts, nothingForwarded, type Proxies } from './proxies.ts'
 
+/** From `starting` to `draining`; false for both means that requests are served. */
+export interface ListenerState {
+  starting: boolean
+  draining: boolean
+}
+
 /** What every exchange of a listener shares. */
 export interface ExchangeEnvironment {
   readonly listener: ListenerName
   readonly proxies: Proxies
-  readonly state: { draining: boolean }
+  readonly state: ListenerState
 }
 
 export class HttpExchange implements Exchange {
@@ -42,6 +48,10 @@ export class HttpExchange implements Exchange {
 
   get listener(): ListenerName {
     return this.#environment.listener
+  }
+
+  get starting(): boolean {
+    return this.#environment.state.starting
   }
 
   get draining(): boolean {

@@ -11,7 +11,7 @@ import { type ListenAddress, plainAddress } from './address.ts'
 import { answerBytes, answerFor, type Refusal, refusals } from './answers.ts'
 import type { ListenerName, RawHandler } from './api.ts'
 import { bindConnection, boundConnection, Connection } from './connection.ts'
-import { HttpExchange } from './exchange.ts'
+import { HttpExchange, type ListenerState } from './exchange.ts'
 import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
 import type { Proxies } from './proxies.ts'
 import { readProxyHeader } from './proxy-protocol.ts'
@@ -39,10 +39,14 @@ export interface HttpListener {
   readonly name: ListenerName
   /** Requests of the mount whose answers are not finished. */
   readonly inFlight: number
-  /** Opens the port; resolves with the port that was bound. */
+  /** Opens the port; resolves with the port that was bound. Until `open` requests are answered that the server is starting. */
   listen(address: ListenAddress, reusePort: boolean): Promise<number>
+  /** From now on requests are served. */
+  open(): void
   replaceCertificate(options: SecureContextOptions): void
-  /** From now on answers end their connections; resolves when every request that began before has its answer. */
+  /** From now on new requests are told that the server stops, and answers end their connections. */
+  refuseNew(): void
+  /** Does the same, if it has not been done; resolves when every request that began before has its answer. */
   drain(): Promise<void>
   /** Closes everything at once. */
   close(): Promise<void>
@@ -57,7 +61,7 @@ const pipelinedMax = 100
 
 export function createListener(options: ListenerOptions): HttpListener {
   const { name, limits, proxies, nextRequestId, clock, log, mount, application } = options
-  const state = { draining: false }
+  const state: ListenerState = { starting: true, draining: false }
   const environment = { listener: name, proxies, state }
   const sockets = new Set<Socket>()
   const sessions = new Set<ServerHttp2Session>()
@@ -231,6 +235,11 @@ export function createListener(options: ListenerOptions): HttpListener {
       application(exchange)
       return
     }
+    if (state.starting) {
+      response.setHeader('retry-after', '1')
+      refuse(response, refusals.starting)
+      return
+    }
     response.mounted = true
     countMounted(connection, 1)
     try {
@@ -291,10 +300,12 @@ export function createListener(options: ListenerOptions): HttpListener {
     replaceCertificate(tls) {
       if (options.tls !== undefined) (server as unknown as Http2SecureServer).setSecureContext(tls)
     },
+    open() {
+      state.starting = false
+    },
+    refuseNew,
     async drain() {
-      state.draining = true
-      server.closeIdleConnections()
-      for (const session of sessions) session.close()
+      refuseNew()
       if (awaited > 0) {
         await new Promise<void>(resolve => {
           onDrained = resolve
@@ -302,10 +313,19 @@ export function createListener(options: ListenerOptions): HttpListener {
       }
     },
     async close() {
+      state.starting = false
       state.draining = true
       if (server.listening) await new Promise<void>(resolve => closeServer(resolve))
       else closeConnections()
     },
+  }
+
+  function refuseNew(): void {
+    if (state.draining) return
+    state.starting = false
+    state.draining = true
+    server.closeIdleConnections()
+    for (const session of sessions) session.close()
   }
 
   function closeServer(done: () => void): void {

@@ -6,6 +6,7 @@ import type { ListenAddress } from './address.ts'
 import type { ListenerName } from './api.ts'
 import { bindFailure } from './errors.ts'
 import { Http2Response, HttpResponse } from './response.ts'
+import { idleStepMs } from './timeouts.ts'
 
 export interface ListenerLimits {
   /** Request line and headers together, in bytes. */
@@ -57,7 +58,7 @@ function configure(server: Server, limits: ListenerLimits): Server {
   server.maxConnections = limits.connectionsMax
   // Headers beyond this count would be dropped silently; their bytes are bounded anyway.
   server.maxHeadersCount = 0
-  server.timeout = Math.min(limits.sendTimeoutMs, limits.bodyTimeoutMs)
+  server.timeout = idleStepMs(limits)
   return server
 }
 

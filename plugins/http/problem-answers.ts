@@ -15,16 +15,21 @@ export const problemAnswers = fastifyPlugin<ProblemAnswersOptions>(
     fastify.setNotFoundHandler((request, reply) =>
       sendProblem(request, reply, 404, 'not_found', 'There is nothing at this path.'),
     )
-    // Probes and scrapes are answered to the last moment; they say themselves that the server drains.
+    // Probes are answered from the first moment, and with scrapes to the last; they say themselves how the server is.
     fastify.addHook('onRequest', (request, reply, next) => {
-      if (!request.exchange.draining || request.raw.url?.startsWith('/svc/')) return next()
+      const { starting, draining } = request.exchange
+      const isServed = starting ? isUnder('/svc/health/', request) : !draining || isUnder('/svc/', request)
+      if (isServed) return next()
       const later = reply.header('retry-after', '1')
-      sendProblem(request, later, 503, 'service_unavailable', 'The server is stopping. Try again.')
+      const state = starting ? 'starting' : 'stopping'
+      sendProblem(request, later, 503, 'service_unavailable', `The server is ${state}. Try again.`)
     })
     done()
   },
   { name: 'svc-problem-answers', dependencies: ['svc-request-exchange'] },
 )
+
+const isUnder = (path: string, request: FastifyRequest) => request.raw.url?.startsWith(path) === true
 
 export function sendError(
   error: FastifyError | CatalogError,

@@ -58,9 +58,12 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
   if (threads.isFront) names.push('s3')
   if (threads.isMain) names.push('console')
   const parts: Part[] = []
+  /** With workers the main thread holds the S3 port until they serve, and tells clients that the server is starting. */
+  let doorkeeper: Part | undefined
   const bound: BoundListener[] = []
   let draining = false
   let forgetReloads: (() => void) | undefined
+  let forgetState: (() => void) | undefined
 
   options.metrics.gauge({
     name: 'svc_s3_requests_inflight',
@@ -82,7 +85,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     }
   }
 
-  async function createPart(name: 's3' | 'console'): Promise<Part> {
+  async function createPart(name: 's3' | 'console', isDoorkeeper = false): Promise<Part> {
     const application = await createApplication({
       listener: name,
       routes: options.routes.list().map(({ value }) => value),
@@ -91,13 +94,15 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       now: ports.clock.now,
     })
     const mount = options.mounts.list().find(({ value }) => value.listener === name)
+    // A doorkeeper never opens; the protocol behind its mount runs in workers.
+    const handler = isDoorkeeper ? () => {} : mount?.value.handler
     const listener = createListener({
       name,
       limits: limitsOf(),
       proxies,
       proxyProtocol: config.proxyProtocol.includes(name),
       tls: tls.enabled ? tls.contextOptions() : undefined,
-      mount: mount?.value.handler,
+      mount: handler,
       application: application.handle,
       nextRequestId,
       clock: ports.clock,
@@ -123,30 +128,53 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     return claims.claim(address.port, port => listener.listen({ ...address, port }, true))
   }
 
+  async function bindAndNote(part: Part): Promise<void> {
+    const port = await bind(part)
+    bound.push({ name: part.name, address: part.address.host ?? '', port, secure: tls.enabled })
+  }
+
+  async function closePart(part: Part | undefined): Promise<void> {
+    await part?.listener.close()
+    await part?.application.close()
+  }
+
   return {
     listeners: () => bound,
     get draining() {
       return draining
     },
 
+    /** The main thread opens its ports at once: probes learn that the server is starting, however long storage takes to open. */
     async start() {
       refuseTwoMounts()
-      // With SO_REUSEPORT a second server could take part of our connections; a plain bind shows that the port is free.
-      if (threads.isMain && threads.workerCount > 0) await probePort('s3', addresses.s3)
       for (const name of names) parts.push(await createPart(name))
+      if (threads.isMain) {
+        if (threads.workerCount > 0) {
+          // With SO_REUSEPORT a second server could take part of our connections; a plain bind shows that the port is free.
+          await probePort('s3', addresses.s3)
+          doorkeeper = await createPart('s3', true)
+          await bind(doorkeeper)
+        }
+        for (const part of parts) await bindAndNote(part)
+      }
+      forgetState = kernel.onState(state => {
+        if (state === 'draining') for (const { listener } of parts) listener.refuseNew()
+      })
       if (tls.enabled) {
         forgetReloads = tls.onReload(() => {
-          for (const { listener } of parts) listener.replaceCertificate(tls.contextOptions())
+          for (const { listener } of parts.concat(doorkeeper ?? [])) listener.replaceCertificate(tls.contextOptions())
         })
       }
     },
 
     async serve() {
       for (const part of parts) {
-        const port = await bind(part)
-        bound.push({ name: part.name, address: part.address.host ?? '', port, secure: tls.enabled })
+        part.listener.open()
+        if (!threads.isMain) await bindAndNote(part)
       }
       if (!threads.isMain) return
+      await closePart(doorkeeper)
+      doorkeeper = undefined
       const sharedPort = claims.bound()
       if (sharedPort !== undefined) {
         bound.unshift({ name: 's3', address: addresses.s3.host ?? '', port: sharedPort, secure: tls.enabled })
@@ -164,10 +192,9 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     async stop() {
       draining = true
       forgetReloads?.()
-      for (const part of parts.splice(0)) {
-        await part.listener.close()
-        await part.application.close()
-      }
+      forgetState?.()
+      await closePart(doorkeeper)
+      for (const part of parts.splice(0)) await closePart(part)
       bound.length = 0
     },
   }

@@ -5,6 +5,7 @@
 import { constants, type ServerHttp2Session } from 'node:http2'
 import type { Connection } from './connection.ts'
 import type { Http2Response } from './response.ts'
+import { countSilence, idleStepMs } from './timeouts.ts'
 
 export interface SessionLimits {
   readonly bodyTimeoutMs: number
@@ -19,24 +20,18 @@ const streamPatience = 3
 
 export function watchSession(session: ServerHttp2Session, connection: Connection, limits: SessionLimits): void {
   const responses = connection.streams ?? new Set<Http2Response>()
-  const stepMs = Math.min(limits.sendTimeoutMs, limits.bodyTimeoutMs)
+  const stepMs = idleStepMs(limits)
   session.setLocalWindowSize(connectionWindowBytes)
 
   // Node refreshes this timer with every frame and every chunk sent: it fires when the connection stands still.
   session.on('timeout', () => {
-    connection.idleMs += stepMs
+    countSilence(connection, session.socket, stepMs)
     if (responses.size === 0) {
       if (connection.idleMs >= limits.keepAliveTimeoutMs) return session.close()
     } else if (isStuck(responses, connection.idleMs, limits)) {
       return session.destroy()
     }
     session.setTimeout(stepMs)
-  })
-  session.on('stream', stream => {
-    connection.idleMs = 0
-    stream.on('close', () => {
-      connection.idleMs = 0
-    })
   })
 
   const sweep = setInterval(() => resetStalledStreams(responses, stepMs, limits.sendTimeoutMs), stepMs)

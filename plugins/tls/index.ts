@@ -8,12 +8,14 @@ import { createTlsService } from './service.ts'
 
 export default definePlugin({
   name: 'tls',
+  requires: ['kernel'],
   optional: ['metrics'],
   provides: ['tls'],
   config: tlsConfig,
 
   setup({ config, log, ports, threads, services }) {
     const tls = createTlsService({ config, log, ports, threads, metrics: services.metrics ?? noMetrics })
+    let forget: (() => void) | undefined
     return {
       services: { tls },
       async inspect() {
@@ -25,8 +27,14 @@ export default definePlugin({
           return { problems: [`SVC_CERTS_DIR: ${(error as Error).message}`] }
         }
       },
-      start: tls.start,
-      stop: tls.stop,
+      async start() {
+        await tls.start()
+        forget = services.kernel.onReload(tls.reload)
+      },
+      stop() {
+        forget?.()
+        tls.stop()
+      },
     }
   },
 })

@@ -18,6 +18,8 @@ export interface TlsServiceOptions {
 export interface RunningTlsService extends TlsService {
   start(): Promise<void>
   stop(): void
+  /** Reads the certificate again, whether or not its files seem to have changed. */
+  reload(): void
 }
 
 export function createTlsService({ config, log, ports, threads, metrics }: TlsServiceOptions): RunningTlsService {
@@ -92,6 +94,10 @@ export function createTlsService({ config, log, ports, threads, metrics }: TlsSe
 
     stop() {
       watching?.stop()
+    },
+
+    reload() {
+      if (certsDir !== undefined) void reload(certsDir)
     },
   }
 }

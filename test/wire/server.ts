@@ -55,6 +55,8 @@ export interface TestServer {
   readonly startup: Readonly<Record<string, unknown>>
   /** Everything that the server wrote to stderr, over all its lives. */
   log(): string
+  /** Resolves with the exit code of its present life. */
+  readonly ended: Promise<number | null>
   /** Ends it as a service manager does; resolves with the exit code, rejects when it does not stop in time. */
   stop(): Promise<number | null>
   /** Ends it as a power cut does, as far as a process can. */
@@ -177,6 +179,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     get startup() {
       return startup
+    },
+    get ended() {
+      return life.ended
     },
     log: () => readFileSync(logFile, 'utf8'),
     kill,

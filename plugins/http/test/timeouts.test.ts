@@ -1,0 +1,55 @@
+/** How long a connection may stand still, counted in looks of the idle check instead of by a clock. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { bindConnection, Connection } from '../connection.ts'
+import { createProxies } from '../proxies.ts'
+import { createIdleCheck, idleStepMs } from '../timeouts.ts'
+
+const limits = { bodyTimeoutMs: 30_000, sendTimeoutMs: 20_000 }
+const stepMs = idleStepMs(limits)
+const proxies = createProxies({ trusted: [], style: 'x-forwarded', trustHost: false })
+
+/** A real socket whose client never reads, with more than the system's buffers hold on its way. */
+function stalledSocket(t: Test): Promise<Socket> {
+  return new Promise(done => {
+    const server = createServer(socket => {
+      socket.on('error', () => {})
+      socket.write(Buffer.alloc(64 << 20))
+      done(socket)
+    })
+    server.listen(0, '127.0.0.1', () => {
+      const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+      client.on('error', () => {})
+      t.teardown(() => {
+        client.destroy()
+        server.close()
+      })
+    })
+  })
+}
+
+t.test('an answer that nobody reads ends after the send timeout, not after two', async t => {
+  const socket = await stalledSocket(t)
+  const connection = new Connection('127.0.0.1', false, proxies)
+  connection.requests = connection.inFlight = 1
+  bindConnection(socket, connection)
+  const check = createIdleCheck(limits, () => t.fail('no message fits into an answer'))
+  let looks = 0
+  while (!socket.destroyed) {
+    check(socket)
+    looks++
+  }
+  t.equal(looks * stepMs, limits.sendTimeoutMs)
+})
+
+t.test('a connection without a request ends after the body timeout', async t => {
+  const socket = await stalledSocket(t)
+  bindConnection(socket, new Connection('127.0.0.1', false, proxies))
+  const check = createIdleCheck(limits, () => t.fail('it has sent nothing'))
+  let looks = 0
+  while (!socket.destroyed) {
+    check(socket)
+    looks++
+  }
+  t.equal(looks * stepMs, limits.bodyTimeoutMs)
+})

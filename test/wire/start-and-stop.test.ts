@@ -1,0 +1,171 @@
+/** How a server begins and ends, as balancers, supervisors and operators see it: the same with and without worker threads. */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import t, { type Test } from 'tap'
+import { accessKey, secretKey, startServer, type TestServer } from './server.ts'
+import { createSignedClient, root } from './signed-client.ts'
+
+const modes = ['0', '2']
+
+const statusOf = async (address: string, path: string, method = 'GET') => {
+  const answer = await fetch(`http://${address}${path}`, { method })
+  return { status: answer.status, body: await answer.text() }
+}
+
+/** An upload whose last byte waits for `finish`. */
+async function beginUpload(server: TestServer, path: string) {
+  const host = `127.0.0.1:${server.port}`
+  const { headers } = signRequest(root, {
+    method: 'PUT',
+    host,
+    path,
+    headers: { 'content-length': '2' },
+    payload: 'UNSIGNED-PAYLOAD',
+    nowMs: Date.now(),
+  })
+  const sent = request({
+    host: '127.0.0.1',
+    port: server.port,
+    method: 'PUT',
+    path,
+    headers: { ...headers, expect: '100-continue' },
+  })
+  const answered = new Promise<number | undefined>(done => {
+    sent.on('response', answer => answer.resume().on('end', () => done(answer.statusCode)))
+    sent.on('error', () => done(undefined))
+  })
+  sent.flushHeaders()
+  await new Promise(done => sent.once('continue', done))
+  sent.write('1')
+  return { answered, finish: () => sent.end('2') }
+}
+
+async function until<T>(look: () => Promise<T>, isWanted: (found: T) => boolean): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (isWanted(found)) return found
+    await delay(20)
+  }
+}
+
+async function start(t: Test, environment: Record<string, string>): Promise<TestServer> {
+  const server = await startServer({ environment })
+  t.teardown(() => server.remove())
+  await createSignedClient(server.port).send({ method: 'PUT', path: '/photos' })
+  return server
+}
+
+for (const workers of modes) {
+  t.test(
+    `${workers} workers: from SIGTERM on both ports say that the server is draining, and what began ends well`,
+    async t => {
+      const server = await start(t, { SVC_WORKERS: workers })
+      const console = String(server.startup.console)
+      const upload = await beginUpload(server, '/photos/a')
+      process.kill(server.pid, 'SIGTERM')
+      for (const address of [console, `127.0.0.1:${server.port}`]) {
+        const ready = await until(
+          () => statusOf(address, '/svc/health/ready'),
+          ({ status }) => status !== 200,
+        )
+        t.match(ready, { status: 503, body: /"status":"draining"/ })
+      }
+      t.match(await statusOf(console, '/api/v1/buckets/more', 'PUT'), { status: 503, body: /service_unavailable/ })
+      t.match(await statusOf(`127.0.0.1:${server.port}`, '/photos/b', 'PUT'), { status: 503 })
+      upload.finish()
+      t.equal(await upload.answered, 200)
+      t.equal(await server.ended, 0)
+    },
+  )
+
+  t.test(`${workers} workers: requests that are cut off at the end of the stop make exit code 1`, async t => {
+    const server = await start(t, { SVC_WORKERS: workers, SVC_STOP_TIMEOUT: '1s' })
+    const upload = await beginUpload(server, '/photos/a')
+    process.kill(server.pid, 'SIGTERM')
+    t.equal(await server.ended, 1)
+    t.equal(await upload.answered, undefined)
+  })
+
+  t.test(`${workers} workers: SIGHUP reads certificates again, SIGQUIT stops`, async t => {
+    const certificates = mkdtempSync(join(tmpdir(), 'svc-certificates-'))
+    t.teardown(() => rmSync(certificates, { recursive: true, force: true }))
+    const pair = ['-keyout', join(certificates, 'private.key'), '-out', join(certificates, 'public.crt')]
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+    t.equal(spawnSync('openssl', ['req', '-x509', ...key, ...pair, '-subj', '/CN=localhost']).status, 0)
+    const server = await startServer({ environment: { SVC_WORKERS: workers, SVC_CERTS_DIR: certificates } })
+    t.teardown(() => server.remove())
+    process.kill(server.pid, 'SIGHUP')
+    await until(
+      async () => server.log(),
+      log => log.includes('certificate reloaded'),
+    )
+    process.kill(server.pid, 'SIGQUIT')
+    t.equal(await server.ended, 0)
+  })
+
+  t.test(`${workers} workers: while plugins start the ports are open and say so`, async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-starting-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const gate = join(folder, 'go')
+    const plugin = join(folder, 'slow.mjs')
+    writeFileSync(
+      plugin,
+      `import { existsSync } from 'node:fs'
+       const waiting = async () => { while (!existsSync(${JSON.stringify(gate)})) await new Promise(done => setTimeout(done, 20)) }
+       export default { name: 'slow', requires: ['objects'], setup: () => ({ start: waiting }) }`,
+    )
+    const [s3, console] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
+    const child = spawn(
+      process.execPath,
+      ['--conditions=svc-src', resolve(import.meta.dirname, '../../kernel/main.ts'), 'server', join(folder, 'drive')],
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: {
+          PATH: process.env.PATH,
+          SVC_ROOT_USER: accessKey,
+          SVC_ROOT_PASSWORD: secretKey,
+          SVC_ADDRESS: s3,
+          SVC_CONSOLE_ADDRESS: console,
+          SVC_WORKERS: workers,
+          SVC_LOG_LEVEL: 'error',
+          SVC_PLUGINS: `svc/plugins/standard,${plugin}`,
+        },
+      },
+    )
+    t.teardown(() => child.kill('SIGKILL'))
+    const isThere = (address: string) => statusOf(address, '/svc/health/live').catch(() => ({ status: 0, body: '' }))
+    for (const address of [s3, console]) {
+      await until(
+        () => isThere(address),
+        ({ status }) => status === 200,
+      )
+      t.match(await statusOf(address, '/svc/health/ready'), { status: 503, body: /"status":"starting"/ })
+      t.match(await statusOf(address, '/svc/health/cluster'), { status: 503, body: /"status":"starting"/ })
+    }
+    t.match(await statusOf(s3, '/photos'), { status: 503, body: /<Code>ServiceUnavailable<.*starting/ })
+    t.match(await statusOf(console, '/api/v1/info'), { status: 503, body: /starting/ })
+    writeFileSync(gate, '')
+    await until(
+      () => statusOf(console, '/svc/health/ready'),
+      ({ status }) => status === 200,
+    )
+    t.match(await statusOf(s3, '/photos'), { status: 403 }, 'S3 is served')
+    child.kill('SIGTERM')
+    t.equal(await new Promise(done => child.on('close', done)), 0)
+  })
+}
+
+function freePort(): Promise<number> {
+  return new Promise(done => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => done(port))
+    })
+  })
+}
