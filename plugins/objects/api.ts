@@ -593,6 +593,8 @@ export interface ObjectsService {
     marker: number,
     maxParts: number,
   ): MaybePromise<{ readonly parts: readonly UploadPart[]; readonly isTruncated: boolean }>
+  /** Throws NoSuchUpload unless the upload is in progress or has made the newest version of the key: such a completion may be repeated. */
+  requireCompletable(bucket: string, key: string, uploadId: string): Promise<void>
   /** `onProgress` is called when completion takes long, so that the caller can keep the connection alive. */
   completeUpload(request: CompleteRequest): Promise<PutResult>
   abortUpload(bucket: string, key: string, uploadId: string): Promise<void>

@@ -481,6 +481,16 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       return { parts, isTruncated: stored.size > maxParts && maxParts > 0 }
     },
 
+    async requireCompletable(bucket, key, uploadId) {
+      try {
+        await getUpload(bucket, key, uploadId)
+      } catch (error) {
+        if (!isCatalogError(error) || error.code !== 'NoSuchUpload') throw error
+        const current = await optional(getObject, bucket, key)
+        if (current?.uploadId !== uploadId) throw error
+      }
+    },
+
     async completeUpload(request) {
       const { bucket, key } = request
       try {

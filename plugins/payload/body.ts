@@ -11,6 +11,13 @@ import type { Body, ExpectedDigests } from 'svc/plugins/objects/api'
 import { checksumBytes, type PayloadClaims } from './claims.ts'
 import { payloadErrors } from './errors.ts'
 
+/**
+ * Each piece costs a microsecond or more, however short it is: a body in pieces of one byte would cost a thousand times what its bytes
+ * do. So many pieces are free, and beyond them one for so many bytes.
+ */
+const freePieces = 10_000
+const bytesPerPiece = 64
+
 /** The client went away before its request was complete. Never answered: nobody is there to read it. */
 export class ClientGoneError extends Error {
   constructor() {
@@ -61,6 +68,7 @@ export class RequestBody implements Body {
     const decoder = this.#decoder
     const waiting: Buffer[] = []
     let decodedBytes = 0
+    let pieces = 0
     let isHeld = false
     let isEnded = false
     let isSettled = false
@@ -113,7 +121,13 @@ export class RequestBody implements Body {
       if (isEnded) finish()
       else request.resume()
     }
+    const countPiece = () => {
+      if (++pieces > freePieces && (pieces - freePieces) * bytesPerPiece > this.receivedBytes) {
+        throw payloadErrors.InvalidChunkSizeError()
+      }
+    }
     const emit = (payload: Buffer) => {
+      countPiece()
       decodedBytes += payload.length
       if (sizeBytes !== undefined && decodedBytes > sizeBytes) throw incomplete(sizeBytes, decodedBytes)
       if (isHeld) waiting.push(payload)
@@ -124,7 +138,10 @@ export class RequestBody implements Body {
       received = bytes
       try {
         if (decoder === undefined) emit(bytes)
-        else decoder.push(bytes, emit)
+        else {
+          countPiece()
+          decoder.push(bytes, emit)
+        }
       } catch (error) {
         fail(error)
         return

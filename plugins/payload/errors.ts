@@ -6,5 +6,6 @@ export const payloadErrors = defineErrors({
     status: 400,
     title: 'You did not provide the number of bytes specified by the Content-Length HTTP header.',
   },
+  InvalidChunkSizeError: { status: 400, title: 'Only the last chunk is allowed to have a size less than 8192 bytes.' },
   InvalidDigest: { status: 400, title: 'The Content-MD5 you specified was invalid.' },
 })

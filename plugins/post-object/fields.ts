@@ -62,9 +62,12 @@ export function headersOf(fields: ReadonlyMap<string, string>): IncomingHttpHead
   return headers
 }
 
+/** Far more than the tags of an object have. */
+const tagElementsMax = 1000
+
 /** In a form tags are a document, in a request of their own a header. */
 function taggingHeader(document: string): string {
-  const xml = readXml(Buffer.from(document, 'utf8'), 'Tagging')
+  const xml = readXml(Buffer.from(document, 'utf8'), 'Tagging', tagElementsMax)
   requireShape(xml, { TagSet: tagSetElements })
   const sets = childrenNamed(xml, 'TagSet')
   if (sets.length !== 1) throw s3Errors.MalformedXML('Tagging holds one TagSet.')

@@ -157,6 +157,8 @@ export type BodyKind =
        */
       readonly elements?: Readonly<Record<string, XmlShape>>
       readonly maxBytes: number
+      /** All elements together, the root among them; default 4000. */
+      readonly elementsMax?: number
       readonly optional?: boolean
       readonly checksumRequired?: boolean
       /** The checksum headers tell of an object that results, not of this body. */
@@ -203,11 +205,14 @@ export interface S3OperationDeclaration {
 }
 
 export interface S3Operation extends S3OperationDeclaration {
+  before?(request: S3Request): MaybePromise<void>
   handle(request: S3Request): S3Result | Promise<S3Result>
 }
 
 /** An operation whose services are still to be given: `bind` is called once, by the plugin that contributes it. */
 export interface S3OperationDefinition<Uses extends ServiceName> extends S3OperationDeclaration {
+  /** Runs when the request is allowed and its body is still unread; throws where nothing in the body could make it succeed. */
+  before?(request: S3Request, services: Pick<Services, Uses>): MaybePromise<void>
   handle(request: S3Request, services: Pick<Services, Uses>): S3Result | Promise<S3Result>
 }
 
@@ -222,7 +227,12 @@ export function bindS3Operation<Uses extends ServiceName>(
   definition: S3OperationDefinition<Uses>,
   services: Pick<Services, Uses>,
 ): S3Operation {
-  return { ...definition, handle: request => definition.handle(request, services) }
+  const { before } = definition
+  return {
+    ...definition,
+    before: before && (request => before(request, services)),
+    handle: request => definition.handle(request, services),
+  }
 }
 
 /** What the attributes of a write are read from: an S3 request, or another one that says the same in the same headers. */

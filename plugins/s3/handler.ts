@@ -69,6 +69,8 @@ async function serve(context: S3RequestContext): Promise<void> {
   const expectedOwner = context.headers['x-amz-expected-bucket-owner']
   if (expectedOwner !== undefined) await checkExpectedOwner(context, operation, expectedOwner as string)
 
+  const before = operation.before?.(context)
+  if (before !== undefined) await before
   const body = readBody(context, operation)
   if (body !== undefined) await body
   if (isLater) authorize(context, operation, action)

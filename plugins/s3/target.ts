@@ -76,15 +76,17 @@ function bucketOfHost(host: string, domains: readonly string[]): string {
 /** The first of equal names counts. `+` is a space, as in forms. */
 function parseQuery(raw: string): ReadonlyMap<string, string> {
   const query = new Map<string, string>()
+  let count = 0
   for (let start = 0; start <= raw.length; ) {
     let end = raw.indexOf('&', start)
     if (end === -1) end = raw.length
     if (end > start) {
+      // Equal names count as well: a signature is computed over all of them, sorted.
+      if (++count > parametersMax) throw objectErrors.InvalidRequest('The request has too many query parameters.')
       const equals = raw.indexOf('=', start)
       const cut = equals === -1 || equals > end ? end : equals
       const name = decodeParameter(raw.slice(start, cut))
       if (!query.has(name)) query.set(name, cut === end ? '' : decodeParameter(raw.slice(cut + 1, end)))
-      if (query.size > parametersMax) throw objectErrors.InvalidRequest('The request has too many query parameters.')
     }
     start = end + 1
   }

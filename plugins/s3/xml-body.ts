@@ -8,6 +8,9 @@ import { s3Errors } from './errors.ts'
 import { requireShape } from './xml-nodes.ts'
 import { readXml } from './xml-reader.ts'
 
+/** Many times what configurations of buckets have that do not say more. */
+const elementsMaxDefault = 4000
+
 type XmlBody = Extract<BodyKind, { kind: 'xml' }>
 
 /** Undefined when the body is empty and may be. */
@@ -22,7 +25,7 @@ export async function readXmlBody(
     if (kind.optional) return undefined
     throw s3Errors.MissingRequestBodyError()
   }
-  const xml = readXml(bytes, kind.root)
+  const xml = readXml(bytes, kind.root, kind.elementsMax ?? elementsMaxDefault)
   if (kind.elements !== undefined) requireShape(xml, kind.elements)
   return xml
 }

@@ -11,9 +11,6 @@ import { isWhiteSpace } from './xml-nodes.ts'
 
 /** Deeper documents are refused; the deepest of S3 (a notification filter) has seven levels. */
 const depthMax = 24
-/** The largest list of S3 (10 000 parts with checksums) has about 100 000 tags. */
-const tagsMax = 250_000
-
 /** S3's documents have one or two attributes in all (a namespace, a type). */
 const attributesMax = 1000
 
@@ -53,15 +50,14 @@ const ownNamespaces = new Set([
 ])
 
 /**
- * The root element. Throws MalformedXML for everything that is not one well-formed element of that name, and for text beside
- * elements: no document of S3 has both.
+ * The root element. Throws MalformedXML for everything that is not one well-formed element of that name, for text beside elements
+ * (no document of S3 has both), and for more than `elementsMax` elements, which it finds before it takes memory for any.
  */
-export function readXml(bytes: Buffer, root: string): XmlNode {
+export function readXml(bytes: Buffer, root: string, elementsMax: number): XmlNode {
   const text = utf8(bytes)
   if (/<!DOCTYPE/i.test(text)) throw malformed('A document type is not allowed.')
   if (text.includes('\0')) throw malformed('It holds NUL.')
-  if (hasManyAttributes(text)) throw malformed('The document has too many attributes.')
-  if (countTags(text) > tagsMax) throw malformed('The document has too many elements.')
+  refuseCostly(text, elementsMax)
   const checked = XMLValidator.validate(text)
   // It may repeat all elements that are open.
   if (checked !== true) throw malformed(`${checked.err.msg.slice(0, messageMax)} (line ${checked.err.line})`)
@@ -88,20 +84,41 @@ function utf8(bytes: Buffer): string {
   }
 }
 
-function countTags(text: string): number {
-  let count = 0
-  for (let at = text.indexOf('<'); at !== -1 && count <= tagsMax; at = text.indexOf('<', at + 1)) count++
-  return count
+/** Most elements have two tags. A few more are for the declaration and comments. */
+const otherTagsMax = 100
+
+/** Elements and attributes are costly: the parser makes objects of each, some hundred bytes for one that has four in the document. */
+function refuseCostly(text: string, elementsMax: number): void {
+  const tagsMax = 2 * elementsMax + otherTagsMax
+  const attributes = { left: attributesMax }
+  let tags = 0
+  for (let open = text.indexOf('<'); open !== -1; ) {
+    if (++tags > tagsMax) throw malformed('The document has too many elements.')
+    const isComment = text.startsWith('<!--', open)
+    const end = isComment ? text.indexOf('-->', open) : endOfTag(text, open, attributes)
+    // What has no end is no document, as the validator will say.
+    if (end === -1) return
+    open = text.indexOf('<', end)
+  }
 }
 
-/** Counted as `=` before a quote: text content may hold that too, but a thousand times in no document of S3. */
-function hasManyAttributes(text: string): boolean {
-  let count = 0
-  for (let at = text.indexOf('='); at !== -1; at = text.indexOf('=', at + 1)) {
-    const next = text.charCodeAt(at + 1)
-    if ((next === 0x22 || next === 0x27 || next === 0x20) && ++count > attributesMax) return true
+/** Position of the `>` that ends the tag, or of the `]]>` of a section of text. Counts each attribute, and each blank within a tag as one. */
+function endOfTag(text: string, open: number, attributes: { left: number }): number {
+  if (text.startsWith('<![CDATA[', open)) return text.indexOf(']]>', open)
+  let quote = 0
+  for (let at = open + 1; at < text.length; at++) {
+    const character = text.charCodeAt(at)
+    if (quote !== 0) {
+      if (character === quote) quote = 0
+      continue
+    }
+    if (character === 0x3e) return at
+    const isQuote = character === 0x22 || character === 0x27
+    if (isQuote) quote = character
+    if ((isQuote || character <= 0x20) && --attributes.left < 0)
+      throw malformed('The document has too many attributes.')
   }
-  return false
+  return -1
 }
 
 function elementName(node: Parsed): string | undefined {
@@ -152,23 +169,46 @@ function cdataText(node: Parsed): string {
 
 const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
+const referenceLengthMax = 12
+
 function decodeReferences(text: string): string {
-  if (!text.includes('&')) return text
-  return text.replace(/&([^;&]{0,12};?)/g, (_, reference: string) => {
-    const name = reference.endsWith(';') ? reference.slice(0, -1) : ''
+  let at = text.indexOf('&')
+  if (at === -1) return text
+  let decoded = ''
+  let taken = 0
+  for (; at !== -1; at = text.indexOf('&', taken)) {
+    const end = text.indexOf(';', at)
+    const name = end === -1 || end - at > referenceLengthMax ? '' : text.slice(at + 1, end)
     const character = Object.hasOwn(named, name) ? named[name] : numericCharacter(name)
-    if (character === undefined) throw malformed(`"&${reference}" is no character reference.`)
-    return character
-  })
+    if (character === undefined) {
+      throw malformed(`"${text.slice(at, at + referenceLengthMax)}" is no character reference.`)
+    }
+    decoded += text.slice(taken, at) + character
+    taken = end + 1
+  }
+  return decoded + text.slice(taken)
 }
 
 /** Any Unicode character but surrogates: also NUL and the control characters that XML 1.0 forbids, which keys may hold. */
 function numericCharacter(name: string): string | undefined {
-  const digits = /^#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}))$/.exec(name)
-  if (digits === null) return undefined
-  const code = digits[1] === undefined ? Number.parseInt(digits[2]!, 16) : Number.parseInt(digits[1], 10)
+  if (name.charCodeAt(0) !== 0x23) return undefined
+  const isHexadecimal = name.charCodeAt(1) === 0x78
+  const start = isHexadecimal ? 2 : 1
+  if (name.length === start || name.length > start + (isHexadecimal ? 6 : 7)) return undefined
+  let code = 0
+  for (let at = start; at < name.length; at++) {
+    const digit = digitOf(name.charCodeAt(at), isHexadecimal)
+    if (digit === undefined) return undefined
+    code = code * (isHexadecimal ? 16 : 10) + digit
+  }
   if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return undefined
   return String.fromCodePoint(code)
+}
+
+function digitOf(character: number, isHexadecimal: boolean): number | undefined {
+  if (character >= 0x30 && character <= 0x39) return character - 0x30
+  const letter = character | 0x20
+  return isHexadecimal && letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined
 }
 
 function malformed(detail: string) {

@@ -9,7 +9,14 @@ export default defineS3Operation<'lifecycle' | 'objects'>({
   summary: 'Replaces the lifecycle rules of a bucket.',
   match: { method: 'PUT', level: 'bucket', query: ['lifecycle'] },
   action: 's3:PutLifecycleConfiguration',
-  body: { kind: 'xml', root: 'LifecycleConfiguration', elements: { Rule: ruleElements }, maxBytes: 4 * 1024 ** 2 },
+  body: {
+    kind: 'xml',
+    root: 'LifecycleConfiguration',
+    elements: { Rule: ruleElements },
+    maxBytes: 4 * 1024 ** 2,
+    // A thousand rules with ten tags each.
+    elementsMax: 64_000,
+  },
   reply: { kind: 'empty', status: 200 },
   errors: ['InvalidArgument', 'InvalidRequest', 'MalformedXML', 'NoSuchBucket', 'NotImplemented'],
   async handle({ bucket, xml, headers }, { lifecycle, objects }) {

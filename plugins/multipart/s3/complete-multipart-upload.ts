@@ -28,6 +28,8 @@ export default defineS3Operation<'objects' | 'checksums'>({
     root: 'CompleteMultipartUpload',
     elements: { Part: { PartNumber: 'text', ETag: 'text', ...partChecksums } },
     maxBytes: 4 * 1024 * 1024,
+    // Each part has its number, its ETag and one checksum.
+    elementsMax: 1 + partsMax * 4,
     checksumOf: 'object',
   },
   reply: { kind: 'xml', root: 'CompleteMultipartUploadResult' },
@@ -47,6 +49,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'NotImplemented',
     'PreconditionFailed',
   ],
+  before: ({ bucket, key, query }, { objects }) => objects.requireCompletable(bucket, key, query.get('uploadId')!),
   async handle(request, { objects, checksums }) {
     const { bucket, key, query, headers, xml, secure, host } = request
     const uploadId = query.get('uploadId')!

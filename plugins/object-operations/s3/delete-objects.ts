@@ -40,6 +40,7 @@ export default defineS3Operation<'objects'>({
       Quiet: 'text',
     },
     maxBytes: 2 * 1024 * 1024,
+    elementsMax: 2 + keysMax * 6,
     checksumRequired: true,
   },
   reply: { kind: 'xml', root: 'DeleteResult' },
