@@ -1,4 +1,4 @@
-import { defineErrors, isCatalogError } from 'svc/kernel'
+import { type CatalogError, defineErrors, isCatalogError } from 'svc/kernel'
 
 /** What can be wrong with a signature or a signed body. Codes and statuses as in the AWS S3 error list. */
 export const authErrors = defineErrors({
@@ -42,12 +42,12 @@ export const authErrors = defineErrors({
   },
 })
 
-/** As many as keys that are made here have, and half of a secret: who mixes the two up leaves no whole secret in a log. */
-const claimedCharsMax = 20
+/** An access key that nobody has may be a secret in the wrong place: enough of it to find the client, too little to use. */
+const unknownCharsMax = 4
 
-/** The access key that a request was refused with: its beginning. Undefined where the error is about something else. */
+/** The access key that a request was refused with, of an unknown one its beginning. Undefined where the error is about something else. */
 export function claimedAccessKeyOf(thrown: unknown): string | undefined {
   const claimed = isCatalogError(thrown) ? thrown.extra?.AWSAccessKeyId : undefined
-  if (claimed === undefined || claimed.length <= claimedCharsMax) return claimed
-  return `${claimed.slice(0, claimedCharsMax)}…`
+  if (claimed === undefined || (thrown as CatalogError).code !== 'InvalidAccessKeyId') return claimed
+  return claimed.length <= unknownCharsMax ? claimed : `${claimed.slice(0, unknownCharsMax)}…`
 }
