@@ -30,7 +30,6 @@ export const refusals = {
     'request_timeout',
     'Your socket connection to the server was not read from or written to within the timeout period.',
   ),
-  expectation: refusal(417, 'ExpectationFailed', 'expectation_failed', 'Only 100-continue can be expected.'),
   starting: refusal(503, 'ServiceUnavailable', 'service_unavailable', 'The server is starting. Try again.'),
   draining: refusal(503, 'ServiceUnavailable', 'service_unavailable', 'The server is stopping. Try again.'),
   defect: refusal(

@@ -76,10 +76,8 @@ export function createListener(options: ListenerOptions): HttpListener {
   server.on('request', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, false))
   server.on('checkContinue', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, true))
   server.on('checkExpectation', (request: IncomingMessage, response: HttpResponse) => {
-    // Over HTTP/2 Node.js knows it in lower case only; Go writes it with a capital letter.
-    if (/^\s*100-continue\s*$/i.test(request.headers.expect ?? '')) return dispatch(request, response, true)
-    track(request, response)
-    refuse(response, refusals.expectation)
+    // Over HTTP/2 Node.js knows it in lower case only; Go writes it with a capital letter. Other expectations are ignored, as at AWS.
+    dispatch(request, response, /^\s*100-continue\s*$/i.test(request.headers.expect ?? ''))
   })
   server.on('clientError', onClientError)
   const idleCheck = createIdleCheck(limits, socket => sendAndClose(socket, refusals.timeout))

@@ -7,7 +7,7 @@
  * |---|---|---|---|
  * | bucket | createBucket | not there | record put |
  * | bucket | changeBucket | there, the change fits its state | record replaced |
- * | bucket | deleteBucket | there, all counters zero | record deleted |
+ * | bucket | deleteBucket | there, no versions and delete markers | record deleted where no uploads are left |
  * | object | putObject | bucket there, conditions hold, copy source unchanged, a lock is possible | version added |
  * | object | renameObject | bucket never had versions, source as it was read, conditions hold | record takes another key |
  * | object | deleteObject | bucket there, conditions hold, no lock | version removed, or delete marker added |
@@ -174,18 +174,17 @@ const changeBucket = (tx: Transaction, args: { name: string; change: BucketChang
   return changed
 }
 
+/** Uploads in progress end with their bucket, as at AWS. While there are any the bucket stays, and their number is returned. */
 const deleteBucket = (tx: Transaction, args: { name: string }) => {
   requireBucket(tx, args.name)
   const usage = decodeUsage(tx.counter(counterKey(args.name)))
   if (usage.versions + usage.deleteMarkers > 0)
     throw objectErrors.BucketNotEmpty(undefined, { extra: { BucketName: args.name } })
-  if (usage.uploads > 0) {
-    throw objectErrors.BucketNotEmpty('The bucket has multipart uploads in progress: complete or abort them first.', {
-      extra: { BucketName: args.name },
-    })
+  if (usage.uploads === 0) {
+    deleteBucketDocuments(tx, args.name)
+    tx.delete(bucketKey(args.name))
   }
-  deleteBucketDocuments(tx, args.name)
-  tx.delete(bucketKey(args.name))
+  return { uploads: usage.uploads }
 }
 
 const putObject = (tx: Transaction, args: PutObjectArgs, body: Uint8Array | undefined, events: ObjectEvents): Stamp => {

@@ -238,6 +238,11 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     }
   }
 
+  const abort = async (bucket: string, key: string, uploadId: string): Promise<void> => {
+    const partNumbers = [...(await readParts(bucket, uploadId)).keys()]
+    await storage.execute('objects.abortUpload', { bucket, key, uploadId, partNumbers })
+  }
+
   const completeOnce = async (request: CompleteRequest, upload: Upload): Promise<PutResult> => {
     const { bucket, key, uploadId, conditions, origin } = request
     const stored = await readParts(bucket, uploadId)
@@ -328,7 +333,13 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     },
 
     async deleteBucket(name) {
-      await storage.execute('objects.deleteBucket', { name })
+      for (;;) {
+        const { uploads } = await storage.execute<{ uploads: number }>('objects.deleteBucket', { name })
+        if (uploads === 0) return
+        // Their number has no bound, and a commit has one. Who begins uploads meanwhile prolongs this and loses them.
+        const page = await listUploads(storage, { ...firstUploads, bucket: name })
+        for (const { key, uploadId } of page.uploads) await unlessGone(abort(name, key, uploadId))
+      }
     },
 
     listBuckets({ prefix, startAfter, limit }) {
@@ -507,8 +518,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 
     async abortUpload(bucket, key, uploadId) {
       await getUpload(bucket, key, uploadId)
-      const partNumbers = [...(await readParts(bucket, uploadId)).keys()]
-      await storage.execute('objects.abortUpload', { bucket, key, uploadId, partNumbers })
+      await abort(bucket, key, uploadId)
     },
 
     async listUploads(request) {
@@ -545,6 +555,17 @@ export function createObjects({ storage, checksums, random, transform }: Objects
 }
 
 const completeTriesMax = 4
+/** Somebody else was faster. */
+async function unlessGone(aborting: Promise<void>): Promise<void> {
+  try {
+    await aborting
+  } catch (error) {
+    if (!isCatalogError(error) || error.code !== 'NoSuchUpload') throw error
+  }
+}
+
+/** What is aborted with its bucket is found in pages. */
+const firstUploads = { prefix: '', delimiter: '', keyMarker: '', uploadIdMarker: '', maxUploads: 1000 }
 /** Records rewritten per commit. */
 const indexedPerCommit = 128
 const noAttributes = { system: {}, user: {}, storageClass: 'STANDARD' }

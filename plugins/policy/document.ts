@@ -138,13 +138,15 @@ function readPolicy(
 }
 
 function readVersion(node: JsonNode | undefined, root: JsonObject, problems: Problems): PolicyDocument['Version'] {
-  if (node === undefined) problems.error(root.at, 'Version', 'The policy has no Version: write "2012-10-17".')
-  else {
-    const text = readText(node, 'Version', problems)
-    if (text === '2012-10-17' || text === '2008-10-17') return text
-    if (text !== undefined) {
-      problems.error(node.at, 'Version', `There is no version ${quote(text)}: write "2012-10-17" (or "2008-10-17").`)
-    }
+  if (node === undefined) {
+    const taken = 'The policy has no Version and is taken as of "2008-10-17", without variables: write "2012-10-17".'
+    problems.warn(root.at, 'Version', taken)
+    return '2008-10-17'
+  }
+  const text = readText(node, 'Version', problems)
+  if (text === '2012-10-17' || text === '2008-10-17') return text
+  if (text !== undefined) {
+    problems.error(node.at, 'Version', `There is no version ${quote(text)}: write "2012-10-17" (or "2008-10-17").`)
   }
   return '2012-10-17'
 }

@@ -137,7 +137,8 @@ function readResource({ text, at }: PlacedText, options: ResourceOptions): Resou
   }
   const name = text === '*' ? '*' : text.slice(arnPrefix.length)
   if (name === '') return `${quote(text)} names no bucket.`
-  if (bucket !== undefined && name !== bucket && !name.startsWith(`${bucket}/`)) {
+  // A bucket's policy is asked about this bucket alone: everything is all of it.
+  if (bucket !== undefined && name !== bucket && text !== `${arnPrefix}*` && !name.startsWith(`${bucket}/`)) {
     return `${quote(text)} does not name this bucket: write ${arnPrefix}${bucket} or ${arnPrefix}${bucket}/….`
   }
   const template = readTemplate(options.normalizeKey(name), { wildcards: true, variables })

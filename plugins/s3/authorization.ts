@@ -1,4 +1,5 @@
 /** Whether the caller may do what the request asks for: which action it needs, and what policies have to know for the decision. */
+import type { MaybePromise } from 'svc/kernel'
 import { objectErrors } from 'svc/plugins/objects/api'
 import type { AccessRequest } from 'svc/plugins/policy/api'
 import type { S3Operation } from './api.ts'
@@ -85,11 +86,22 @@ export function isDecidedByBody(
 }
 
 /** Throws AccessDenied. Operations on several items, and forms, authorize again by themselves. */
-export function authorize(context: S3RequestContext, operation: S3Operation, action: string | undefined): void {
+export function authorize(
+  context: S3RequestContext,
+  operation: S3Operation,
+  action: string | undefined,
+): MaybePromise<void> {
   if (action === undefined) return
   if (operation.authorization === 'form') return
   if (operation.authorization === 'items') keepFromAnonymous(context)
-  else if (!isAllowed(context, action)) throw s3Errors.AccessDenied()
+  else if (!isAllowed(context, action)) return refuse(context)
+}
+
+/** As at AWS everybody may know that a bucket does not exist: a wrong name in a public link is told from a private bucket. */
+async function refuse({ identity, level, method, bucket, environment }: S3RequestContext): Promise<never> {
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (identity === undefined && level !== 'service' && isRead) await environment.objects.getBucket(bucket)
+  throw s3Errors.AccessDenied()
 }
 
 function isAllowed(context: S3RequestContext, action: string): boolean {

@@ -64,7 +64,8 @@ async function serve(context: S3RequestContext): Promise<void> {
   const facts = fetchAuthorizationFacts(context, operation, action)
   if (facts !== undefined) await facts
   const isLater = isDecidedByBody(context, operation, action)
-  if (!isLater) authorize(context, operation, action)
+  const refused = isLater ? undefined : authorize(context, operation, action)
+  if (refused !== undefined) await refused
   refuseHeaders(context, operation)
   const expectedOwner = context.headers['x-amz-expected-bucket-owner']
   if (expectedOwner !== undefined) await checkExpectedOwner(context, operation, expectedOwner as string)
@@ -73,7 +74,7 @@ async function serve(context: S3RequestContext): Promise<void> {
   if (before !== undefined) await before
   const body = readBody(context, operation)
   if (body !== undefined) await body
-  if (isLater) authorize(context, operation, action)
+  if (isLater) await authorize(context, operation, action)
 
   const result = operation.handle(context)
   if (operation.isSlow) return answerSlowly(context, operation, result)

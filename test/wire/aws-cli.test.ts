@@ -28,10 +28,10 @@ for (const [index, program] of findPrograms('aws').entries()) {
   }
 
   t.test(program, { skip }, async t => {
-    t.test('buckets are made, listed and refused twice', async t => {
+    t.test('buckets are made, once more without a change, and listed', async t => {
       await succeeds(t, 's3', 'mb', `s3://${bucket}`)
       t.match(await succeeds(t, 's3', 'ls'), new RegExp(`${bucket}\\n`))
-      t.match((await aws('s3', 'mb', `s3://${bucket}`)).stderr, /BucketAlreadyOwnedByYou/)
+      await succeeds(t, 's3', 'mb', `s3://${bucket}`)
       const location = await succeeds(t, 's3api', 'get-bucket-location', '--bucket', bucket, '--output', 'json')
       t.same(JSON.parse(location), { LocationConstraint: null })
     })

@@ -22,7 +22,7 @@ t.test('buckets', async t => {
   t.equal(await client.bucketExists(bucket), true)
   t.equal(await client.bucketExists('no-such-bucket-here'), false)
   t.ok((await client.listBuckets()).some(({ name }) => name === bucket))
-  await t.rejects(client.makeBucket(bucket, region), { code: 'BucketAlreadyOwnedByYou' })
+  await client.makeBucket(bucket, region)
   const anywhere = new Client({ endPoint: '127.0.0.1', port: server.port, useSSL: false, accessKey, secretKey })
   await anywhere.putObject(bucket, 'region asked', 'without a region the client asks for the location first')
   t.equal((await anywhere.statObject(bucket, 'region asked')).size, 55)

@@ -29,12 +29,10 @@ const succeeds = async (t: Test, ...args: string[]) => {
 }
 
 t.test('s3cmd', { skip }, async t => {
-  t.test('makes, lists and refuses buckets', async t => {
+  t.test('makes buckets, once more without a change, and lists them', async t => {
     await succeeds(t, 'mb', 's3://shelf')
     t.match(await succeeds(t, 'ls'), /s3:\/\/shelf/)
-    const again = await s3cmd('mb', 's3://shelf')
-    t.not(again.code, 0)
-    t.match(again.stderr, /BucketAlreadyOwnedByYou/)
+    await succeeds(t, 'mb', 's3://shelf')
   })
 
   t.test('puts in parts, gets back whole, and says how large', async t => {

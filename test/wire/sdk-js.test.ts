@@ -33,7 +33,7 @@ const Bucket = 'sdk-js'
 
 t.test('buckets', async t => {
   await s3.send(new CreateBucketCommand({ Bucket }))
-  await t.rejects(s3.send(new CreateBucketCommand({ Bucket })), { name: 'BucketAlreadyOwnedByYou' })
+  await s3.send(new CreateBucketCommand({ Bucket }))
   t.equal((await s3.send(new HeadBucketCommand({ Bucket }))).BucketRegion, region)
   await t.rejects(s3.send(new HeadBucketCommand({ Bucket: 'no-such-bucket-here' })), { name: 'NotFound' })
 })

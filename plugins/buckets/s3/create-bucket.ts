@@ -1,3 +1,4 @@
+import { isCatalogError } from 'svc/kernel'
 import { objectErrors } from 'svc/plugins/objects/api'
 import { childrenNamed, childText, defineS3Operation, type S3Request, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 import { readTagSet, type Tags, tagSetElements } from 'svc/plugins/tagging/api'
@@ -38,12 +39,15 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
     requireOwnership(headers['x-amz-object-ownership'] as string | undefined)
     const tags = xml === undefined ? undefined : readConfiguration(xml, authSigv4.region)
     if (tags !== undefined && !request.isAllowed('s3:PutBucketTagging', bucket, '')) throw s3Errors.AccessDenied()
-    await objects.createBucket(bucket, {
-      region: authSigv4.region,
-      owner: iam.owner,
-      tags,
-      objectLock: readObjectLock(request),
-    })
+    const { region } = authSigv4
+    const objectLock = readObjectLock(request)
+    try {
+      await objects.createBucket(bucket, { region, owner: iam.owner, tags, objectLock })
+    } catch (error) {
+      // In this region, for reasons of history, AWS answers as if the bucket had been created; nothing of it changes.
+      const isRepeated = isCatalogError(error) && error.code === 'BucketAlreadyOwnedByYou' && region === 'us-east-1'
+      if (!isRepeated) throw error
+    }
     return { headers: { Location: `/${bucket}` } }
   },
 })

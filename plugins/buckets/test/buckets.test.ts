@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import {
-  AbortMultipartUploadCommand,
   CreateBucketCommand,
   CreateMultipartUploadCommand,
   DeleteBucketCommand,
@@ -8,10 +7,13 @@ import {
   GetBucketLocationCommand,
   HeadBucketCommand,
   ListBucketsCommand,
+  ListMultipartUploadsCommand,
   ListObjectsCommand,
   ListObjectsV2Command,
   type ListObjectsV2CommandInput,
+  ListPartsCommand,
   PutObjectCommand,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import fc from 'fast-check'
 import type { S3Request } from 'svc/plugins/s3/api'
@@ -35,7 +37,9 @@ t.test('every operation refuses strangers and wrong secrets', async t => {
     ['GET', '/some-bucket'],
     ['GET', '/some-bucket?list-type=2'],
   ] as const) {
-    t.equal((await anonymous(method, target)).status, 403, `${method} ${target}`)
+    // There is no such bucket, which reads tell to everybody.
+    const status = target !== '/' && method !== 'PUT' && method !== 'DELETE' ? 404 : 403
+    t.equal((await anonymous(method, target)).status, status, `${method} ${target}`)
   }
   const Bucket = 'some-bucket'
   for (const command of [
@@ -58,7 +62,7 @@ t.test('every operation refuses strangers and wrong secrets', async t => {
 t.test('buckets are created, found, listed and deleted', async t => {
   const made = await client.send(new CreateBucketCommand({ Bucket: 'first-bucket' }))
   t.equal(made.Location, '/first-bucket')
-  t.equal(await create('first-bucket'), '409 BucketAlreadyOwnedByYou')
+  t.equal(await create('first-bucket'), 'ok', 'as at AWS in us-east-1')
   t.equal(await create('second.bucket'), 'ok')
   const { Buckets, Owner } = await client.send(new ListBucketsCommand({}))
   t.match(Buckets, [
@@ -99,10 +103,14 @@ t.test('buckets are created, found, listed and deleted', async t => {
   t.equal(await remove(), '409 BucketNotEmpty')
   await client.send(new DeleteObjectCommand({ Bucket, Key: 'a' }))
   const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key: 'a' }))
-  t.equal(await remove(), '409 BucketNotEmpty', 'an upload in progress is content')
-  await client.send(new AbortMultipartUploadCommand({ Bucket, Key: 'a', UploadId }))
-  t.equal(await remove(), 'ok')
+  await client.send(new UploadPartCommand({ Bucket, Key: 'a', UploadId, PartNumber: 1, Body: 'x' }))
+  await client.send(new CreateMultipartUploadCommand({ Bucket, Key: 'b' }))
+  t.equal(await remove(), 'ok', 'uploads in progress end with their bucket')
   t.equal(await remove(), '404 NoSuchBucket')
+  t.equal(await create(Bucket), 'ok')
+  t.equal(await outcome(client.send(new ListPartsCommand({ Bucket, Key: 'a', UploadId }))), '404 NoSuchUpload')
+  t.same((await client.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads, undefined)
+  t.equal(await remove(), 'ok')
 })
 
 t.test('what CreateBucket is asked for is done or refused', async t => {

@@ -69,9 +69,13 @@ t.test('a bucket is created once, found, listed and deleted when empty', async t
     checksumAlgorithm: undefined,
     checksumType: undefined,
   })
-  await t.rejects(objects.deleteBucket(bucket), { code: 'BucketNotEmpty' }, 'a pending upload prevents the deletion')
-  await objects.abortUpload(bucket, 'k', upload.uploadId)
+  const part = { bucket, key: 'k', uploadId: upload.uploadId }
+  await put(bucket, 'l', 'v')
+  await t.rejects(objects.deleteBucket(bucket), { code: 'BucketNotEmpty' })
+  t.ok(await objects.getUpload(bucket, 'k', upload.uploadId), 'a bucket that stays keeps its uploads')
+  await objects.deleteObject(bucket, 'l')
   await objects.deleteBucket(bucket)
+  await t.rejects(async () => objects.getUpload(part.bucket, part.key, part.uploadId), { code: /NoSuch/ })
   await t.rejects(async () => objects.getBucket(bucket), { code: 'NoSuchBucket' })
   await t.rejects(objects.deleteBucket(bucket), { code: 'NoSuchBucket' })
 })

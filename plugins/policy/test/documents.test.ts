@@ -138,7 +138,6 @@ t.test('the reader agrees with JSON.parse on what is JSON', async () => {
 
 t.test('each element is refused for its own reason', async () => {
   const rows: [object, PolicyKind, string, RegExp][] = [
-    [{ Statement: [] }, 'identity', 'Version', /^The policy has no Version/],
     [{ Statement: [] }, 'identity', 'Statement', /no statement in its list/],
     [{ Version: '2012-10-17' }, 'identity', 'Statement', /has no Statement/],
     [{ Version: '2012-10-18', Statement: 1 }, 'identity', 'Version', /no version "2012-10-18"/],
@@ -324,6 +323,10 @@ t.test('documents that mean less than they seem to are accepted with a warning',
     )
   }
   assert.deepEqual(policy.compile(statement({}), { kind: 'identity' }).warnings, [])
+  const { Version: _, ...old } = ofBucket({ Resource: 'arn:aws:s3:::*' })
+  const taken = policy.compile(old, { kind: 'bucket', bucket: 'b' })
+  assert.equal(taken.policy?.document.Version, '2008-10-17')
+  assert.ok(taken.warnings.some(({ message }) => /no Version/.test(message)))
 })
 
 t.test('what is right comes back in one form', async () => {
