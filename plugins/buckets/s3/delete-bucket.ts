@@ -2,7 +2,7 @@ import { defineS3Operation } from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'objects'>({
   name: 'DeleteBucket',
-  summary: 'Deletes an empty bucket: one without objects, versions, delete markers and uploads in progress.',
+  summary: 'Deletes a bucket without objects, versions and delete markers; its uploads in progress are aborted.',
   match: { method: 'DELETE', level: 'bucket' },
   action: 's3:DeleteBucket',
   body: { kind: 'none' },
