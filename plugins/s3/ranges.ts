@@ -11,7 +11,7 @@ const oneRange = /^bytes=[ \t]{0,8}(\d{0,20})[ \t]{0,8}-[ \t]{0,8}(\d{0,20})[ \t
 
 /**
  * What a `Range` header means for a body of this size. Undefined: the whole body, because the header is absent, malformed
- * or asks for several ranges (which S3 does not serve). Throws InvalidRange when no byte of it exists.
+ * or asks for several ranges (which S3 does not serve), or the end of an empty body. Throws InvalidRange when no byte of it exists.
  */
 export function readRange(header: string | undefined, sizeBytes: number): ByteRange | undefined {
   if (header === undefined) return undefined
@@ -21,6 +21,8 @@ export function readRange(header: string | undefined, sizeBytes: number): ByteRa
   if (first === '') {
     if (last === '') return undefined
     const length = Math.min(Number(last), sizeBytes)
+    // The last bytes of nothing are all of it, as at AWS; the last zero bytes are none.
+    if (sizeBytes === 0 && Number(last) > 0) return undefined
     if (length === 0) throw unsatisfiable(header, sizeBytes)
     return { start: sizeBytes - length, length }
   }
