@@ -103,10 +103,18 @@ function linger(context: S3RequestContext): void {
   readAway(context.exchange, context.environment.clock, () => context.exchange.response.end())
 }
 
-/** NO_ERROR: the answer is whole, and the rest of the request is not wanted (RFC 9113 section 8.1). */
+/**
+ * NO_ERROR: the answer is whole, and the rest of the request is not wanted (RFC 9113 section 8.1). A reset before the answer's end takes
+ * the answer from clients in Go, so it waits; where the request has ended as well the stream closes by itself.
+ */
 function resetStream(context: S3RequestContext): void {
   const { stream } = context.exchange.request as unknown as Http2ServerRequest
-  readAway(context.exchange, context.environment.clock, () => stream.close(constants.NGHTTP2_NO_ERROR))
+  const reset = () => stream.close(constants.NGHTTP2_NO_ERROR)
+  readAway(context.exchange, context.environment.clock, () => {
+    if (stream.readableEnded) return
+    if (stream.writableFinished) reset()
+    else stream.once('finish', reset)
+  })
 }
 
 function sendData(
