@@ -1,6 +1,6 @@
 /**
- * The doors to what a test must control: time, randomness, disks, network. Code takes these from its context; only the
- * implementations behind them touch `Date`, `node:crypto` randomness or `node:fs`.
+ * The doors to what a test must control: time and randomness. Code takes these from its context; only the
+ * implementations behind them touch `Date` and the randomness of `node:crypto`.
  */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
@@ -17,60 +17,7 @@ export interface Random {
   float(): number
 }
 
-export interface DiskFile {
-  /** True when opened past the page cache: buffer address, offset and length must then be multiples of 4096. */
-  readonly direct: boolean
-  /** True when opened so that each write returns only when its bytes are on stable storage: `datasync` is then implied. */
-  readonly synchronous: boolean
-  /** Reads up to `length` bytes at `position` into `buffer` at `offset`; fewer only at the end of the file. */
-  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<number>
-  /** Writes all of it, or rejects. */
-  write(buffer: Uint8Array, offset: number, length: number, position: number): Promise<void>
-  /** Returns when data and size are on stable storage. After a failure nothing written since the last success is trusted. */
-  datasync(): Promise<void>
-  truncate(size: number): Promise<void>
-  size(): Promise<number>
-  close(): Promise<void>
-}
-
-/** Of a file system: `totalBytes` is what is used, `freeBytes` and `reservedBytes`. */
-export interface DiskSpace {
-  readonly totalBytes: number
-  /** What this process may still write. */
-  readonly freeBytes: number
-  /** Neither used nor to be had: blocks that the file system keeps for root. */
-  readonly reservedBytes: number
-  readonly freeInodes: number
-}
-
-export interface OpenOptions {
-  readonly mode: 'read' | 'write' | 'create'
-  /** `create` fails when the file exists. */
-  readonly exclusive?: boolean
-  /** Ask for O_DIRECT; silently without it where the file system has none (see `DiskFile.direct`). */
-  readonly direct?: boolean
-  /** Ask that each write be on stable storage when it returns; one trip instead of two. See `DiskFile.synchronous`. */
-  readonly synchronous?: boolean
-}
-
-/** Errors carry Node's `code` (ENOENT, ENOSPC, EIO…). Paths are absolute. */
-export interface Disk {
-  open(path: string, options: OpenOptions): Promise<DiskFile>
-  /** With all folders above it that are missing. Nothing happens when it is there; ENOTDIR, with the path, where a file is in the way. */
-  makeDirectory(path: string): Promise<void>
-  list(path: string): Promise<string[]>
-  exists(path: string): Promise<boolean>
-  rename(from: string, to: string): Promise<void>
-  remove(path: string): Promise<void>
-  /** Makes created, renamed and removed names in this directory durable. */
-  syncDirectory(path: string): Promise<void>
-  space(path: string): Promise<DiskSpace>
-  /** A number of the file system that the path is on, as long as it stays mounted. Absent where there is only one. */
-  deviceOf?(path: string): Promise<number>
-}
-
 export interface Ports {
   readonly clock: Clock
   readonly random: Random
-  readonly disk: Disk
 }

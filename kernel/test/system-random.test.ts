@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRandomPool } from '../system-random.ts'
+import { pooledBytes } from '../system-ports.ts'
 
 /** A timer that the test lets run. */
 function manualTimer() {
@@ -15,7 +15,7 @@ t.test('small draws come from one filling, each byte once, and leave nothing beh
   const fillings: Buffer[] = []
   let pool: Buffer | undefined
   const { after } = manualTimer()
-  const { bytes } = createRandomPool(after, filled => {
+  const bytes = pooledBytes(after, filled => {
     for (let i = 0; i < filled.length; i++) filled[i] = 1 + ((i * 31 + fillings.length) % 255)
     fillings.push(Buffer.from(filled))
     pool = filled
@@ -38,27 +38,26 @@ t.test('small draws come from one filling, each byte once, and leave nothing beh
 t.test('what nobody took within a second is overwritten', async t => {
   let pool: Buffer | undefined
   const { after, waiting } = manualTimer()
-  const random = createRandomPool(after, filled => {
+  const bytes = pooledBytes(after, filled => {
     filled.fill(7)
     pool = filled
   })
-  random.bytes(100)
-  t.equal(random.unusedBytes, pool!.length - 100)
+  bytes(100)
+  t.ok(pool!.equals(Buffer.alloc(pool!.length, 7).fill(0, 0, 100)))
   t.match(waiting, [{ delayMs: 1000 }])
-  for (let i = 0; i < 100; i++) random.bytes(200)
+  for (let i = 0; i < 100; i++) bytes(200)
   t.equal(waiting.length, 1, 'one timer, however often it is filled')
   waiting[0]!.callback()
   t.ok(pool!.every(byte => byte === 0))
-  t.equal(random.unusedBytes, 0)
-  t.ok(random.bytes(3).equals(Buffer.alloc(3, 7)), 'filled again')
+  t.ok(bytes(3).equals(Buffer.alloc(3, 7)), 'filled again')
   t.equal(waiting.length, 2)
 })
 
 t.test('large draws do not touch the pool; draws of the system differ', async t => {
   const { after } = manualTimer()
-  const random = createRandomPool(after)
-  t.equal(random.bytes(257).length, 257)
-  t.equal(random.unusedBytes, 0)
-  const seen = new Set(Array.from({ length: 2000 }, () => random.bytes(16).toString('hex')))
+  const bytes = pooledBytes(after, () => t.fail('the pool is filled'))
+  t.equal(bytes(257).length, 257)
+  const drawn = pooledBytes(after)
+  const seen = new Set(Array.from({ length: 2000 }, () => drawn(16).toString('hex')))
   t.equal(seen.size, 2000)
 })

@@ -13,7 +13,7 @@ export interface TestKernelOptions {
   readonly plugins: readonly AnyPlugin[]
   /** Values by plugin and key, secrets included: `{ iam: { rootUser: '…' } }`. Checked like every configuration. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** Replaces some of the system's ports: a fake clock, a simulated disk. */
+  /** Replaces some of the system's ports: a fake clock, seeded randomness. */
   readonly ports?: Partial<Ports>
   /** Default: a process of one thread. */
   readonly threads?: Threads

@@ -16,6 +16,9 @@ import type {
   StorageBackend,
   StoredRecord,
 } from 'svc/plugins/storage/api'
+import type { Disk } from './disk.ts'
+
+export type * from './disk.ts'
 
 /**
  * Value of `check` in a `BlobRef` for callers that identify the content by other means: only the file's own checksums are
@@ -32,6 +35,8 @@ export interface DriveOptions {
   readonly derive: Derive
   readonly threads: Threads
   readonly ports: Ports
+  /** Default: that of the service. */
+  readonly disk?: Disk
   readonly log: Logger
   /** The deployment of a folder without a format. Default: a new deployment. A start refuses a drive of another deployment. */
   readonly deploymentId?: string
@@ -79,20 +84,16 @@ export interface DriveLook {
 }
 
 export interface DrivesService {
+  /** That all drives are on. */
+  readonly disk: Disk
   /** Reads `format.json`; changes nothing. */
-  look(ports: Ports, path: string): Promise<DriveLook>
+  look(path: string): Promise<DriveLook>
   /** For `server --dry-run`: one sentence per reason why the drive could not be opened. Changes nothing. */
-  check(ports: Ports, path: string): Promise<readonly string[]>
+  check(path: string): Promise<readonly string[]>
   /** For `server --dry-run`, after a `check` without findings: see `StorageBackendFactory.peek`. */
-  peek(ports: Ports, path: string, key: RecordKey): Promise<StoredRecord | undefined>
+  peek(path: string, key: RecordKey): Promise<StoredRecord | undefined>
   /** Likewise: see `StorageFindings.peekScan`. */
-  peekScan<T>(
-    ports: Ports,
-    path: string,
-    start: RecordKey,
-    end: RecordKey,
-    visit: (cursor: Cursor) => T,
-  ): Promise<T | undefined>
+  peekScan<T>(path: string, start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): Promise<T | undefined>
   /** Called in every thread, with the same options except for `threads`. Does no I/O before `start`. */
   create(options: DriveOptions): Drive
   /** A new, unique blob id. */

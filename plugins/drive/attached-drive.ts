@@ -2,7 +2,7 @@
  * The drive in a worker thread. It reads the index and the journal files itself and writes blobs itself; only commits go to the
  * storage thread, which alone may commit. A read needs a message only when the memtable may have a newer state (`SharedState`).
  */
-import type { Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
+import type { Logger, MaybePromise, Threads } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -25,6 +25,7 @@ import { BodyReader } from './body-reader.ts'
 import { asBuffer, decodeCounter, keyText } from './bytes.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { unpackEntries, walk, walkOver } from './cursor.ts'
+import type { DrivePorts } from './disk.ts'
 import { noPosition } from './drive.ts'
 import { positionKey } from './index-position.ts'
 import type { IndexStore } from './index-store.ts'
@@ -46,7 +47,7 @@ import {
 export interface AttachedDriveOptions {
   readonly threads: Threads
   readonly config: DriveConfig
-  readonly ports: Ports
+  readonly ports: DrivePorts
   readonly log: Logger
   openIndex(path: string): IndexStore
 }
@@ -119,7 +120,7 @@ class AttachedDrive {
   constructor(
     threads: Threads,
     config: DriveConfig,
-    ports: Ports,
+    ports: DrivePorts,
     log: Logger,
     attachment: Attachment,
     index: IndexStore,

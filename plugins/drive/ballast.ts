@@ -6,8 +6,9 @@
  * - It is released piece by piece, because other software may take a freed piece first.
  * - The last piece is for the journal only, so that a large index cannot stop deletes.
  */
-import type { Disk, DiskFile, Logger, Random } from 'svc/kernel'
+import type { Logger, Random } from 'svc/kernel'
 import { allocateAligned, blockBytes } from './aligned-memory.ts'
+import type { Disk, DiskFile } from './disk.ts'
 
 const ballastBytesMax = 32 * 1024 * 1024
 const pieceCount = 4

@@ -5,8 +5,9 @@
  * - A file is deleted only when no record references its id.
  * - A blob of this run is never garbage: clean-up ignores ids from after the start, and ids that this run has written (`BlobMarks`).
  */
-import type { Clock, Disk, Logger, MaybePromise, Random } from 'svc/kernel'
+import type { Clock, Logger, MaybePromise, Random } from 'svc/kernel'
 import type { BlobMarks } from './blob-marks.ts'
+import type { Disk } from './disk.ts'
 import type { Place } from './place.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

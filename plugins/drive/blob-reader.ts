@@ -5,12 +5,12 @@
  */
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import type { Disk, DiskFile } from 'svc/kernel'
 import type { BlobChunk, BlobReader, BlobRef } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { anyBlobCheck } from './api.ts'
 import type { BlobFiles } from './blob-files.ts'
 import { blobBlockBytes, decodeFooter, footerBytes, footerOffset } from './blob-format.ts'
+import type { Disk, DiskFile } from './disk.ts'
 
 const chunkBytesMax = 2 * blobBlockBytes
 const readAheadMax = 2

@@ -4,7 +4,7 @@
  * partial blob.
  */
 import { crc32 } from 'node:zlib'
-import type { Disk, DiskFile, MaybePromise } from 'svc/kernel'
+import type { MaybePromise } from 'svc/kernel'
 import type { BlobRef, BlobWriter } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { alignUp, blockBytes } from './aligned-memory.ts'
@@ -12,6 +12,7 @@ import { type BlobFiles, requireBlobId } from './blob-files.ts'
 import { blobBlockBytes, encodeFooter } from './blob-format.ts'
 import { type BufferHolder, BufferPool } from './buffer-pool.ts'
 import type { DriveConfig } from './config.ts'
+import type { Disk, DiskFile } from './disk.ts'
 import { isOutOfSpace, type SpaceBudget } from './space.ts'
 
 const blobBufferBytes = 1024 * 1024

@@ -5,10 +5,11 @@
  */
 import { crc32 } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import type { Disk, DiskFile, MaybePromise } from 'svc/kernel'
+import type { MaybePromise } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { asBuffer } from './bytes.ts'
+import type { Disk, DiskFile } from './disk.ts'
 
 const openSegmentsMax = 64
 /** Memory per entry in addition to its bytes. */

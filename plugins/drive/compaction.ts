@@ -21,10 +21,11 @@
  * Reading damaged data from it is an error.
  */
 import { crc32 } from 'node:zlib'
-import type { Clock, Disk, Logger } from 'svc/kernel'
+import type { Clock, Logger } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'
 import type { BodyReader } from './body-reader.ts'
 import type { Checkpoints } from './checkpoints.ts'
+import type { Disk } from './disk.ts'
 import type { Engine } from './engine.ts'
 import type { Journal } from './journal.ts'
 import { type DeleteEntry, type PutEntry, readTransactions } from './journal-format.ts'

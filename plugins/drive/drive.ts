@@ -2,7 +2,7 @@
  * An open drive in the storage thread: answers reads from the memtable and the index, and hands changes to the engine. Created by
  * `open-drive.ts`; everything here runs in the main thread. Workers have `AttachedDrive` instead.
  */
-import type { Logger, MaybePromise, Ports } from 'svc/kernel'
+import type { Logger, MaybePromise } from 'svc/kernel'
 import type {
   BlobReader,
   BlobRef,
@@ -30,6 +30,7 @@ import { Compaction } from './compaction.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { collectMemtable, packEntries, walk } from './cursor.ts'
 import type { DeadBlobs } from './dead-blobs.ts'
+import type { DrivePorts } from './disk.ts'
 import type { Engine } from './engine.ts'
 import type { HighWaterMark } from './high-water-mark.ts'
 import type { IndexFolder } from './index-folder.ts'
@@ -57,7 +58,7 @@ export interface DriveOptions {
   readonly config: DriveConfig
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly derive: Derive
-  readonly ports: Ports
+  readonly ports: DrivePorts
   readonly log: Logger
   readonly index: IndexFolder
   /**

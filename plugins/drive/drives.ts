@@ -4,6 +4,7 @@ import type { Drive, DriveOptions, DrivesService } from './api.ts'
 import { createAttachedDrive } from './attached-drive.ts'
 import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
+import type { Disk } from './disk.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
 import { checkDrive, lookAtDrive, peekDrive, peekScanDrive } from './preflight.ts'
@@ -15,7 +16,7 @@ export interface Drives {
   readonly open: ReadonlySet<OpenDrive>
 }
 
-export function createDrives(config: DriveConfig): Drives {
+export function createDrives(config: DriveConfig, disk: Disk): Drives {
   const open = new Set<OpenDrive>()
   const scopeOf = createThreadScopes()
   const create = (options: DriveOptions): Drive => {
@@ -23,19 +24,21 @@ export function createDrives(config: DriveConfig): Drives {
     for (const { name } of open) if (name === options.name) throw new Error(`drive ${name} is open`)
     const threads = scopeOf(options.threads, `drive.${options.name}.`)
     const share = shareOfConfig(config, options.shareOf ?? 1)
-    if (threads.isMain) return createOwnedDrive({ ...options, threads }, share, open)
+    const ports = { ...options.ports, disk: options.disk ?? disk }
+    if (threads.isMain) return createOwnedDrive({ ...options, threads, ports }, share, open)
     // Read-only, because only one thread writes; opening for writing would also commit five transactions per thread.
     const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true })
-    return createAttachedDrive({ threads, config: share, ports: options.ports, log: options.log, openIndex })
+    return createAttachedDrive({ threads, config: share, ports, log: options.log, openIndex })
   }
   return {
     open,
     service: {
       create,
-      look: ({ disk }, path) => lookAtDrive(disk, path),
-      check: ({ disk }, path) => checkDrive(disk, path),
-      peek: ({ disk }, path, key) => peekDrive(disk, path, key),
-      peekScan: ({ disk }, path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
+      disk,
+      look: path => lookAtDrive(disk, path),
+      check: path => checkDrive(disk, path),
+      peek: (path, key) => peekDrive(disk, path, key),
+      peekScan: (path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
       newBlobId: ({ clock, random }) => createBlobId(clock.now(), random),
     },
   }

@@ -3,7 +3,8 @@
  * `--dry-run`.
  */
 import { crc32 } from 'node:zlib'
-import type { Disk, Random } from 'svc/kernel'
+import type { Random } from 'svc/kernel'
+import type { Disk } from './disk.ts'
 import { driveErrors } from './errors.ts'
 
 export const formatVersion = 1

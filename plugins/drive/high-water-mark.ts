@@ -8,8 +8,9 @@
  * - Format, little-endian: segment, offset (f64 each), crc32 (u32) of the drive's id and both.
  */
 import { crc32 } from 'node:zlib'
-import type { Disk, DiskFile, Logger } from 'svc/kernel'
+import type { Logger } from 'svc/kernel'
 import { alignUp } from './aligned-memory.ts'
+import type { Disk, DiskFile } from './disk.ts'
 import { driveErrors } from './errors.ts'
 import type { JournalPosition } from './index-position.ts'
 

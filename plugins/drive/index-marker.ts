@@ -3,7 +3,8 @@
  * of the server that ended before their first checkpoint. It is written in place, which works on a full drive. `open-drive.ts`
  * uses it to decide how thoroughly the next start checks the index.
  */
-import type { Disk, DiskFile, Logger } from 'svc/kernel'
+import type { Logger } from 'svc/kernel'
+import type { Disk, DiskFile } from './disk.ts'
 
 /** After so many runs without a checkpoint the index itself is suspected. */
 const fruitlessLivesMax = 3

@@ -3,31 +3,37 @@ import { definePlugin } from 'svc/kernel'
 import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'
 import { DriveConfig } from './config.ts'
+import type { Disk } from './disk.ts'
 import { createDrives } from './drives.ts'
 import { checkDrive, peekDrive, peekScanDrive, planDrive } from './preflight.ts'
+import { createSystemDisk } from './system-disk.ts'
 
-export default definePlugin({
-  name: 'drive',
-  provides: ['drives'],
-  config: DriveConfig,
-  // A start may replay the whole journal.
-  startTimeoutMs: 3_600_000,
-  setup({ config, contribute, background, threads }) {
-    const { service, open } = createDrives(config)
-    contribute('storage.backend', 'drive', {
-      validate: validateEndpoints,
-      async inspect({ endpoints: [path], ports: { disk } }) {
-        const problems = await checkDrive(disk, path!)
-        if (problems.length > 0) return { problems }
-        return {
-          plan: await planDrive(disk, path!),
-          peek: key => peekDrive(disk, path!, key),
-          peekScan: (start, end, visit) => peekScanDrive(disk, path!, start, end, visit),
-        }
-      },
-      create: options => createBackend(options, service),
-    })
-    if (threads.isMain) for (const worker of createBackgroundWork(open)) background(worker)
-    return { services: { drives: service } }
-  },
-})
+/** The plugin, on a disk that a test may choose. */
+export const driveOn = (disk: Disk) =>
+  definePlugin({
+    name: 'drive',
+    provides: ['drives'],
+    config: DriveConfig,
+    // A start may replay the whole journal.
+    startTimeoutMs: 3_600_000,
+    setup({ config, contribute, background, threads }) {
+      const { service, open } = createDrives(config, disk)
+      contribute('storage.backend', 'drive', {
+        validate: validateEndpoints,
+        async inspect({ endpoints: [path] }) {
+          const problems = await checkDrive(disk, path!)
+          if (problems.length > 0) return { problems }
+          return {
+            plan: await planDrive(disk, path!),
+            peek: key => peekDrive(disk, path!, key),
+            peekScan: (start, end, visit) => peekScanDrive(disk, path!, start, end, visit),
+          }
+        },
+        create: options => createBackend(options, service),
+      })
+      if (threads.isMain) for (const worker of createBackgroundWork(open)) background(worker)
+      return { services: { drives: service } }
+    },
+  })
+
+export default driveOn(createSystemDisk())

@@ -5,8 +5,9 @@
  *
  * After a restart it continues at a random segment, so that a server that restarts often still covers all segments over time.
  */
-import type { Clock, Disk, Random } from 'svc/kernel'
+import type { Clock, Random } from 'svc/kernel'
 import type { Compaction } from './compaction.ts'
+import type { Disk } from './disk.ts'
 import type { Journal } from './journal.ts'
 import { hasIntactBodies } from './journal-format.ts'
 import { readSegment, SegmentDamage } from './journal-reader.ts'

@@ -2,8 +2,9 @@
  * Reads and verifies batches from segment files. `recovery.ts` uses it at start, `Compaction` to move records, `JournalCheck` to
  * verify segments in the background.
  */
-import type { Disk, DiskFile } from 'svc/kernel'
+
 import { alignUp, blockBytes } from './aligned-memory.ts'
+import type { Disk, DiskFile } from './disk.ts'
 import type { JournalPosition } from './index-position.ts'
 import type { Journal } from './journal.ts'
 import {

@@ -10,9 +10,10 @@
  * - The next segment is zeroed ahead of time while the drive is idle. A write into zeroed space changes no file metadata, which
  *   makes it about a third faster; and deletes find space there when the drive is full.
  */
-import type { Disk, DiskFile, Logger } from 'svc/kernel'
+import type { Logger } from 'svc/kernel'
 import { alignUp, allocateAligned, blockBytes } from './aligned-memory.ts'
 import type { Batch } from './batch.ts'
+import type { Disk, DiskFile } from './disk.ts'
 import { firstPosition, type JournalPosition } from './index-position.ts'
 import { encodeSegmentHeader, sealBatch, segmentHeaderBytes, segmentSalt } from './journal-format.ts'
 import type { Place } from './place.ts'

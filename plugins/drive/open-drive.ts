@@ -2,7 +2,7 @@
  * Opens a drive: takes the lock, reads the format, opens or rebuilds the index, and replays the part of the journal that the
  * index lacks. `createOwnedDrive` calls it at each start.
  */
-import type { Disk } from 'svc/kernel'
+
 import { readWindowMs } from 'svc/plugins/storage/api'
 import { Ballast } from './ballast.ts'
 import { BlobFiles } from './blob-files.ts'
@@ -12,6 +12,7 @@ import { BodyReader } from './body-reader.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { inlineBytesMax } from './config.ts'
 import { DeadBlobs } from './dead-blobs.ts'
+import type { Disk } from './disk.ts'
 import type { Drive, DriveOptions } from './drive.ts'
 import { Engine } from './engine.ts'
 import { driveErrors } from './errors.ts'

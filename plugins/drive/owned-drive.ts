@@ -2,6 +2,7 @@
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { DriveOptions, Drive as OfferedDrive } from './api.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
+import type { DrivePorts } from './disk.ts'
 import { Drive } from './drive.ts'
 import { type IndexFolder, lmdbIndexFolder } from './index-folder.ts'
 import { lockDrive } from './lock.ts'
@@ -33,7 +34,7 @@ interface Opened extends OpenDrive {
 
 /** Registers the main thread's message handlers. The drive is in `open` from the end of `start` to the beginning of `stop`. */
 export function createOwnedDrive(
-  options: DriveOptions,
+  options: DriveOptions & { readonly ports: DrivePorts },
   config: DriveConfig,
   open: Set<OpenDrive>,
   environment: DriveEnvironment = realEnvironment,

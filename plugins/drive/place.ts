@@ -3,8 +3,9 @@
  * replace or delete a file by name: if another file system was mounted over the folder, possibly another drive, the change would
  * hit that one. Files that are already open are not affected.
  */
-import type { Disk } from 'svc/kernel'
+
 import { storageErrors } from 'svc/plugins/storage/api'
+import type { Disk } from './disk.ts'
 
 export class Place {
   readonly path: string

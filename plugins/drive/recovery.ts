@@ -10,11 +10,12 @@
  * - Bodies are not judged here: a body that does not verify fails when it is read. Segments whose files are gone are returned
  *   (`missing`); the caller decides.
  */
-import type { Clock, Disk, Logger } from 'svc/kernel'
+import type { Clock, Logger } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { alignUp, blockBytes } from './aligned-memory.ts'
 import { ChangeSet, UndoLog } from './changes.ts'
 import type { Checkpoints } from './checkpoints.ts'
+import type { Disk } from './disk.ts'
 import { driveErrors } from './errors.ts'
 import type { JournalPosition } from './index-position.ts'
 import type { Journal } from './journal.ts'

@@ -3,7 +3,8 @@
  * index and compaction always have room to work. The ballast file occupies a part of the reserve. The storage thread measures;
  * all threads read one budget in shared memory.
  */
-import type { Clock, Disk, DiskSpace, Logger } from 'svc/kernel'
+import type { Clock, Logger } from 'svc/kernel'
+import type { Disk, DiskSpace } from './disk.ts'
 
 const pollMs = 2000
 /** After a write was refused, free space as reported is ignored for this long: quotas do not show in it. */

@@ -4,14 +4,21 @@
  */
 import { isAbsolute } from 'node:path'
 import type { DrivesService } from 'svc/plugins/drive/api'
-import type { SeededRandom } from 'svc/testing'
+import { createSystemPorts, type SeededRandom } from 'svc/testing'
 import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
+import type { Disk, DrivePorts } from './disk.ts'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
 import { checkDrive, lookAtDrive, peekDrive, peekScanDrive } from './preflight.ts'
+import { createSystemDisk } from './system-disk.ts'
 
 export type { OpenDrive } from './owned-drive.ts'
+export * from './system-disk.ts'
+export * from './test/simulated-disk.ts'
+
+/** The real ports of a drive. */
+export const systemDrivePorts = (): DrivePorts => ({ ...createSystemPorts(), disk: createSystemDisk() })
 
 /** Configuration for a `SimulatedDisk`: small files, so that segments are created and removed often, and short intervals. */
 export const simulatedDriveConfig: DriveConfig = {
@@ -37,12 +44,13 @@ export interface SimulatedDrivesOptions {
   readonly config: DriveConfig
   readonly batchBytes: number
   readonly readWindowMs: number
+  readonly disk: Disk
   /** The index of the drive in this folder. */
   indexOf(path: string): SimulatedIndex
 }
 
-/** The drives of one run of a simulated process, in one thread, on the disk of the given ports. No locks are taken. */
-export function createSimulatedDrives({ config, indexOf, ...sizes }: SimulatedDrivesOptions): SimulatedDrives {
+/** The drives of one run of a simulated process, in one thread. No locks are taken. */
+export function createSimulatedDrives({ config, disk, indexOf, ...sizes }: SimulatedDrivesOptions): SimulatedDrives {
   const open = new Set<OpenDrive>()
   const folderOf = (indexPath: string) => indexPath.slice(0, indexPath.lastIndexOf('/'))
   const environment = {
@@ -61,12 +69,14 @@ export function createSimulatedDrives({ config, indexOf, ...sizes }: SimulatedDr
     service: {
       create(options) {
         if (!isAbsolute(options.path)) throw new TypeError(`the path of drive ${options.name} is not absolute`)
-        return createOwnedDrive(options, shareOfConfig(config, options.shareOf ?? 1), open, environment)
+        const ports = { ...options.ports, disk: options.disk ?? disk }
+        return createOwnedDrive({ ...options, ports }, shareOfConfig(config, options.shareOf ?? 1), open, environment)
       },
-      look: ({ disk }, path) => lookAtDrive(disk, path),
-      check: ({ disk }, path) => checkDrive(disk, path),
-      peek: ({ disk }, path, key) => peekDrive(disk, path, key),
-      peekScan: ({ disk }, path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
+      disk,
+      look: path => lookAtDrive(disk, path),
+      check: path => checkDrive(disk, path),
+      peek: (path, key) => peekDrive(disk, path, key),
+      peekScan: (path, start, end, visit) => peekScanDrive(disk, path, start, end, visit),
       newBlobId: ({ clock, random }) => createBlobId(clock.now(), random),
     },
   }

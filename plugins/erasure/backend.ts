@@ -141,7 +141,7 @@ function createMainSet(options: BackendOptions): SetBackend {
         opened,
         codes,
         reducedParityCount: options.reducedParityCount,
-        ports,
+        disk: drives.disk,
         log,
         freshBlobs,
         watch,
@@ -154,8 +154,8 @@ function createMainSet(options: BackendOptions): SetBackend {
         const ledger = new Ledger(set)
         const healing = new Healing(set, newId, { clock: ports.clock, msSinceRequest })
         const folders = {
-          look: (path: string) => drives.look(ports, path),
-          isThere: (path: string) => ports.disk.exists(path),
+          look: (path: string) => drives.look(path),
+          isThere: (path: string) => drives.disk.exists(path),
         }
         const repairLoop = new RepairLoop({ set, healing, ledger, clock: ports.clock, watch, log, isMount, ...folders })
         repairLoop.expect(opened.pending)
@@ -170,7 +170,7 @@ function createMainSet(options: BackendOptions): SetBackend {
           healing,
           repairLoop,
           ledger,
-          mountCheck: new MountCheck({ set, watch, ...folders, deviceOf: ports.disk.deviceOf }),
+          mountCheck: new MountCheck({ set, watch, ...folders, deviceOf: drives.disk.deviceOf }),
           slowDriveDetector,
           reading: new SetReading(set, noteRequest),
           stripes: new StripePool(document.unitBytes),

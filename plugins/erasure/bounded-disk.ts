@@ -2,7 +2,8 @@
  * A disk with a bounded number of concurrent operations; further ones wait. Each operation occupies a thread of libuv's pool until it
  * ends: without the bound, a drive that hangs would soon occupy all threads and block every other drive. Used for each drive of a set.
  */
-import type { Disk, DiskFile, Threads } from 'svc/kernel'
+import type { Threads } from 'svc/kernel'
+import type { Disk, DiskFile } from 'svc/plugins/drive/api'
 
 /** Size of libuv's pool if the environment does not set it. */
 const poolThreadsDefault = 4

@@ -35,7 +35,8 @@
  *    change that only a former leader has made is older than any change of the new epoch, and is never replayed over it.
  */
 import { crc32 } from 'node:zlib'
-import type { Logger, Ports } from 'svc/kernel'
+import type { Logger } from 'svc/kernel'
+import type { Disk } from 'svc/plugins/drive/api'
 import type { DrivePlace, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
@@ -88,7 +89,7 @@ export interface ErasureSetOptions {
   readonly codes: Codes
   /** From the configuration: parity of data with reduced redundancy. */
   readonly reducedParityCount: number
-  readonly ports: Ports
+  readonly disk: Disk
   readonly log: Logger
   readonly freshBlobs: FreshBlobs
   readonly watch: AnswerWatch
@@ -568,7 +569,7 @@ export class ErasureSet implements SetView {
 
   #noteDevice(member: Member): void {
     member.device = undefined
-    this.#options.ports.disk.deviceOf?.(member.path).then(
+    this.#options.disk.deviceOf?.(member.path).then(
       device => {
         member.device = device
       },

@@ -22,9 +22,8 @@ export default definePlugin({
     const open = new Set<OpenSet>()
     let shown: RedundantStorage | undefined
     const redundancy: RedundancyService = { storage: () => shown }
-    const preflightOptions = ({ endpoints, ports }: StorageLookOptions) => ({
+    const preflightOptions = ({ endpoints }: StorageLookOptions) => ({
       drives,
-      ports,
       paths: endpoints,
       parityCount: parityOf(endpoints.length, config.standard),
     })

@@ -95,7 +95,7 @@ const lookTicksMax = 240
 export async function openSet(options: OpeningOptions): Promise<OpenedSet> {
   const { paths, drives, ports, watch, parityCount } = options
   const dataCount = paths.length - parityCount
-  const answers = paths.map(path => drives.look(ports, path))
+  const answers = paths.map(path => drives.look(path))
   const seen = await waitForQuorum(answers, watch, done =>
     done.filter(look => look?.state === 'formatted').length >= dataCount ? lookTicks : lookTicksMax,
   )
@@ -137,7 +137,7 @@ function unopened({ create }: OpeningOptions, look: DriveLook, index: number, de
 }
 
 async function openIfUsable(
-  { ports }: OpeningOptions,
+  { drives }: OpeningOptions,
   found: Found,
   isNew: boolean,
   unmounted: readonly string[],
@@ -145,7 +145,7 @@ async function openIfUsable(
   const { look } = found
   // An empty folder in an existing set is a replaced drive. A folder that does not exist is not created.
   const isUsable =
-    isNew || look.state === 'formatted' || (look.state === 'empty' && (await ports.disk.exists(look.path)))
+    isNew || look.state === 'formatted' || (look.state === 'empty' && (await drives.disk.exists(look.path)))
   if (isUsable && unmounted.includes(look.path)) found.error = erasureErrors.drive_missing(notMounted(look.path))
   else if (isUsable) return openOne(found)
   else found.error = notThere(look)

@@ -2,7 +2,6 @@
  * Checks for `server --dry-run` whether a set could be opened, and says what a start would do. Reads only. A drive that was not stopped
  * cleanly has its knowledge of the set in its journal, which only a start reads: then the other drives are asked. Called by `index.ts`.
  */
-import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import type { Cursor, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -13,17 +12,16 @@ import { userValueOf } from './set-record.ts'
 
 export interface PreflightOptions {
   readonly drives: DrivesService
-  readonly ports: Ports
   readonly paths: readonly string[]
   readonly parityCount: number
 }
 
 /** A sentence for each reason why a start would be refused, and for each probable missing mount. */
 export async function checkSet(options: PreflightOptions): Promise<string[]> {
-  const { drives, ports, paths } = options
-  const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
+  const { drives, paths } = options
+  const looks = await Promise.all(paths.map(path => drives.look(path)))
   const formatted = looks.filter(({ state }) => state === 'formatted')
-  if (formatted.length === 0) return (await Promise.all(paths.map(path => drives.check(ports, path)))).flat()
+  if (formatted.length === 0) return (await Promise.all(paths.map(path => drives.check(path)))).flat()
   const copies = copiesProblem(formatted)
   if (copies !== undefined) return [copies]
   const deployments = deploymentsProblem(formatted)
@@ -31,7 +29,7 @@ export async function checkSet(options: PreflightOptions): Promise<string[]> {
   const openable: DriveLook[] = []
   const problems: string[] = []
   for (const look of looks) {
-    const found = look.state === 'formatted' ? await drives.check(ports, look.path) : []
+    const found = look.state === 'formatted' ? await drives.check(look.path) : []
     if (look.state === 'formatted' && found.length === 0) openable.push(look)
     problems.push(...found)
   }
@@ -46,7 +44,7 @@ export async function checkSet(options: PreflightOptions): Promise<string[]> {
     return [`The set has ${document.slots.length} drives, but ${paths.length} are named. Name all of them.`]
   }
   // Folders that do not exist are no missing mounts: a start goes on without them, and creates nothing.
-  const isThere = await Promise.all(looks.map(({ path }) => ports.disk.exists(path)))
+  const isThere = await Promise.all(looks.map(({ path }) => drives.disk.exists(path)))
   const there = looks.filter((_, index) => isThere[index])
   const missing = (await missingMounts(there, isMount)).map(notMounted)
   if (openable.length >= needed) return missing
@@ -57,8 +55,8 @@ export async function checkSet(options: PreflightOptions): Promise<string[]> {
 }
 
 /** What a start would create, and which drives it would go without. To be called if `checkSet` found no problem. */
-export async function planSet({ drives, ports, paths, parityCount }: PreflightOptions): Promise<string[]> {
-  const looks = await Promise.all(paths.map(path => drives.look(ports, path)))
+export async function planSet({ drives, paths, parityCount }: PreflightOptions): Promise<string[]> {
+  const looks = await Promise.all(paths.map(path => drives.look(path)))
   const name = `${paths[0]} to ${paths.at(-1)}`
   if (!looks.some(({ state }) => state === 'formatted')) {
     const data = paths.length - parityCount
@@ -77,10 +75,10 @@ export async function planSet({ drives, ports, paths, parityCount }: PreflightOp
   const plan: string[] = []
   for (const { path, state, problem } of looks) {
     if (state === 'formatted') {
-      for (const why of await drives.check(ports, path)) plan.push(`The set ${name} starts without ${path}: ${why}`)
+      for (const why of await drives.check(path)) plan.push(`The set ${name} starts without ${path}: ${why}`)
       continue
     }
-    if (problem === undefined && (await ports.disk.exists(path))) {
+    if (problem === undefined && (await drives.disk.exists(path))) {
       plan.push(
         `${path} is empty: it replaces a missing drive of the set ${name}, and its records and shards are rebuilt.`,
       )
@@ -93,11 +91,11 @@ export async function planSet({ drives, ports, paths, parityCount }: PreflightOp
 }
 
 /** What was not checked: the journals of drives that were not stopped cleanly. */
-export async function notLookedAtInSet({ drives, ports, paths }: PreflightOptions): Promise<string[]> {
+export async function notLookedAtInSet({ drives, paths }: PreflightOptions): Promise<string[]> {
   const silent: string[] = []
   for (const path of paths) {
-    if ((await drives.look(ports, path)).state !== 'formatted') continue
-    await drives.peek(ports, path, setKey).catch(() => silent.push(path))
+    if ((await drives.look(path)).state !== 'formatted') continue
+    await drives.peek(path, setKey).catch(() => silent.push(path))
   }
   if (silent.length === 0) return []
   return [
@@ -109,12 +107,9 @@ function dataCountOf({ slots, parityCount }: SetDocument): number {
   return slots.length - parityCount
 }
 
-async function peekDocument(
-  { drives, ports }: PreflightOptions,
-  { path }: DriveLook,
-): Promise<SetDocument | undefined> {
+async function peekDocument({ drives }: PreflightOptions, { path }: DriveLook): Promise<SetDocument | undefined> {
   try {
-    const record = await drives.peek(ports, path, setKey)
+    const record = await drives.peek(path, setKey)
     return record && decodeSetDocument(record.value)
   } catch {
     // Only a start can tell. The other drives are asked; if none can tell, this is not checked.
@@ -125,7 +120,7 @@ async function peekDocument(
 /** A record of the most advanced drive. Rejects if no drive can be read. */
 export async function peekSet(options: PreflightOptions, key: RecordKey): Promise<StoredRecord | undefined> {
   const path = await furthestDrive(options)
-  const record = path === undefined ? undefined : await options.drives.peek(options.ports, path, key)
+  const record = path === undefined ? undefined : await options.drives.peek(path, key)
   return record && { value: userValueOf(record.value), body: undefined }
 }
 
@@ -138,7 +133,7 @@ export async function peekScanSet<T>(
 ): Promise<T | undefined> {
   const path = await furthestDrive(options)
   if (path === undefined) return undefined
-  return options.drives.peekScan(options.ports, path, start, end, cursor => visit(userCursor(cursor)))
+  return options.drives.peekScan(path, start, end, cursor => visit(userCursor(cursor)))
 }
 
 /** The records of users of the storage; where the bytes of their bodies lie is not looked at. */
@@ -157,15 +152,15 @@ function userCursor(cursor: Cursor): Cursor {
 }
 
 /** Path of the drive that has come furthest; undefined where none is formatted. Rejects where none can be looked at. */
-async function furthestDrive({ drives, ports, paths }: PreflightOptions): Promise<string | undefined> {
+async function furthestDrive({ drives, paths }: PreflightOptions): Promise<string | undefined> {
   let best: { readonly path: string; readonly progress: typeof noProgress } | undefined
   let reason: unknown
   let formatted = 0
   for (const path of paths) {
-    if ((await drives.look(ports, path)).state !== 'formatted') continue
+    if ((await drives.look(path)).state !== 'formatted') continue
     formatted++
     try {
-      const record = await drives.peek(ports, path, progressKey)
+      const record = await drives.peek(path, progressKey)
       const progress = record === undefined ? noProgress : decodeProgress(record.value)
       if (best === undefined || compareProgress(progress, best.progress) > 0) best = { path, progress }
     } catch (error) {

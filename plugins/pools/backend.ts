@@ -136,7 +136,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
       return candidates[0]!.set.inlineBytesMax
     },
     async start() {
-      const sets = await openPools({ candidates, drives, ports, log })
+      const sets = await openPools({ candidates, drives, log })
       try {
         const placement = new Placement(Placement.memoryFor(sets.length), ports.random)
         await placement.look(sets)

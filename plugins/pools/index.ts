@@ -12,10 +12,9 @@ export default definePlugin({
   setup({ services, contribute, background, threads }) {
     const { drives, sets } = services
     let open: OpenPools | undefined
-    const preflightOptions = ({ endpoints, pools = [endpoints], ports }: StorageLookOptions) => ({
+    const preflightOptions = ({ endpoints, pools = [endpoints] }: StorageLookOptions) => ({
       drives,
       sets,
-      ports,
       pools,
     })
     contribute('storage.backend', 'pools', {

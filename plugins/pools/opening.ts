@@ -10,7 +10,7 @@
  * | its pools document names the record set | a set that is not listed: it is new |
  * | the record set lists it | a set of the storage |
  */
-import type { Logger, Ports } from 'svc/kernel'
+import type { Logger } from 'svc/kernel'
 import type { DrivesService } from 'svc/plugins/drive/api'
 import { type DriveSet, deploymentsProblem, sharedSetKey } from 'svc/plugins/erasure/api'
 import { poolsErrors } from './errors.ts'
@@ -37,7 +37,6 @@ export interface Candidate {
 export interface OpeningOptions {
   readonly candidates: readonly Candidate[]
   readonly drives: DrivesService
-  readonly ports: Ports
   readonly log: Logger
 }
 
@@ -66,10 +65,8 @@ export async function openPools(options: OpeningOptions): Promise<readonly PoolS
   }
 }
 
-async function open({ candidates, drives, ports, log }: OpeningOptions, started: Candidate[]) {
-  const looks = await Promise.all(
-    candidates.map(({ paths }) => Promise.all(paths.map(path => drives.look(ports, path)))),
-  )
+async function open({ candidates, drives, log }: OpeningOptions, started: Candidate[]) {
+  const looks = await Promise.all(candidates.map(({ paths }) => Promise.all(paths.map(path => drives.look(path)))))
   const problem = deploymentsProblem(looks.flat())
   if (problem !== undefined) throw poolsErrors.pool_foreign(problem)
   const start = async (some: readonly Candidate[], deploymentId: string | undefined): Promise<Opened[]> => {

@@ -2,7 +2,6 @@
  * Checks for `server --dry-run` whether each set could be opened, and whether a set is missing. Reads only. The pools document of a drive
  * that was not stopped cleanly is in its journal, which only a start reads: it is not checked then. Called by `index.ts`.
  */
-import type { Ports } from 'svc/kernel'
 import type { DriveLook, DrivesService } from 'svc/plugins/drive/api'
 import { deploymentsProblem, type SetsService, sharedSetKey } from 'svc/plugins/erasure/api'
 import type { Cursor, RecordKey, StorageLookOptions, StoredRecord } from 'svc/plugins/storage/api'
@@ -12,7 +11,6 @@ import { decodePoolsDocument, type PoolsDocument } from './pools-document.ts'
 export interface PreflightOptions {
   readonly drives: DrivesService
   readonly sets: SetsService
-  readonly ports: Ports
   readonly pools: readonly (readonly string[])[]
 }
 
@@ -23,12 +21,12 @@ interface Looked extends NamedSet {
   readonly says: PoolsDocument | undefined
 }
 
-async function lookAt({ drives, sets, ports }: PreflightOptions, named: NamedSet): Promise<Looked> {
-  const looks = await Promise.all(named.paths.map(path => drives.look(ports, path)))
+async function lookAt({ drives, sets }: PreflightOptions, named: NamedSet): Promise<Looked> {
+  const looks = await Promise.all(named.paths.map(path => drives.look(path)))
   const isFormatted = looks.some(({ state }) => state === 'formatted')
   let says: PoolsDocument | undefined
   try {
-    const record = isFormatted ? await sets.peek({ endpoints: named.paths, ports }, sharedSetKey) : undefined
+    const record = isFormatted ? await sets.peek({ endpoints: named.paths }, sharedSetKey) : undefined
     says = record && decodePoolsDocument(record.value)
   } catch {
     // Only a start can tell.
@@ -38,12 +36,12 @@ async function lookAt({ drives, sets, ports }: PreflightOptions, named: NamedSet
 
 /** A sentence for each reason why a start would be refused. */
 export async function checkPools(options: PreflightOptions): Promise<string[]> {
-  const { sets, ports } = options
+  const { sets } = options
   const named = cutPools(options.pools)
   const looked = await Promise.all(named.map(each => lookAt(options, each)))
   const problem = deploymentsProblem(looked.flatMap(({ looks }) => looks))
   if (problem !== undefined) return [problem]
-  const problems = (await Promise.all(named.map(({ paths }) => sets.check({ endpoints: paths, ports })))).flat()
+  const problems = (await Promise.all(named.map(({ paths }) => sets.check({ endpoints: paths })))).flat()
   const formatted = looked.filter(({ isFormatted }) => isFormatted)
   const records = formatted.find(({ says }) => says?.role === 'records')
   const isAnySilent = formatted.some(({ says }) => says === undefined)
@@ -63,15 +61,15 @@ export async function checkPools(options: PreflightOptions): Promise<string[]> {
 }
 
 /** What a start would create. To be called if `checkPools` found no problem. */
-export async function planPools({ sets, ports, pools }: PreflightOptions): Promise<string[]> {
-  const plans = await Promise.all(cutPools(pools).map(({ paths }) => sets.plan({ endpoints: paths, ports })))
+export async function planPools({ sets, pools }: PreflightOptions): Promise<string[]> {
+  const plans = await Promise.all(cutPools(pools).map(({ paths }) => sets.plan({ endpoints: paths })))
   return plans.flat()
 }
 
 /** What was not checked. To be called if `checkPools` found no problem. */
-export async function notLookedAtInPools({ sets, ports, pools }: PreflightOptions): Promise<string[]> {
+export async function notLookedAtInPools({ sets, pools }: PreflightOptions): Promise<string[]> {
   const named = cutPools(pools)
-  return (await Promise.all(named.map(({ paths }) => sets.notLookedAt({ endpoints: paths, ports })))).flat()
+  return (await Promise.all(named.map(({ paths }) => sets.notLookedAt({ endpoints: paths })))).flat()
 }
 
 /** A record as the last run left it. Rejects if only a start can tell. */
@@ -97,5 +95,5 @@ async function findRecords(options: PreflightOptions): Promise<StorageLookOption
   const formatted = looked.filter(({ isFormatted }) => isFormatted)
   const records =
     formatted.find(({ says }) => says?.role === 'records') ?? formatted.find(({ says }) => says === undefined)
-  return records && { endpoints: records.paths, ports: options.ports }
+  return records && { endpoints: records.paths }
 }

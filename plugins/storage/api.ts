@@ -248,7 +248,6 @@ export interface StorageLookOptions {
   readonly endpoints: readonly string[]
   /** See `StorageBackendOptions`. */
   readonly pools?: readonly (readonly string[])[]
-  readonly ports: Ports
 }
 
 /** What a start would meet. Where there are problems, nothing else is told. */

@@ -56,7 +56,7 @@ export default definePlugin({
           front.setPeek({ peek: cannotPeek, peekScan: cannotPeek })
           return { notLookedAt: [`what "${backendName}" needs in order to start`] }
         }
-        const { peek, peekScan, ...findings } = await factory.inspect({ endpoints, pools, ports })
+        const { peek, peekScan, ...findings } = await factory.inspect({ endpoints, pools })
         if (peek !== undefined) front.setPeek({ peek, peekScan: peekScan ?? cannotPeek })
         return findings
       },

@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { createSystemPorts } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { BlobFiles } from '../blob-files.ts'
 import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
 import { type BlobWriterOptions, DriveBlobWriter } from '../blob-writer.ts'
 import { BufferPool } from '../buffer-pool.ts'
 import { Place } from '../place.ts'
+import { systemDrivePorts } from '../testing.ts'
 
-const { disk, clock, random } = createSystemPorts()
+const { disk, clock, random } = systemDrivePorts()
 const bufferBytes = 16 * 1024
 
 async function options(t: Test, bufferCount: number): Promise<BlobWriterOptions> {

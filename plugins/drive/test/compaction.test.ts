@@ -6,11 +6,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { createSystemPorts, seeded } from 'svc/testing'
+import { seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Drive } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
@@ -35,7 +36,7 @@ async function openDrive(t: Test): Promise<Drive> {
     readWindowMs: 1,
     procedures,
     derive: deriveCount,
-    ports: createSystemPorts(),
+    ports: systemDrivePorts(),
     log: pino({ level: 'silent' }),
     index: lmdbIndexFolder,
     lock: lockDrive,

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { BlobRef } from 'svc/plugins/storage/api'
 import { contractDerive, contractProcedures, storageBackendContract } from 'svc/plugins/storage/contract'
-import { createSingleThread, createSystemPorts } from 'svc/testing'
+import { createSingleThread } from 'svc/testing'
 import t, { type Test } from 'tap'
 import type { Garbage } from '../api.ts'
 import { createBackend, validateEndpoints } from '../backend.ts'
@@ -22,6 +22,7 @@ import { lockDrive } from '../lock.ts'
 import { checkDrive, peekDrive } from '../preflight.ts'
 import { SharedState, sharedStateBytes } from '../shared-state.ts'
 import { createSpaceBudget, spaceCellCount, watchSpace } from '../space.ts'
+import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
@@ -30,7 +31,7 @@ const opener = new URL('./fixtures/open.ts', import.meta.url).pathname
 // The server's listeners keep its process alive; timers of the clock do not.
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
-const ports = createSystemPorts()
+const ports = systemDrivePorts()
 const smallConfig = { ...defaults, segmentBytes: 1024 * 1024 }
 
 async function newFolder(t: Test): Promise<string> {
@@ -75,7 +76,7 @@ function backendContract(config: DriveConfig) {
           ports,
           log,
         }
-        const backend = createBackend(options, createDrives(config).service)
+        const backend = createBackend(options, createDrives(config, ports.disk).service)
         await backend.start()
         return backend
       }

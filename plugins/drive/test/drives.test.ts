@@ -6,18 +6,20 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
-import type { Ports } from 'svc/kernel'
+import type { Clock } from 'svc/kernel'
 import type { BlobRef } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
-import { createSingleThread, createSystemPorts } from 'svc/testing'
+import { createSingleThread } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { anyBlobCheck, type Drive, type DriveOptions } from '../api.ts'
 import { createBackgroundWork } from '../background.ts'
 import { BlobFiles, createBlobId } from '../blob-files.ts'
 import { BlobMarks, blobMarksBytes } from '../blob-marks.ts'
 import { shareOfConfig } from '../config.ts'
+import type { Disk } from '../disk.ts'
 import { createDrives } from '../drives.ts'
 import { Place } from '../place.ts'
+import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
@@ -25,7 +27,7 @@ const log = pino({ level: 'silent' })
 // The server's listeners keep its process alive; timers of the clock do not.
 const keepAlive = setInterval(() => undefined, 1000)
 t.teardown(() => clearInterval(keepAlive))
-const ports = createSystemPorts()
+const ports = systemDrivePorts()
 const config = {
   ...defaults,
   segmentBytes: 1024 * 1024,
@@ -38,8 +40,8 @@ async function newFolder(t: Test): Promise<string> {
 }
 
 /** Creates drives as a thread of its own would. */
-function newProcess(used: Ports = ports) {
-  const drives = createDrives(config)
+function newProcess(used = ports) {
+  const drives = createDrives(config, used.disk)
   const threads = createSingleThread(log)
   const create = (path: string, name: string, options: Partial<DriveOptions> = {}): Drive =>
     drives.service.create({ path, name, procedures, derive: deriveCount, threads, ports: used, log, ...options })
@@ -71,7 +73,7 @@ t.test('drives of one process have their own procedures, records and identity', 
   )
   t.throws(() => drives[0]!.driveId, { code: 'unavailable' })
   t.throws(() => drives[0]!.get(recordKey('a')), { code: 'unavailable' })
-  t.strictSame(await service.look(ports, paths[0]!), {
+  t.strictSame(await service.look(paths[0]!), {
     path: paths[0],
     state: 'empty',
     driveId: undefined,
@@ -87,7 +89,7 @@ t.test('drives of one process have their own procedures, records and identity', 
   for (const [i, drive] of drives.entries()) {
     const [status] = await drive.drives()
     t.match(status, { path: paths[i], id: drive.driveId, deploymentId, state: 'online' })
-    const look = await service.look(ports, paths[i]!)
+    const look = await service.look(paths[i]!)
     t.match(look, { state: 'formatted', driveId: drive.driveId, deploymentId, problem: undefined })
   }
   t.throws(() => create(paths[0]!, 'd0'), /d0 is open/)
@@ -111,7 +113,7 @@ t.test('a drive of another deployment is refused, and a failed start leaves noth
   const folder = await newFolder(t)
   const path = join(folder, 'drive')
   let timers = 0
-  const clock: Ports['clock'] = {
+  const clock: Clock = {
     ...ports.clock,
     after(delayMs, callback) {
       timers++
@@ -181,13 +183,13 @@ t.test('a drive of another deployment is refused, and a failed start leaves noth
     ['file/below', /is not a folder/],
     ['foreign', /holiday\.jpg/],
   ] as const) {
-    t.match(await service.look(ports, join(folder, name)), { state: 'unusable', driveId: undefined, problem })
+    t.match(await service.look(join(folder, name)), { state: 'unusable', driveId: undefined, problem })
   }
-  t.match(await service.look(ports, '/proc/drive'), { state: 'unusable', problem: /no space/ })
+  t.match(await service.look('/proc/drive'), { state: 'unusable', problem: /no space/ })
   await rm(join(path, 'blobs'), { recursive: true })
-  t.match(await service.look(ports, path), { state: 'unusable', driveId: status!.id, problem: /"blobs"/ })
+  t.match(await service.look(path), { state: 'unusable', driveId: status!.id, problem: /"blobs"/ })
   await writeFile(join(path, 'format.json'), '{')
-  t.match(await service.look(ports, path), { state: 'unusable', driveId: undefined, problem: /not valid JSON/ })
+  t.match(await service.look(path), { state: 'unusable', driveId: undefined, problem: /not valid JSON/ })
 })
 
 t.test('memory is divided among drives, down to the minimum each needs', async t => {
@@ -322,7 +324,7 @@ t.test('a new blob is not deleted in place of the garbage it replaces', async t 
     letGo = resolve
   })
   const removed: string[] = []
-  const disk: Ports['disk'] = {
+  const disk: Disk = {
     ...ports.disk,
     list: async folder => (folder === path ? ['00'] : [id]),
     async remove(file) {

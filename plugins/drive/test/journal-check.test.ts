@@ -4,12 +4,13 @@ import { mkdtemp, open, readdir, rm, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import type { Disk } from 'svc/kernel'
-import { createSystemPorts, type SeededRandom, seeded } from 'svc/testing'
+import { type SeededRandom, seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
+import type { Disk } from '../disk.ts'
 import { Drive } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
@@ -35,7 +36,7 @@ interface Kept {
 async function keep(t: Test): Promise<Kept> {
   const folder = await mkdtemp(join(process.platform === 'linux' ? '/dev/shm' : tmpdir(), 'svc-journal-check-'))
   const lines: Kept['lines'] = []
-  const ports = createSystemPorts()
+  const ports = systemDrivePorts()
   let days = 0
   let bad: Kept['unreadable']
   const clock = { ...ports.clock, monotonicNs: () => ports.clock.monotonicNs() + BigInt(days * day) * 1_000_000n }

@@ -9,11 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
-import { createSystemPorts, type SeededRandom, seeded } from 'svc/testing'
+import { type SeededRandom, seeded } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Drive } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, procedures, recordKey } from './fixtures/table.ts'
 
@@ -51,7 +52,7 @@ function openDrive(path: string): Promise<Drive> {
     config: defaults,
     procedures,
     derive: deriveCount,
-    ports: createSystemPorts(),
+    ports: systemDrivePorts(),
     log: pino({ level: 'silent' }),
     index: lmdbIndexFolder,
     lock: lockDrive,

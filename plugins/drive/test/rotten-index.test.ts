@@ -6,11 +6,12 @@ import { copyFile, mkdtemp, open, readFile, rm, stat, truncate } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { createSystemPorts, type SeededRandom, seeded } from 'svc/testing'
+import { type SeededRandom, seeded } from 'svc/testing'
 import t from 'tap'
 import { Drive, type DriveOptions } from '../drive.ts'
 import { lmdbIndexFolder } from '../index-folder.ts'
 import { lockDrive } from '../lock.ts'
+import { systemDrivePorts } from '../testing.ts'
 import { defaults } from './fixtures/config.ts'
 import { countKey, deriveCount, derivedKey, procedures, recordKey } from './fixtures/table.ts'
 
@@ -32,7 +33,7 @@ function openDrive(path: string, options: Partial<DriveOptions> = {}): Promise<D
     batchBytes: 64 * 1024,
     procedures,
     derive: deriveCount,
-    ports: createSystemPorts(),
+    ports: systemDrivePorts(),
     log,
     index: lmdbIndexFolder,
     lock: lockDrive,
@@ -167,7 +168,7 @@ t.test('an index that is corrupted while in use is noticed, and rebuilt at the n
   t.teardown(() => rm(path, { recursive: true, force: true }))
   let scopes: string[] = []
   let waitedNs = 0n
-  const ports = createSystemPorts()
+  const ports = systemDrivePorts()
   const clock = { ...ports.clock, monotonicNs: () => ports.clock.monotonicNs() + waitedNs }
   const openChecked = () => openDrive(path, { index, ports: { ...ports, clock } })
   // As if the index were too large to be checked in full at a start.

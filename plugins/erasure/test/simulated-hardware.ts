@@ -1,9 +1,8 @@
 /** The simulated hardware of one drive: a disk and an index in memory that can be removed, fail, lose power and be replaced. */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Disk, DiskFile } from 'svc/kernel'
-import { SimulatedIndex } from 'svc/plugins/drive/testing'
+import type { Disk, DiskFile } from 'svc/plugins/drive/api'
+import { SimulatedDisk, SimulatedIndex } from 'svc/plugins/drive/testing'
 import type { SeededRandom } from 'svc/testing'
-import { SimulatedDisk } from 'svc/testing'
 
 export class SimulatedHardware {
   readonly path: string

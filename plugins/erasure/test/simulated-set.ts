@@ -7,10 +7,15 @@ import assert from 'node:assert/strict'
 import { pino } from 'pino'
 import type { MaybePromise } from 'svc/kernel'
 import type { Drive } from 'svc/plugins/drive/api'
-import { createSimulatedDrives, type SimulatedDrives, simulatedDriveConfig } from 'svc/plugins/drive/testing'
+import {
+  createSimulatedDrives,
+  type SimulatedDisk,
+  type SimulatedDrives,
+  simulatedDriveConfig,
+} from 'svc/plugins/drive/testing'
 import type { BlobRef, Procedure, StorageBackend, Transaction } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
-import { contentOf, createSingleThread, type SeededRandom, type SimulatedDisk, SimulatedTime } from 'svc/testing'
+import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenSet } from '../backend.ts'
 import { shardUnitOf } from '../layout.ts'
 import type { Member } from '../member.ts'
@@ -144,14 +149,15 @@ export class SimulatedSet {
 
   /** Resolves with the error if the set refuses to start, or with false if it was interrupted after so many ticks. */
   async start(ticksMax = Number.POSITIVE_INFINITY): Promise<unknown> {
+    const life = this.#life
     this.#drives = createSimulatedDrives({
       config: { ...simulatedDriveConfig, segmentBytes: 256 * 1024 },
       batchBytes: 160 * 1024,
       readWindowMs: 20,
+      disk: connectAll(this.hardware, () => life === this.#life),
       indexOf: path => this.hardware[this.#paths.indexOf(path)]!.index,
     })
     let opened: OpenSet | undefined
-    const life = this.#life
     const backend = createBackend({
       procedures: { change: this.#createProcedure() },
       derive: () => undefined,
@@ -162,11 +168,7 @@ export class SimulatedSet {
       // The folders are on no file system: asking the real one would take a time that does not depend on the seed.
       sharedFileSystems: async () => [],
       threads: createSingleThread(log),
-      ports: {
-        clock: this.#time.clock,
-        random: this.random,
-        disk: connectAll(this.hardware, () => life === this.#life),
-      },
+      ports: { clock: this.#time.clock, random: this.random },
       log,
       drives: this.#drives.service,
       // Long enough that no drive times out only because the others were scheduled earlier.

@@ -5,12 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { pino } from 'pino'
-import type { Disk } from 'svc/kernel'
-import { createSimulatedDrives, SimulatedIndex, simulatedDriveConfig } from 'svc/plugins/drive/testing'
+import type { Disk } from 'svc/plugins/drive/api'
+import { createSimulatedDrives, SimulatedDisk, SimulatedIndex, simulatedDriveConfig } from 'svc/plugins/drive/testing'
 import { createSimulatedSets, type OpenSet } from 'svc/plugins/erasure/testing'
 import type { BlobRef, StorageBackend, Transaction } from 'svc/plugins/storage/api'
 import { readBlob } from 'svc/plugins/storage/testing'
-import { contentOf, createSingleThread, type SeededRandom, SimulatedDisk, SimulatedTime } from 'svc/testing'
+import { contentOf, createSingleThread, type SeededRandom, SimulatedTime } from 'svc/testing'
 import { createBackend, type OpenPools } from '../backend.ts'
 import { blobIdFrom, idInSet, isElsewhere, setOfBlob } from '../blob-ids.ts'
 import { blobReferenceOf, groupOf, groupOfReference } from '../blob-references.ts'
@@ -200,6 +200,7 @@ export class SimulatedPools {
       config: { ...simulatedDriveConfig, segmentBytes: 256 * 1024 },
       batchBytes: 160 * 1024,
       readWindowMs: 20,
+      disk: connectAll(all, isAlive),
       indexOf: path => all.find(one => one.path === path)!.index,
     })
     const sets = createSimulatedSets(drives.service, () => 1)
@@ -218,7 +219,7 @@ export class SimulatedPools {
       endpoints: named.flat(),
       pools: named,
       threads: createSingleThread(log),
-      ports: { clock: this.#time.clock, random: this.random, disk: connectAll(all, isAlive) },
+      ports: { clock: this.#time.clock, random: this.random },
       log,
       drives: drives.service,
       sets: sets.service,

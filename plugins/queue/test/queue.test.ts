@@ -1,5 +1,5 @@
 /** The queue over a real drive: limits, commits that are taken back, large payloads, dead letters, what a restart finds. */
-import { createSystemPorts, seeded } from 'svc/testing'
+import { seeded } from 'svc/testing'
 import t from 'tap'
 import type { QueueEntry } from '../api.ts'
 import { createDeadLetters } from '../dead-letters.ts'
@@ -197,10 +197,9 @@ t.test('entries of a family whose plugin is away are kept, and a restart deliver
 })
 
 t.test('a full drive refuses entries, and those that are there go out and are deleted', async t => {
-  const ports = createSystemPorts()
   let freeBytes = 2 ** 30
   const space = async () => ({ totalBytes: 2 ** 31, freeBytes, reservedBytes: 0, freeInodes: 100_000 })
-  const { news, put } = await startForTest(t, { ports: { disk: { ...ports.disk, space } } })
+  const { news, put } = await startForTest(t, { disk: { space } })
   const entries = Array.from({ length: 30 }, (_, i) => entry(`k${i % 4}`, `${i}`))
   await put({ lane: 'a', entries, limit: 100 })
   freeBytes = 1000

@@ -2,7 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { definePlugin, type Ports } from 'svc/kernel'
+import { definePlugin } from 'svc/kernel'
+import type { Disk } from 'svc/plugins/drive/api'
+import { driveOn } from 'svc/plugins/drive/index'
+import { createSystemDisk } from 'svc/plugins/drive/testing'
 import standard from 'svc/plugins/standard'
 import type { StorageService } from 'svc/plugins/storage/api'
 import { startKernel, type TestKernel } from 'svc/testing'
@@ -27,14 +30,15 @@ export interface StartedQueue {
 }
 
 export interface StartOptions {
-  readonly ports?: Partial<Ports>
+  /** Replaces operations of the disk. */
+  readonly disk?: Partial<Disk>
   /** Whether the plugin whose family it is is there. Default true. */
   readonly isDeclared?: boolean
 }
 
 export async function startQueue(
   folder: string,
-  { ports, isDeclared = true }: StartOptions = {},
+  { disk, isDeclared = true }: StartOptions = {},
 ): Promise<StartedQueue> {
   let news: QueueFamily | undefined
   const plugin = definePlugin({
@@ -53,7 +57,10 @@ export async function startQueue(
     },
   })
   const kernel = await startKernel({
-    plugins: [...standard, ...(isDeclared ? [plugin] : [])],
+    plugins: [
+      ...standard.map(each => (each.name === 'drive' ? driveOn({ ...createSystemDisk(), ...disk }) : each)),
+      ...(isDeclared ? [plugin] : []),
+    ],
     config: {
       storage: { endpoints: [folder] },
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
@@ -62,7 +69,6 @@ export async function startQueue(
       // Without one, opening the store takes a quarter of a second: the root password is stretched.
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
     },
-    ports,
   })
   const { storage } = kernel.services
   return {

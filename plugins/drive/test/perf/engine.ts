@@ -11,10 +11,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
-import { createSystemPorts } from 'svc/testing'
 import { Drive } from '../../drive.ts'
 import { lmdbIndexFolder } from '../../index-folder.ts'
 import { lockDrive } from '../../lock.ts'
+import { systemDrivePorts } from '../../testing.ts'
 import { defaults } from '../fixtures/config.ts'
 
 const [parent = tmpdir(), seconds = '2'] = process.argv.slice(2)
@@ -124,7 +124,7 @@ async function measureDrive(): Promise<void> {
     derive: (key, before, after, emit) => {
       if (key[0] === 0x6f) emit.add(countKey, [(after ? 1 : 0) - (before ? 1 : 0), 4096])
     },
-    ports: createSystemPorts(),
+    ports: systemDrivePorts(),
     log: pino({ level: 'silent' }),
     index: lmdbIndexFolder,
     lock: lockDrive,

@@ -22,7 +22,7 @@ import {
   write as writeFile,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Disk, DiskFile, DiskSpace, OpenOptions } from './ports.ts'
+import type { Disk, DiskFile, DiskSpace, OpenOptions } from './disk.ts'
 
 const isLinux = process.platform === 'linux'
 

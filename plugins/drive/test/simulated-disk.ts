@@ -6,8 +6,8 @@
  * What it does not model: damage to sectors that were not being written (see `flipBit`), and directories that are lost (they are
  * durable when created).
  */
-import type { Disk, DiskFile, DiskSpace, OpenOptions } from '../ports.ts'
-import type { SeededRandom } from './fake-ports.ts'
+import type { SeededRandom } from 'svc/testing'
+import type { Disk, DiskFile, DiskSpace, OpenOptions } from '../disk.ts'
 
 export interface SimulatedDiskOptions {
   readonly random: SeededRandom
