@@ -5,6 +5,7 @@ import {
   ConfigurationError,
   describeConfiguration,
   formatProblem,
+  formatProblems,
   resolveConfiguration,
   suggest,
 } from './config/index.ts'
@@ -42,7 +43,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     return await runContributed(command, rest, commands, io)
   } catch (error) {
     if (error instanceof ConfigurationError) {
-      const lines = [...new Set(error.problems.map(formatProblem))]
+      const lines = formatProblems(error.problems)
       io.stderr.write(`svc: the configuration has ${lines.length === 1 ? 'a problem' : `${lines.length} problems`}:\n`)
       for (const line of lines) io.stderr.write(`  ${line}\n`)
       io.stderr.write('`svc server --help` lists every setting.\n')
@@ -148,7 +149,7 @@ async function runContributed(name: string, argv: readonly string[], commands: C
     const names = ['server', 'plugins', ...commands.describable().map(({ id }) => id)]
     io.stderr.write(
       known === undefined
-        ? `svc: unknown command "${name}"${suggest(name, names, '')}\n`
+        ? `svc: unknown command "${name}"${suggest(name, names)}\n`
         : `svc ${name}: the configuration is incomplete\n`,
     )
     // What is missing cannot be the reason for a name that nobody has.

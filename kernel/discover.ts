@@ -237,12 +237,12 @@ function checkNames(
   }
   for (const [name, { module }] of replacements) {
     if (firsts.has(name)) continue
-    const hint = suggest(name, firsts.keys(), '')
+    const hint = suggest(name, firsts.keys())
     throw new DiscoveryError(module.name, `is to replace the plugin "${name}", which no other module has${hint}`)
   }
   for (const name of disabled) {
     if (replacements.has(name)) throw new DiscoveryError(name, 'is both disabled and replaced')
     if (!firsts.has(name))
-      throw new DiscoveryError(name, `is to be disabled, but is unknown${suggest(name, firsts.keys(), '')}`)
+      throw new DiscoveryError(name, `is to be disabled, but is unknown${suggest(name, firsts.keys())}`)
   }
 }

@@ -1,6 +1,6 @@
 /** `svc server --dry-run`: everything that can be found wrong without starting anything, in one list. */
 import type { Boot } from './boot.ts'
-import { formatProblem } from './config/index.ts'
+import { formatProblems } from './config/index.ts'
 import { withoutDisabled } from './falling-plugins.ts'
 import { createKernel } from './kernel.ts'
 import type { CliIo } from './kernel-service.ts'
@@ -10,7 +10,7 @@ import { createLogger, createStderrSink } from './log.ts'
 export async function dryRun(booted: Boot, version: string, io: CliIo): Promise<number> {
   const { discovery, falling, resolved, settings } = booted
   const plugins = booted.plugins.filter(({ name }) => !falling.has(name))
-  const configurationProblems = [...new Set(resolved.problems.map(formatProblem))]
+  const configurationProblems = formatProblems(resolved.problems)
   const log = createLogger('error', createStderrSink(settings?.logFormat ?? 'text'))
   const skip = new Map(resolved.problems.map(({ plugin }) => [plugin ?? '', 'its configuration has problems']))
   const kernel = createKernel({ plugins, config: resolved.sections, log, version, skip })

@@ -2,5 +2,6 @@
 export * from './keys.ts'
 export * from './log-keys.ts'
 export * from './resolve.ts'
+export * from './suggest.ts'
 export * from './units.ts'
 export * from './values.ts'

@@ -121,11 +121,10 @@ function keyOf(plugin: string, property: string, schema: TSchema, listed: boolea
   const facts = schema as KeySchema
   const words = property.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
   const variable = facts.variable ?? `SVC_${plugin}-${words}`.replaceAll('-', '_').toUpperCase()
-  const flag = facts.flag ?? variable.slice('SVC_'.length).replaceAll('_', '-').toLowerCase()
+  const flag = facts.flag ?? flagOf(variable)
   const secret = facts.secret === true
   const environmentOnly = facts.environmentOnly === true
-  const camelCase = flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
-  const fileKey = facts.variable === undefined ? `${plugin}.${property}` : camelCase
+  const fileKey = facts.variable === undefined ? `${plugin}.${property}` : camelCase(flag)
   return {
     plugin,
     property,
@@ -139,6 +138,15 @@ function keyOf(plugin: string, property: string, schema: TSchema, listed: boolea
     environmentOnly,
     positional: facts.positional === true,
   }
+}
+
+/** Without dashes. */
+export function flagOf(variable: string): string {
+  return variable.slice('SVC_'.length).replaceAll('_', '-').toLowerCase()
+}
+
+export function camelCase(flag: string): string {
+  return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** The kind of value that a schema describes. */

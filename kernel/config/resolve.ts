@@ -4,8 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 import type { AnyPlugin } from '../plugin.ts'
-import { type ConfigurationKey, configurationKeys } from './keys.ts'
+import { type ConfigurationKey, camelCase, configurationKeys, flagOf } from './keys.ts'
 import { standInFor } from './stand-ins.ts'
+import { suggest } from './suggest.ts'
 import { booleanTexts, checkValue, convertValue, parseText } from './values.ts'
 
 export interface ConfigurationProblem {
@@ -23,11 +24,15 @@ export class ConfigurationError extends Error {
   readonly problems: readonly ConfigurationProblem[]
 
   constructor(problems: readonly ConfigurationProblem[]) {
-    // A key that several plugins read has its problem once for each of them.
-    super([...new Set(problems.map(formatProblem))].join('\n'))
+    super(formatProblems(problems).join('\n'))
     this.name = 'ConfigurationError'
     this.problems = problems
   }
+}
+
+/** A line for each; a key that several plugins read has its problem once for each of them. */
+export function formatProblems(problems: readonly ConfigurationProblem[]): readonly string[] {
+  return [...new Set(problems.map(formatProblem))]
 }
 
 export function formatProblem({ key, source, message }: ConfigurationProblem): string {
@@ -53,7 +58,9 @@ export interface ResolvedConfiguration {
   readonly origins: ReadonlyMap<ConfigurationKey, string>
 }
 
-interface Found {
+/** What a source says of a key. */
+interface Entry {
+  /** As the operator wrote it. */
   readonly name: string
   readonly source: string
   /** Text is parsed by the key's type; anything else is taken as it is. */
@@ -81,34 +88,30 @@ export function resolveConfiguration(
   const keys = configurationKeys(plugins)
   const problems: ConfigurationProblem[] = []
   const report: Report = (key, source, message, plugin) => problems.push({ key, source, message, plugin })
-  const unknown: Report = ignoreUnknown ? () => {} : report
-
-  const fromFlags = readFlags(keys, sources.argv, report, unknown)
-  const fromEnvironment = readEnvironment(keys, sources.env, report, unknown)
-  const fromFile = readFile(keys, sources.file, report, unknown)
-  const given = readGiven(keys, sources.given ?? {}, unknown)
+  const entries = readSources(keys, sources, report, ignoreUnknown)
 
   const sections: Record<string, Record<string, unknown>> = Object.fromEntries(plugins.map(({ name }) => [name, {}]))
   const origins = new Map<ConfigurationKey, string>()
   for (const key of keys) {
-    const found = given.get(key) ?? fromFlags.get(key) ?? fromEnvironment.get(key) ?? fromFile.get(key)
-    if (found === undefined) {
+    const section = sections[key.plugin]
+    const entry = entries.get(key)
+    if (entry === undefined) {
       const fallback = (key.schema as { default?: unknown }).default
-      if (fallback !== undefined) sections[key.plugin][key.property] = convertValue(key, fallback)
-      else if (key.required && standIns) sections[key.plugin][key.property] = standInFor(key.schema)
-      else if (key.required) reportMissing(key, report)
+      if (fallback !== undefined) section[key.property] = convertValue(key, fallback)
+      else if (key.required && standIns) section[key.property] = standInFor(key.schema)
+      else if (key.required) report(key.variable, 'missing', whatIsMissing(key), key.plugin)
       continue
     }
-    if (found.failed) continue
-    origins.set(key, found.source)
+    if (entry.failed) continue
+    origins.set(key, entry.source)
     try {
       // The copy is ours to freeze.
-      const native = found.text === undefined ? structuredClone(found.value) : undefined
-      const value = found.text === undefined ? convertValue(key, native) : parseText(key, found.text)
-      for (const message of checkValue(key, value)) report(found.name, found.source, message, key.plugin)
-      sections[key.plugin][key.property] = value
+      const { text, value: native } = entry
+      const value = text === undefined ? convertValue(key, structuredClone(native)) : parseText(key, text)
+      for (const message of checkValue(key, value)) report(entry.name, entry.source, message, key.plugin)
+      section[key.property] = value
     } catch (error) {
-      report(found.name, found.source, (error as RangeError).message, key.plugin)
+      report(entry.name, entry.source, (error as RangeError).message, key.plugin)
     }
   }
   const failed = () => new Set(problems.map(problem => problem.plugin))
@@ -124,22 +127,54 @@ export function resolveConfiguration(
   return { sections: deepFreeze(sections), problems, origins }
 }
 
-function reportMissing(key: ConfigurationKey, report: Report): void {
-  const places = [key.secret ? `${key.variable}_FILE` : undefined, key.flag === undefined ? undefined : `--${key.flag}`]
-  const others = [...places, key.positional ? 'an argument' : undefined].filter(place => place !== undefined)
-  const description = (key.schema as { description?: string }).description ?? ''
-  report(
-    key.variable,
-    'missing',
-    `is required${others.length > 0 ? ` (or ${others.join(', ')})` : ''}${description ? `: ${description}` : ''}`,
-    key.plugin,
-  )
+function whatIsMissing({ secret, variable, flag, positional, schema }: ConfigurationKey): string {
+  const { description } = schema as { description?: string }
+  const others = [secret && `${variable}_FILE`, flag !== undefined && `--${flag}`, positional && 'an argument']
+  const places = others.filter(place => place !== false).join(', ')
+  return `is required${places && ` (or ${places})`}${description ? `: ${description}` : ''}`
 }
 
-function readFlags(keys: readonly ConfigurationKey[], argv: readonly string[], report: Report, unknown: Report) {
-  const found = new Map<ConfigurationKey, Found>()
-  const byFlag = groupBy(keys, key => key.flag)
-  const hidden = new Map(keys.filter(key => key.flag === undefined).map(key => [flagOf(key.variable), key]))
+/** How a source names keys. */
+interface Names {
+  readonly known: ReadonlyMap<string, readonly ConfigurationKey[]>
+  /** Those of keys that must not be there, and how that is said. */
+  readonly refused?: ReadonlyMap<string, ConfigurationKey>
+  readonly refusal?: string
+  /** Of a suggestion. */
+  readonly prefix?: string
+}
+
+/** The strongest entry of each key. What no key is named, and what a source must not hold, is reported. */
+function readSources(
+  keys: readonly ConfigurationKey[],
+  { argv, env, file, given = {} }: ConfigurationSources,
+  report: Report,
+  ignoreUnknown: boolean,
+): ReadonlyMap<ConfigurationKey, Entry> {
+  const entries = new Map<ConfigurationKey, Entry>()
+  const named = (nameOf: (key: ConfigurationKey) => string | undefined) =>
+    Map.groupBy(
+      keys.filter(key => nameOf(key) !== undefined),
+      key => nameOf(key)!,
+    )
+  const byVariable = named(({ variable }) => variable)
+
+  const keysOf = (names: Names, source: string, name: string, shown = name): readonly ConfigurationKey[] => {
+    const known = names.known.get(name)
+    const refused = known === undefined ? names.refused?.get(name) : undefined
+    if (refused) report(shown, source, `${names.refusal}: set ${refused.variable} in the environment`, refused.plugin)
+    else if (!known && !ignoreUnknown)
+      report(shown, source, `is unknown${suggest(name, names.known.keys(), names.prefix)}`)
+    return known ?? []
+  }
+
+  const hidden = keys.filter(({ flag }) => flag === undefined)
+  const flags = {
+    known: named(({ flag }) => flag),
+    refused: new Map(hidden.map(key => [flagOf(key.variable), key])),
+    refusal: 'is not allowed',
+    prefix: '--',
+  }
   const positionals: string[] = []
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i]
@@ -152,143 +187,96 @@ function readFlags(keys: readonly ConfigurationKey[], argv: readonly string[], r
       continue
     }
     const [, name, flag, inline] = /^(--?([^=]*))(?:=(.*))?$/s.exec(argument) as RegExpExecArray
-    // What follows is the value, unless it is a flag itself: that would hide a forgotten value.
+    const matching = keysOf(flags, 'flag', name.startsWith('--') ? flag : name, name)
+    const key: ConfigurationKey | undefined = matching[0]
+    // What follows is the value, unless it is a flag itself: that would hide a forgotten value. After an unknown flag it was probably
+    // meant as the value, too; taken as an argument it would be a second problem.
     const next = inline === undefined && !argv[i + 1]?.startsWith('-') ? argv[i + 1] : undefined
-    const matching = name.startsWith('--') ? byFlag.get(flag) : undefined
-    if (matching === undefined) {
-      const key = hidden.get(flag)
-      if (key !== undefined) report(name, 'flag', `is not allowed: set ${key.variable} in the environment`, key.plugin)
-      else unknown(name, 'flag', `is unknown${suggest(flag, byFlag.keys(), '--')}`)
-      // It was probably meant as this flag's value; taken as an argument it would be a second problem.
-      if (next !== undefined) i++
-      continue
-    }
-    const [key] = matching
-    const isSwitch = key.type === 'boolean' && (next === undefined || !booleanTexts.has(next))
+    const isSwitch = key?.type === 'boolean' && (next === undefined || !booleanTexts.has(next))
+    if (next !== undefined && !isSwitch) i++
+    if (key === undefined) continue
     const text = inline ?? (isSwitch ? 'true' : next)
     if (text === undefined) {
       report(name, 'flag', `needs a value: ${name}=…`, key.plugin)
       continue
     }
-    if (inline === undefined && !isSwitch) i++
-    const earlier = found.get(key)
+    const earlier = entries.get(key)
     if (earlier !== undefined && key.type !== 'list') report(name, 'flag', 'is given twice', key.plugin)
     const joined = earlier && key.type === 'list' ? `${earlier.text}${key.positional ? ' ' : ','}${text}` : text
-    for (const same of matching) found.set(same, { name, source: 'flag', text: joined })
+    for (const same of matching) entries.set(same, { name, source: 'flag', text: joined })
   }
-  const takesArguments = keys.filter(key => key.positional)
-  if (positionals.length > 0 && takesArguments.length === 0) {
-    unknown(positionals[0], 'argument', 'is not expected: no plugin takes arguments')
+  if (positionals.length > 0) {
+    const takesArguments = keys.filter(key => key.positional)
+    const entry = { name: 'argument', source: 'command line', value: positionals }
+    for (const key of takesArguments) entries.set(key, entry)
+    if (takesArguments.length === 0 && !ignoreUnknown) {
+      report(positionals[0], 'argument', 'is not expected: no plugin takes arguments')
+    }
   }
-  for (const key of positionals.length > 0 ? takesArguments : []) {
-    found.set(key, { name: 'argument', source: 'command line', value: positionals })
-  }
-  return found
-}
 
-function readEnvironment(
-  keys: readonly ConfigurationKey[],
-  env: Readonly<Record<string, string | undefined>>,
-  report: Report,
-  unknown: Report,
-) {
-  const found = new Map<ConfigurationKey, Found>()
-  const byVariable = groupBy(keys, key => key.variable)
+  /** Of a source that is weaker than those before. */
+  const add = (key: ConfigurationKey, entry: Entry) => {
+    if (!entries.has(key)) entries.set(key, entry)
+  }
+  const secrets = [...byVariable].filter(([, [key]]) => key.secret)
+  const variables = {
+    known: new Map([...byVariable, ...secrets.map(([name, same]) => [`${name}_FILE`, same] as const)]),
+  }
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith('SVC_') || name.startsWith('SVC_SECRET_') || SERVICE_LINK.test(name)) continue
-    const known = byVariable.has(name) || byVariable.get(name.replace(/_FILE$/, ''))?.[0].secret
-    if (!known) unknown(name, 'environment', `is unknown${suggest(name, byVariable.keys(), '')}`)
-    // An empty variable counts as unset: that is what container tools pass for a variable without a value.
-    if (text === undefined || text === '') continue
-    for (const key of byVariable.get(name) ?? []) found.set(key, { name, source: 'environment', text })
-  }
-  for (const key of keys) {
-    const name = `${key.variable}_FILE`
-    const path = key.secret ? env[name] : undefined
-    if (path === undefined || path === '') continue
-    try {
-      found.set(key, { name, source: path, text: readFileSync(path, 'utf8').replace(/\r?\n$/, '') })
-    } catch (error) {
-      report(name, 'environment', `cannot be read: ${(error as Error).message}`, key.plugin)
-      // The key has its problem: that it is also missing would be noise.
-      found.set(key, { name, source: path, failed: true })
+    for (const key of keysOf(variables, 'environment', name)) {
+      // An empty variable counts as unset: that is what container tools pass for a variable without a value.
+      if (text === undefined || text === '') continue
+      if (name === key.variable) add(key, { name, source: 'environment', text })
+      else entries.set(key, readSecret(key, name, text, report))
     }
   }
-  return found
-}
 
-function readFile(
-  keys: readonly ConfigurationKey[],
-  file: ConfigurationSources['file'],
-  report: Report,
-  unknown: Report,
-) {
-  const found = new Map<ConfigurationKey, Found>()
-  if (file === undefined) return found
-  const byFileKey = groupBy(keys, key => key.fileKey)
-  const refused = new Map(
-    keys.filter(key => key.fileKey === undefined).map(key => [camelCase(flagOf(key.variable)), key]),
-  )
-  const sections = new Set(keys.map(key => key.plugin))
-  const visit = (content: Readonly<Record<string, unknown>>, prefix: string): void => {
+  const sections = new Set(keys.map(({ plugin }) => plugin))
+  const outside = keys.filter(({ fileKey }) => fileKey === undefined)
+  const fileKeys = {
+    known: named(({ fileKey }) => fileKey),
+    refused: new Map(
+      outside.flatMap(key => [
+        [camelCase(flagOf(key.variable)), key],
+        [`${key.plugin}.${key.property}`, key],
+      ]),
+    ),
+    refusal: 'is not allowed in the file',
+  }
+  const visit = (path: string, content: Readonly<Record<string, unknown>>, prefix: string): void => {
     for (const [name, value] of Object.entries(content)) {
-      const fileKey = prefix + name
-      const key =
-        refused.get(fileKey) ?? keys.find(other => !other.fileKey && `${other.plugin}.${other.property}` === fileKey)
-      if (byFileKey.has(fileKey)) {
-        for (const same of byFileKey.get(fileKey)!) found.set(same, { name: fileKey, source: file.path, value })
-      } else if (key !== undefined) {
-        report(fileKey, file.path, `is not allowed in the file: set ${key.variable} in the environment`, key.plugin)
-      } else if (prefix === '' && sections.has(name) && isPlainObject(value)) visit(value, `${name}.`)
-      else unknown(fileKey, file.path, `is unknown${suggest(fileKey, byFileKey.keys(), '')}`)
+      const isSection = prefix === '' && sections.has(name) && !fileKeys.known.has(name) && isPlainObject(value)
+      if (isSection) visit(path, value, `${name}.`)
+      else
+        for (const key of keysOf(fileKeys, path, prefix + name)) add(key, { name: prefix + name, source: path, value })
     }
   }
-  visit(file.content, '')
-  return found
-}
+  if (file !== undefined) visit(file.path, file.content, '')
 
-function readGiven(
-  keys: readonly ConfigurationKey[],
-  given: NonNullable<ConfigurationSources['given']>,
-  unknown: Report,
-) {
-  const found = new Map<ConfigurationKey, Found>()
-  const byPath = new Map(keys.map(key => [`${key.plugin}.${key.property}`, key]))
+  const properties = { known: named(({ plugin, property }) => `${plugin}.${property}`) }
+  const own = new Map<ConfigurationKey, Entry>()
   for (const [plugin, section] of Object.entries(given)) {
     for (const [property, value] of Object.entries(section)) {
       const name = `${plugin}.${property}`
-      const key = byPath.get(name)
-      if (key !== undefined) found.set(key, { name, source: 'given', value })
-      else unknown(name, 'given', `is unknown${suggest(name, byPath.keys(), '')}`)
+      for (const key of keysOf(properties, 'given', name)) own.set(key, { name, source: 'given', value })
     }
   }
   // Keys of several plugins with one variable are one setting: who gives it once means all of them.
-  const byVariable = new Map([...found].map(([key, value]) => [key.variable, value]))
-  for (const key of keys) {
-    const shared = found.has(key) ? undefined : byVariable.get(key.variable)
-    if (shared !== undefined) found.set(key, shared)
+  for (const [{ variable }, entry] of own) {
+    for (const key of byVariable.get(variable)!) entries.set(key, own.get(key) ?? entry)
   }
-  return found
+  return entries
 }
 
-function flagOf(variable: string): string {
-  return variable.slice('SVC_'.length).replaceAll('_', '-').toLowerCase()
-}
-
-function camelCase(flag: string): string {
-  return flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
-}
-
-function groupBy<T>(items: readonly T[], nameOf: (item: T) => string | undefined): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const name = nameOf(item)
-    if (name === undefined) continue
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [item])
-    else group.push(item)
+function readSecret(key: ConfigurationKey, name: string, path: string, report: Report): Entry {
+  try {
+    return { name, source: path, text: readFileSync(path, 'utf8').replace(/\r?\n$/, '') }
+  } catch (error) {
+    report(name, 'environment', `cannot be read: ${(error as Error).message}`, key.plugin)
+    // The key has its problem: that it is also missing would be noise.
+    return { name, source: path, failed: true }
   }
-  return groups
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
@@ -298,29 +286,4 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) deepFreeze(inner)
   return Object.freeze(value)
-}
-
-/** ` – did you mean "…"?` for the nearest name that is at most a third of its length away; otherwise nothing. */
-export function suggest(name: string, names: Iterable<string>, prefix: string): string {
-  let nearest: string | undefined
-  let least = Math.floor(name.length / 3) + 1
-  for (const candidate of names) {
-    const distance = editDistance(name, candidate)
-    if (distance < least) [nearest, least] = [candidate, distance]
-  }
-  return nearest === undefined ? '' : `: did you mean ${prefix}${nearest}?`
-}
-
-/** Levenshtein's distance: insertions, deletions and replacements of one character. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replace = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(row[j] + 1, next[j - 1] + 1, replace))
-    }
-    row = next
-  }
-  return row[b.length]
 }
