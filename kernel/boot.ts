@@ -13,9 +13,9 @@ import {
   resolveConfiguration,
 } from './config/index.ts'
 import { type Discovery, discoverPlugins, loadedOf, type PluginSelection, selectPlugins } from './discover.ts'
-import { fallingPlugins } from './falling-plugins.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { type KernelConfiguration, KernelSettings, kernelSection } from './settings.ts'
+import { fallingPlugins } from './start-facts.ts'
 
 export interface Boot {
   /** Where the plugins come from: what worker threads load again. */

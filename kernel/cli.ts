@@ -1,25 +1,35 @@
 /** The `svc` command: `server`, `plugins`, and whatever commands plugins contribute to `cli.command`. */
 import { readFileSync } from 'node:fs'
 import { type Boot, boot } from './boot.ts'
-import {
-  ConfigurationError,
-  describeConfiguration,
-  formatProblem,
-  formatProblems,
-  resolveConfiguration,
-  suggest,
-} from './config/index.ts'
+import { ConfigurationError, describeConfiguration, formatProblem, formatProblems, suggest } from './config/index.ts'
 import { dryRun } from './dry-run.ts'
 import { createKernel } from './kernel.ts'
 import type { CliCommand, CliIo } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
-import type { Contribution } from './plugin.ts'
-import { printPlugins } from './plugin-list.ts'
 import { revision } from './revision.ts'
 import { runServer } from './server.ts'
 import { kernelSection } from './settings.ts'
+import { type ListedPlugin, listPlugins, setUpToAsk } from './start-facts.ts'
 
 const EXIT_USAGE = 2
+
+type Described = Omit<CliCommand, 'run'>
+
+const server: Described = {
+  usage: '<folder> [--dry-run] [options]',
+  summary: 'Starts the server.',
+  examples: [
+    'svc server /data',
+    'svc server /data --dry-run',
+    'svc server /data --config=/etc/svc/config.json --log-format=text',
+  ],
+}
+
+const plugins: Described = {
+  usage: '[--json] [options of `svc server`]',
+  summary: 'Lists the plugins that a start would load, and those that are disabled.',
+  examples: ['svc plugins', 'svc plugins --json', 'svc plugins --config=/etc/svc/config.json'],
+}
 
 /** Runs one command line (without node and script). Resolves with the exit code. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
@@ -34,13 +44,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     }
     if (command === 'server') return await runServerCommand(rest, version, io)
     if (command === 'plugins') return await runPluginsCommand(rest, version, io)
-    const commands = await contributedCommands(version, io)
-    if (command === undefined || command === '--help' || command === '-h' || command === 'help') {
-      const target = command === undefined ? io.stderr : io.stdout
-      target.write(describeCommands(commands))
-      return command === undefined ? EXIT_USAGE : 0
-    }
-    return await runContributed(command, rest, commands, io)
+    return await runContributed(command, rest, version, io)
   } catch (error) {
     if (error instanceof ConfigurationError) {
       const lines = formatProblems(error.problems)
@@ -54,28 +58,26 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
+const asksForHelp = (argv: readonly string[]) => argv.includes('--help') || argv.includes('-h')
+
 async function runServerCommand(argv: readonly string[], version: string, io: CliIo): Promise<number> {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length
-  const given = (flag: string) => argv.indexOf(flag) !== -1 && argv.indexOf(flag) < end
-  const flags = argv.filter((argument, index) => index >= end || !['--help', '-h', '--dry-run'].includes(argument))
-  const loaded = await boot(flags, io.env, process.cwd(), { requireAll: !given('--dry-run') })
-  if (given('--help') || given('-h')) {
+  const options = argv.slice(0, end)
+  const isDry = options.includes('--dry-run')
+  const own = ['--help', '-h', '--dry-run']
+  const flags = [...options.filter(option => !own.includes(option)), ...argv.slice(end)]
+  const loaded = await boot(flags, io.env, process.cwd(), { requireAll: !isDry })
+  if (asksForHelp(options)) {
     io.stdout.write(describeServer(loaded))
     return 0
   }
-  return given('--dry-run') ? dryRun(loaded, version, io) : runServer(loaded, version)
+  return isDry ? dryRun(loaded, version, io) : runServer(loaded, version)
 }
 
-const pluginsCommand = {
-  usage: '[--json] [options of `svc server`]',
-  summary: 'Lists the plugins that a start would load, and those that are disabled.',
-  examples: ['svc plugins', 'svc plugins --json', 'svc plugins --config=/etc/svc/config.json'],
-}
-
-/** Takes what `svc server` takes: a complete command line of a server lists its plugins. */
+/** Takes what `svc server` takes: a complete command line of a server lists its plugins. Exit code 1 where these refuse the start. */
 async function runPluginsCommand(argv: readonly string[], version: string, io: CliIo): Promise<number> {
-  if (argv.includes('--help') || argv.includes('-h')) {
-    io.stdout.write(describeCommand('plugins', pluginsCommand))
+  if (asksForHelp(argv)) {
+    io.stdout.write(describeCommand('plugins', plugins))
     return 0
   }
   const flags = argv.filter(argument => argument !== '--json')
@@ -83,77 +85,63 @@ async function runPluginsCommand(argv: readonly string[], version: string, io: C
   // Another problem of the configuration is no matter of the list; a mistyped flag may be the reason for a wrong one.
   const mistyped = loaded.resolved.problems.filter(({ source, plugin }) => source === 'flag' && plugin === undefined)
   if (mistyped.length > 0) throw new ConfigurationError(mistyped)
-  return printPlugins(loaded, version, argv.includes('--json'), io)
+  const found = listPlugins(loaded, version)
+  const lines = argv.includes('--json') ? [JSON.stringify(found, undefined, 2)] : found.plugins.flatMap(describePlugin)
+  io.stdout.write(`${lines.join('\n')}\n`)
+  for (const problem of found.problems) io.stderr.write(`svc: ${problem}\n`)
+  return found.problems.length === 0 ? 0 : 1
 }
 
-interface Commands {
-  /** Those that can run. */
-  readonly list: readonly Contribution<CliCommand>[]
-  /** Why some commands may be missing: one line per plugin that lacks configuration, one for all that need those. */
-  readonly missing: readonly string[]
-  /** All that there are, to be explained and not to be run. */
-  describable(): readonly Contribution<CliCommand>[]
-}
-
-/** Sets up what can be set up: a command must work before the server is configured. */
-async function contributedCommands(version: string, io: CliIo): Promise<Commands> {
+/** Sets up what can be set up: a command must work before the server is configured. The others can still be explained. */
+async function runContributed(name: string | undefined, argv: readonly string[], version: string, io: CliIo) {
   const { plugins, resolved } = await boot([], io.env, process.cwd())
-  const skip = new Map<string, string>()
-  for (const problem of resolved.problems) {
-    if (problem.plugin === undefined) continue
-    const earlier = skip.get(problem.plugin)
-    skip.set(problem.plugin, `${earlier === undefined ? '' : `${earlier} `}${formatProblem(problem)}`)
-  }
-  const log = createLogger('warn', createStderrSink('text'))
-  const setUp = (config: Boot['resolved']['sections'], skipped: ReadonlyMap<string, string>) => {
-    const kernel = createKernel({ plugins, config, log, version, skip: skipped })
-    kernel.setup()
-    return kernel
-  }
-  const kernel = setUp(resolved.sections, skip)
-  const list = kernel.point('cli.command').list()
-  return {
-    list,
-    missing: whyMissing(skip, kernel.skipped()),
-    describable() {
-      if (skip.size === 0) return list
-      const { sections } = resolveConfiguration([kernelSection, ...plugins], { argv: [], env: {} }, { standIns: true })
-      try {
-        return setUp(sections, new Map()).point('cli.command').list()
-      } catch {
-        return list // Some plugin does not take what stands for its configuration; the others can still be explained.
-      }
-    },
-  }
-}
-
-function whyMissing(unconfigured: ReadonlyMap<string, string>, skipped: ReadonlyMap<string, string>): string[] {
-  const lines = Array.from(
-    unconfigured,
-    ([plugin, problem]) => `commands of the plugin "${plugin}" are missing: ${problem}`,
+  const unconfigured = Map.groupBy(
+    resolved.problems.filter(({ plugin }) => plugin !== undefined),
+    ({ plugin }) => plugin as string,
   )
-  const dependents = [...skipped.keys()].filter(plugin => !unconfigured.has(plugin))
-  if (dependents.length > 0) lines.push(`and with them those of ${dependents.join(', ')}`)
-  return lines
-}
-
-async function runContributed(name: string, argv: readonly string[], commands: Commands, io: CliIo): Promise<number> {
-  const command = commands.list.find(({ id }) => id === name)?.value
-  const asksForHelp = argv.includes('--help') || argv.includes('-h')
-  const known = command ?? commands.describable().find(({ id }) => id === name)?.value
-  if (known !== undefined && asksForHelp) {
+  const skip = new Set(unconfigured.keys())
+  const log = createLogger('warn', createStderrSink('text'))
+  const kernel = createKernel({ plugins, config: resolved.sections, log, version, skip })
+  kernel.setup()
+  const commandsOf = ({ point }: Pick<typeof kernel, 'point'>) =>
+    new Map<string, CliCommand>(
+      point('cli.command')
+        .list()
+        .map(({ id, value }) => [id, value]),
+    )
+  const runnable = commandsOf(kernel)
+  const all = () => {
+    if (unconfigured.size === 0) return runnable
+    try {
+      return commandsOf(setUpToAsk(plugins, resolved.sections))
+    } catch {
+      return runnable // Some plugin does not take what stands for its configuration; the others can still be explained.
+    }
+  }
+  const isHelp = name === '--help' || name === '-h' || name === 'help'
+  if (name === undefined || isHelp) {
+    const target = isHelp ? io.stdout : io.stderr
+    target.write(describeCommands(all(), runnable))
+    return isHelp ? 0 : EXIT_USAGE
+  }
+  const command = runnable.get(name)
+  const known = command ?? all().get(name)
+  if (known !== undefined && asksForHelp(argv)) {
     io.stdout.write(describeCommand(name, known))
     return 0
   }
+  if (known === undefined) {
+    io.stderr.write(`svc: unknown command "${name}"${suggest(name, ['server', 'plugins', ...all().keys()])}\n`)
+  } else if (command === undefined) {
+    io.stderr.write(`svc ${name}: the configuration is incomplete\n`)
+    for (const [plugin, problems] of unconfigured) {
+      const why = problems.map(formatProblem).join(' ')
+      io.stderr.write(`  commands of the plugin "${plugin}" are missing: ${why}\n`)
+    }
+    const dependents = [...kernel.skipped()].filter(plugin => !unconfigured.has(plugin))
+    if (dependents.length > 0) io.stderr.write(`  and with them those of ${dependents.join(', ')}\n`)
+  }
   if (command === undefined) {
-    const names = ['server', 'plugins', ...commands.describable().map(({ id }) => id)]
-    io.stderr.write(
-      known === undefined
-        ? `svc: unknown command "${name}"${suggest(name, names)}\n`
-        : `svc ${name}: the configuration is incomplete\n`,
-    )
-    // What is missing cannot be the reason for a name that nobody has.
-    if (known !== undefined) for (const line of commands.missing) io.stderr.write(`  ${line}\n`)
     io.stderr.write('`svc --help` lists the commands.\n')
     return EXIT_USAGE
   }
@@ -167,56 +155,52 @@ async function runContributed(name: string, argv: readonly string[], commands: C
   }
 }
 
-function describeCommands({ list, describable }: Commands): string {
-  const all = describable()
-  const own = [
-    ['server', 'Starts the server.'],
-    ['plugins', pluginsCommand.summary],
-  ]
-  const rows = [...own, ...all.map(({ id, value }) => [id, value.summary])]
+function describeCommands(all: ReadonlyMap<string, Described>, runnable: ReadonlyMap<string, Described>): string {
+  const rows = [...Object.entries({ server, plugins }), ...all]
   const width = Math.max(...rows.map(([name]) => name.length))
-  const lines = rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`)
-  const waiting = all.map(({ id }) => id).filter(name => !list.some(({ id }) => id === name))
-  const needs =
-    waiting.length === 0
-      ? []
-      : ['', `Without their configuration these only explain themselves: ${waiting.join(', ')}.`]
+  const lines = rows.map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
+  const waiting = [...all.keys()].filter(name => !runnable.has(name))
+  if (waiting.length > 0)
+    lines.push('', `Without their configuration these only explain themselves: ${waiting.join(', ')}.`)
   const more = '`svc <command> --help` says more; `svc --version` prints the version.'
-  return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, ...needs, '', more].join('\n')}\n`
+  return `${['usage: svc <command> [options]', '', 'Commands:', ...lines, '', more].join('\n')}\n`
 }
 
-function describeCommand(name: string, command: Omit<CliCommand, 'run'>): string {
-  const examples = command.examples.map(example => `  ${example}`)
-  return `${[`usage: svc ${name} ${command.usage}`.trimEnd(), '', command.summary, '', 'Examples:', ...examples].join('\n')}\n`
+function describeCommand(name: string, { usage, summary, examples }: Described): string {
+  const lines = [`usage: svc ${name} ${usage}`.trimEnd(), '', summary, '', 'Examples:']
+  return `${[...lines, ...examples.map(example => `  ${example}`)].join('\n')}\n`
 }
 
-function describeServer({ plugins }: Boot): string {
-  const rows = describeConfiguration([kernelSection, ...plugins])
-  const lines: string[] = []
-  const shown = new Set<string>()
-  for (const row of rows) {
-    // Plugins may share a key.
-    if (shown.has(row.variable)) continue
-    shown.add(row.variable)
-    const names = [row.flag === undefined ? undefined : `${row.flag}=<${row.type}>`, row.variable]
-    const fallback = row.default === undefined ? (row.required ? ' (required)' : '') : ` (default ${row.default})`
-    lines.push(`  ${names.filter(name => name !== undefined).join(', ')}${fallback}`, `      ${row.description}`)
+function describeServer(loaded: Boot): string {
+  // Plugins may share a key.
+  const rows = Map.groupBy(describeConfiguration([kernelSection, ...loaded.plugins]), ({ variable }) => variable)
+  const lines = [...rows.values()].flatMap(([{ flag, type, variable, required, description, ...row }]) => {
+    const names = `${flag === undefined ? '' : `${flag}=<${type}>, `}${variable}`
+    const fallback = row.default === undefined ? (required ? ' (required)' : '') : ` (default ${row.default})`
+    return [`  ${names}${fallback}`, `      ${description}`]
+  })
+  const summary = `${server.summary} --dry-run checks everything, starts nothing, and prints what it found.`
+  return `${describeCommand('server', { ...server, summary })}
+Options, with the environment variables that set the same. Flags win over the environment, the environment over
+the --config file. A variable with (_FILE) is a secret: it is set in the environment, or in the file that
+<variable>_FILE names.
+${lines.join('\n')}
+`
+}
+
+function describePlugin({ name, version, state, reason, module, path, ...about }: ListedPlugin): readonly string[] {
+  const place = module.startsWith('svc/') || module === path ? module : `${module} (${path})`
+  const remark = state === 'loaded' ? '' : `: ${state}${reason === undefined ? '' : `, ${reason}`}`
+  const facts = {
+    services: about.provides,
+    points: about.points,
+    extends: Object.entries(about.extends).map(([point, ids]) => `${point} (${ids.join(' ')})`),
   }
-  return `${[
-    'usage: svc server <folder> [--dry-run] [options]',
-    '',
-    'Starts the server. --dry-run checks everything, starts nothing, and prints what it found.',
-    '',
-    'Examples:',
-    '  svc server /data',
-    '  svc server /data --dry-run',
-    '  svc server /data --config=/etc/svc/config.json --log-format=text',
-    '',
-    'Options, with the environment variables that set the same. Flags win over the environment, the environment over',
-    'the --config file. A variable with (_FILE) is a secret: it is set in the environment, or in the file that',
-    '<variable>_FILE names.',
-    ...lines,
-  ].join('\n')}\n`
+  const lines = Object.entries(facts).filter(([, values]) => values.length > 0)
+  return [
+    `${name} ${version} from ${place}${remark}`,
+    ...lines.map(([fact, values]) => `  ${fact}: ${values.join(', ')}`),
+  ]
 }
 
 function packageVersion(): string {

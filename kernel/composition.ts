@@ -23,12 +23,12 @@ export interface CompositionOptions {
   readonly builtIn: { readonly services: Readonly<Record<string, unknown>>; readonly points: readonly string[] }
   /** Sets a plugin up with a frozen object of the services that it uses; returns those that it provides. */
   readonly setUp: (plugin: AnyPlugin, services: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
-  /** Plugins to leave out, with the reason; those that need them are added. */
-  readonly skipped?: Map<string, string>
+  /** Plugins to leave out; those that need them are added. */
+  readonly skipped?: Set<string>
 }
 
 /** Sets up every plugin and returns all services. Throws PluginGraphError naming every duplicate and gap, or a circle. */
-export function composePlugins({ plugins, builtIn, setUp, skipped = new Map() }: CompositionOptions) {
+export function composePlugins({ plugins, builtIn, setUp, skipped = new Set() }: CompositionOptions) {
   refuseDuplicatesAndGaps(plugins, builtIn)
   // The names of plugins and services are two sets: in the container those of plugins have a blank in front.
   const container = createContainer<Record<string, unknown>>({ strict: true })
@@ -37,10 +37,7 @@ export function composePlugins({ plugins, builtIn, setUp, skipped = new Map() }:
     const setUpOnce = (made: Record<string, unknown>) => {
       const services = wanted(plugin).map(name => [name, container.hasRegistration(name) ? made[name] : undefined])
       const present = Object.fromEntries(services.filter(([, service]) => service !== undefined))
-      const missing = plugin.requires?.find((name: string) => present[name] === undefined)
-      if (missing !== undefined && !skipped.has(plugin.name)) {
-        skipped.set(plugin.name, `it requires the service "${missing}"`)
-      }
+      if (plugin.requires?.some((name: string) => present[name] === undefined)) skipped.add(plugin.name)
       return skipped.has(plugin.name) ? {} : setUp(plugin, Object.freeze(present))
     }
     container.register(` ${plugin.name}`, asFunction(setUpOnce).singleton())

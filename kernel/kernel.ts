@@ -33,8 +33,8 @@ export interface KernelOptions {
   readonly startTimeoutMs?: number
   /** Milliseconds for the `drain` and `stop` of a plugin that says nothing else; default 30 s. */
   readonly stopTimeoutMs?: number
-  /** Plugins to leave out, with the reason, and with them whatever requires their services: how commands run. */
-  readonly skip?: ReadonlyMap<string, string>
+  /** Plugins to leave out, and with them whatever requires their services: how commands run. */
+  readonly skip?: ReadonlySet<string>
   /** Called once in the main thread, when a plugin asks for a stop or a restart. */
   readonly onStopRequest?: (reason: string, isRestart: boolean) => void
   /** Called in each thread, when a plugin changes what is logged. */
@@ -61,8 +61,8 @@ export interface Kernel {
   point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
   /** Facts that plugins announced so far. */
   announcements(): Readonly<Record<string, string | number | boolean>>
-  /** Plugins that were left out, with the reason. */
-  skipped(): ReadonlyMap<string, string>
+  /** Plugins that were left out. */
+  skipped(): ReadonlySet<string>
 }
 
 const commandPoint: PointDeclaration = {
@@ -85,7 +85,7 @@ export function createKernel(options: KernelOptions): Kernel {
   const { log, threads = createSingleThread(log), ports = createSystemPorts() } = options
   let services: Readonly<Record<string, unknown>> = {}
   const units: Unit[] = []
-  const skipped = new Map(options.skip)
+  const skipped = new Set(options.skip)
   const degraded: DegradedPlugin[] = []
   const announcements: Record<string, string | number | boolean> = {}
   const stateListeners = new Set<(state: KernelState) => void>()

@@ -9,7 +9,7 @@ import standard from 'svc/plugins/standard'
 import t, { type Test } from 'tap'
 import { composePlugins } from '../../kernel/composition.ts'
 import { discoverPlugins, loadedOf, selectPlugins } from '../../kernel/discover.ts'
-import { fallingPlugins } from '../../kernel/falling-plugins.ts'
+import { fallingPlugins } from '../../kernel/start-facts.ts'
 
 const base = pathToFileURL(join(import.meta.dirname, 'svc.json'))
 const bucket = 'kept'
