@@ -27,34 +27,24 @@ const WAITING_BYTES_MAX = 16 * 1024 * 1024
 /** Lines of one turn that go together, in characters. */
 const GATHERED_LENGTH_MAX = 64 * 1024
 
-/** Children of each logger made here, of children too: pino keeps the level in each of them. */
-const families = new WeakMap<DestinationStream, Set<WeakRef<Logger>>>()
+/** The loggers of each sink: pino keeps the level in each of them. Plugins make some and drop them. */
+const loggersOf = new WeakMap<DestinationStream, WeakRef<Logger>[]>()
 
 /** A logger whose lines carry `level` as a word, `time` in ISO 8601 and `msg`; nothing else of the process. */
 export function createLogger(level: LogLevel | 'silent', sink: DestinationStream): Logger {
-  const family = new Set<WeakRef<Logger>>()
-  const forget = new FinalizationRegistry<WeakRef<Logger>>(gone => family.delete(gone))
-  const note = (logger: Logger) => {
-    const reference = new WeakRef(logger)
-    family.add(reference)
-    forget.register(logger, reference)
-  }
-  const options = {
-    level,
-    base: null,
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    onChild: note,
-  }
+  const loggers: WeakRef<Logger>[] = []
+  loggersOf.set(sink, loggers)
+  const note = (logger: Logger) => loggers.push(new WeakRef(logger))
+  const formatters = { level: (label: string) => ({ level: label }) }
+  const options = { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters, onChild: note }
   const logger = pino(options, sink)
   note(logger)
-  families.set(sink, family)
   return logger
 }
 
 /** Sets the least level of every logger that writes to this sink, those among them that were made of others. */
 export function setLogLevel(sink: DestinationStream, level: LogLevel): void {
-  for (const reference of families.get(sink) ?? []) {
+  for (const reference of loggersOf.get(sink) ?? []) {
     const logger = reference.deref()
     if (logger !== undefined) logger.level = level
   }

@@ -10,11 +10,9 @@ export const threadErrors = defineErrors({
   thread_gone: { status: 503, title: 'The thread that was asked has ended.' },
 })
 
-export type EnvelopeKind = 'post' | 'call' | 'result' | 'error'
-
 /** What travels between threads. Answers carry the id of their call and go from its target to its origin. */
 export interface Envelope {
-  readonly kind: EnvelopeKind
+  readonly kind: 'post' | 'call' | 'result' | 'error'
   readonly to: number
   readonly from: number
   readonly id: number
@@ -24,13 +22,11 @@ export interface Envelope {
   readonly transfer: readonly unknown[] | undefined
 }
 
-/** Returns false when the target is not there; throws DataCloneError when the payload cannot be sent. */
-export type SendEnvelope = (envelope: Envelope) => boolean
-
 export interface ThreadCallsOptions {
   readonly index: number
   readonly workerCount: number
-  readonly send: SendEnvelope
+  /** Returns false when the target is not there; throws DataCloneError when the payload cannot be sent. */
+  readonly send: (envelope: Envelope) => boolean
   readonly log: Logger
 }
 
@@ -47,7 +43,7 @@ export interface ThreadCalls {
 }
 
 interface PendingCall {
-  readonly target: number
+  readonly to: number
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
@@ -61,66 +57,60 @@ export function createThreadCalls({ index, workerCount, send, log }: ThreadCalls
   const running = new Set<number>()
   let lastId = 0
 
-  const handlerOf = (name: string): Handler => {
-    const handler = handlers.get(name)
-    if (handler === undefined) throw new Error(`thread ${index} has no handler for "${name}"`)
-    return handler
-  }
-
-  const answer = (call: Envelope, kind: EnvelopeKind, payload: unknown): void => {
-    const envelope = { kind, to: call.from, from: index, id: call.id, name: call.name, payload, transfer: undefined }
+  /** Ends with the handler's result or with what it throws, at once where it answers at once. */
+  const run = (
+    { name, payload, from }: Pick<Envelope, 'name' | 'payload' | 'from'>,
+    resolve: (result: unknown) => void,
+    reject: (error: unknown) => void,
+  ): void => {
     try {
-      send(envelope)
+      const handler = handlers.get(name)
+      if (handler === undefined) throw new Error(`thread ${index} has no handler for "${name}"`)
+      const result = handler(payload, from)
+      if (result instanceof Promise) result.then(resolve, reject)
+      else resolve(result)
     } catch (error) {
-      // The result cannot be cloned: that is the handler's defect, and the caller must not wait for ever.
-      send({ ...envelope, kind: 'error', payload: packError(error) })
+      reject(error)
     }
   }
 
-  const post: Threads['post'] = (target, name, payload, transfer) => {
-    if (target === index) {
-      queueMicrotask(() => runPost(name, payload, index))
-      return
+  const runPost = (post: Pick<Envelope, 'name' | 'payload' | 'from'>): void =>
+    run(
+      post,
+      () => {},
+      error => log.error({ err: error, name: post.name, from: post.from }, 'message handler failed'),
+    )
+
+  const runCall = (call: Envelope): void => {
+    const head = { to: call.from, from: index, id: call.id, name: call.name, transfer: undefined }
+    const refuse = (error: unknown) => send({ ...head, kind: 'error', payload: packError(error) })
+    const answer = (payload: unknown) => {
+      try {
+        send({ ...head, kind: 'result', payload })
+      } catch (error) {
+        // The result cannot be cloned: that is the handler's defect, and the caller must not wait for ever.
+        refuse(error)
+      }
     }
-    send({ kind: 'post', to: target, from: index, id: 0, name, payload, transfer })
+    run(call, answer, refuse)
   }
 
-  const runPost = (name: string, payload: unknown, from: number): void => {
-    try {
-      const result = handlerOf(name)(payload, from)
-      if (result instanceof Promise)
-        result.catch(error => log.error({ err: error, name, from }, 'message handler failed'))
-    } catch (error) {
-      log.error({ err: error, name, from }, 'message handler failed')
-    }
+  const post: Threads['post'] = (to, name, payload, transfer) => {
+    if (to === index) queueMicrotask(() => runPost({ name, payload, from: index }))
+    else send({ kind: 'post', to, from: index, id: 0, name, payload, transfer })
   }
 
-  const call = (target: number, name: string, payload?: unknown, transfer?: readonly unknown[]): Promise<unknown> => {
-    if (target === index) return Promise.resolve().then(() => handlerOf(name)(payload, index))
-    return new Promise((resolve, reject) => {
-      const id = ++lastId
-      // `send` may throw: it must do so before the call is remembered.
-      if (!send({ kind: 'call', to: target, from: index, id, name, payload, transfer })) {
-        reject(threadErrors.thread_gone(`Thread ${target} is not running.`))
+  const call = (to: number, name: string, payload?: unknown, transfer?: readonly unknown[]): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (to === index) {
+        queueMicrotask(() => run({ name, payload, from: index }, resolve, reject))
         return
       }
-      pending.set(id, { target, resolve, reject })
+      const id = ++lastId
+      // `send` may throw: it must do so before the call is remembered.
+      if (send({ kind: 'call', to, from: index, id, name, payload, transfer })) pending.set(id, { to, resolve, reject })
+      else reject(threadErrors.thread_gone(`Thread ${to} is not running.`))
     })
-  }
-
-  const runCall = (envelope: Envelope): void => {
-    try {
-      const result = handlerOf(envelope.name)(envelope.payload, envelope.from)
-      if (result instanceof Promise) {
-        result.then(
-          value => answer(envelope, 'result', value),
-          error => answer(envelope, 'error', packError(error)),
-        )
-      } else answer(envelope, 'result', result)
-    } catch (error) {
-      answer(envelope, 'error', packError(error))
-    }
-  }
 
   const threads: Threads = {
     index,
@@ -155,7 +145,7 @@ export function createThreadCalls({ index, workerCount, send, log }: ThreadCalls
     threads,
     running,
     dispatch(envelope) {
-      if (envelope.kind === 'post') runPost(envelope.name, envelope.payload, envelope.from)
+      if (envelope.kind === 'post') runPost(envelope)
       else if (envelope.kind === 'call') runCall(envelope)
       else {
         const waiting = pending.get(envelope.id)
@@ -163,13 +153,13 @@ export function createThreadCalls({ index, workerCount, send, log }: ThreadCalls
         if (waiting === undefined) return
         pending.delete(envelope.id)
         if (envelope.kind === 'result') waiting.resolve(envelope.payload)
-        else waiting.reject(unpackError(envelope.payload as PackedError, envelope.from))
+        else waiting.reject(unpackError(envelope.payload as ReturnType<typeof packError>, envelope.from))
       }
     },
     forget(target) {
       running.delete(target)
       for (const [id, waiting] of pending) {
-        if (waiting.target !== target) continue
+        if (waiting.to !== target) continue
         pending.delete(id)
         waiting.reject(threadErrors.thread_gone(`Thread ${target} has ended.`))
       }
@@ -180,41 +170,23 @@ export function createThreadCalls({ index, workerCount, send, log }: ThreadCalls
   }
 }
 
-interface PackedError {
-  readonly name: string
-  readonly message: string
-  readonly stack: string | undefined
-  readonly code: string | undefined
-  readonly status: number | undefined
-  readonly extra: Readonly<Record<string, string>> | undefined
-}
-
 /** An error as plain data: structured clone would drop the class and the fields of a declared error. */
-export function packError(thrown: unknown): PackedError {
+export function packError(thrown: unknown) {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-  const catalogued = error instanceof CatalogError ? error : undefined
-  const code = (error as NodeJS.ErrnoException).code
-  return {
-    name: error.name,
-    message: error.message,
-    stack: error.stack,
-    code: typeof code === 'string' ? code : undefined,
-    status: catalogued?.status,
-    extra: catalogued?.extra,
-  }
+  const { name, message, stack } = error
+  const { status, extra } = error instanceof CatalogError ? error : {}
+  const { code } = error as { code?: unknown }
+  return { name, message, stack, code: typeof code === 'string' ? code : undefined, status, extra }
 }
 
 /** The error again: a CatalogError when it was one, with the stack of the thread where it was thrown. */
-export function unpackError(packed: PackedError, from: number): Error {
+export function unpackError(packed: ReturnType<typeof packError>, from: number): Error {
+  const { name, message, code, status, extra } = packed
   const error =
-    packed.status === undefined
-      ? new Error(packed.message)
-      : new CatalogError(packed.code ?? packed.name, packed.status, packed.message, { extra: packed.extra })
-  if (packed.status === undefined) {
-    error.name = packed.name
-    if (packed.code !== undefined) Object.assign(error, { code: packed.code })
-  }
-  error.stack = `${packed.stack ?? packed.message}\n    in thread ${from}`
+    status === undefined
+      ? Object.assign(new Error(message), { name }, code && { code })
+      : new CatalogError(code ?? name, status, message, { extra })
+  error.stack = `${packed.stack ?? message}\n    in thread ${from}`
   return error
 }
 
