@@ -10,7 +10,16 @@ import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { suggest } from './config/index.ts'
 import type { AnyPlugin } from './plugin.ts'
-import { completeEntries, type PluginEntry } from './plugin-entries.ts'
+
+/**
+ * A text is a package name, a path to a module, or a set of this installation (`svc/plugins/standard`, `svc/contrib`,
+ * `svc/contrib/<folder>`). `disable` names plugins that are not to run. `replace` names a plugin whose place is taken by the plugin
+ * of the same name in the module `with`.
+ */
+export type PluginEntry =
+  | string
+  | { readonly disable: readonly string[] }
+  | { readonly replace: string; readonly with: string }
 
 /** A module of plugins that cannot be used; the message names it and says why. */
 export class DiscoveryError extends Error {
@@ -51,11 +60,15 @@ export interface Discovery {
   readonly absent: readonly { readonly module: PluginModule; readonly reason: string }[]
 }
 
-/** The modules, in the order of the entries. `base` is the URL of the file that names them. */
+/** What is loaded where the list names nothing itself. */
+export const defaultPlugins: readonly string[] = ['svc/plugins/standard', 'svc/contrib']
+
+/** The modules, in the order of the entries, preceded by the default where all of them only change it. `base` is the URL of the file that names them. */
 export function selectPlugins(entries: readonly PluginEntry[], base: URL): PluginSelection {
   const modules: PluginModule[] = []
   const disabled: string[] = []
-  for (const entry of completeEntries(entries)) {
+  const isComplete = entries.some(entry => typeof entry === 'string')
+  for (const entry of isComplete ? entries : [...defaultPlugins, ...entries]) {
     if (typeof entry === 'string') modules.push(...resolveModules(entry, base))
     else if ('disable' in entry) disabled.push(...entry.disable)
     else for (const module of resolveModules(entry.with, base)) modules.push({ ...module, replaces: entry.replace })

@@ -13,7 +13,8 @@ import { createPoints, type OwnedPoint, type PointRegistry } from './points.ts'
 import type { Ports } from './ports.ts'
 import { revision } from './revision.ts'
 import { createSystemPorts } from './system-ports.ts'
-import { createSingleThread, type Threads } from './threads/index.ts'
+import { createSingleThread } from './threads/calls.ts'
+import type { Threads } from './threads/threads.ts'
 import type { BackgroundWorker } from './worker.ts'
 
 export const START_TIMEOUT_MS = 60_000

@@ -14,7 +14,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { CliCommand, KernelService } from './kernel-service.ts'
 import type { Logger } from './log.ts'
 import type { Ports } from './ports.ts'
-import type { Threads } from './threads/index.ts'
+import type { Threads } from './threads/threads.ts'
 import type { BackgroundWorker } from './worker.ts'
 
 /** Services by name. The kernel provides the first; plugins add theirs through declaration merging. */

@@ -8,7 +8,7 @@ import { createKernel } from './kernel.ts'
 import { withDeadline } from './lifecycle.ts'
 import { createLogger, createStderrSink, type Logger, type LogSink, setLogLevel } from './log.ts'
 import { createSystemPorts } from './system-ports.ts'
-import { createThreadPool } from './threads/index.ts'
+import { createThreadPool } from './threads/pool.ts'
 
 const LOG_FLUSH_MS = 2000
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const

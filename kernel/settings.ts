@@ -1,9 +1,25 @@
 /** The kernel's own configuration, declared as a plugin declares its own. */
 import { availableParallelism } from 'node:os'
 import { type Static, Type } from 'typebox'
-import { logFormatKey, logLevelKey } from './config/index.ts'
+import { logFormatKey, logLevelKey, schemaProblems } from './config/index.ts'
+import { defaultPlugins, type PluginEntry } from './discover.ts'
 import type { LogFormat, LogLevel } from './log.ts'
-import { checkEntries, defaultPlugins, type PluginEntry } from './plugin-entries.ts'
+
+const Name = Type.String({ minLength: 1 })
+const closed = { additionalProperties: false }
+
+const entrySchema = Type.Union([
+  Name,
+  Type.Object({ disable: Type.Array(Name) }, closed),
+  Type.Object({ replace: Name, with: Name }, closed),
+])
+
+/** As a whole: TypeBox would only say which kinds of entries one is not. */
+function checkEntries(entries: readonly unknown[]): string | undefined {
+  const index = entries.findIndex(entry => schemaProblems(entrySchema, entry).length > 0)
+  if (index === -1) return undefined
+  return `entry ${index} must be a package name, a path, {"disable": ["name", …]} or {"replace": "name", "with": "path"}`
+}
 
 export const KernelSettings = Type.Object({
   configFile: Type.Optional(

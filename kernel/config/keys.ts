@@ -34,20 +34,15 @@ export interface ConfigurationKey {
   readonly positional: boolean
 }
 
-/** One row of the configuration reference. */
-export interface ConfigurationRow {
-  readonly plugin: string
-  readonly variable: string
-  readonly flag: string | undefined
-  readonly fileKey: string | undefined
+type RowFacts = 'plugin' | 'variable' | 'flag' | 'fileKey' | 'required' | 'secret' | 'environmentOnly'
+
+/** One row of the configuration reference, with names as they are written there. */
+export interface ConfigurationRow extends Pick<ConfigurationKey, RowFacts> {
   /** What a value looks like: `size`, `duration`, `integer`, `json | text` for a choice. */
   readonly type: string
   /** As it would be written; undefined when there is none. */
   readonly default: string | undefined
-  readonly required: boolean
   readonly description: string
-  readonly secret: boolean
-  readonly environmentOnly: boolean
 }
 
 /** What a key's schema may say; see above. */
@@ -92,18 +87,15 @@ export function configurationKeys(plugins: readonly Pick<AnyPlugin, 'name' | 'co
 /** The data of the configuration reference, in the order of plugins and of their schemas. */
 export function describeConfiguration(plugins: readonly Pick<AnyPlugin, 'name' | 'config'>[]): ConfigurationRow[] {
   return configurationKeys(plugins).map(key => {
-    const schema = key.schema as KeySchema
+    const { property: _property, positional: _positional, schema, type, ...names } = key
+    const { defaultText, default: fallback, description = '' } = schema as KeySchema
     return {
-      plugin: key.plugin,
+      ...names,
       variable: key.secret ? `${key.variable}(_FILE)` : key.variable,
       flag: key.flag === undefined ? undefined : `--${key.flag}`,
-      fileKey: key.fileKey,
-      type: key.type === 'choice' ? choices(schema).join(' | ') : key.type,
-      default: schema.defaultText ?? writeValue(key, schema.default),
-      required: key.required,
-      description: schema.description ?? '',
-      secret: key.secret,
-      environmentOnly: key.environmentOnly,
+      type: type === 'choice' ? choices(schema as KeySchema).join(' | ') : type,
+      default: defaultText ?? writeValue(key, fallback),
+      description,
     }
   })
 }
@@ -119,24 +111,24 @@ export function writeValue(key: ConfigurationKey, value: unknown): string | unde
 
 function keyOf(plugin: string, property: string, schema: TSchema, listed: boolean): ConfigurationKey {
   const facts = schema as KeySchema
+  const { secret = false, environmentOnly = false, positional = false, inFile = true } = facts
   const words = property.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
   const variable = facts.variable ?? `SVC_${plugin}-${words}`.replaceAll('-', '_').toUpperCase()
   const flag = facts.flag ?? flagOf(variable)
-  const secret = facts.secret === true
-  const environmentOnly = facts.environmentOnly === true
   const fileKey = facts.variable === undefined ? `${plugin}.${property}` : camelCase(flag)
+  const isHidden = secret || environmentOnly
   return {
     plugin,
     property,
     variable,
-    flag: secret || environmentOnly ? undefined : flag,
-    fileKey: secret || environmentOnly || facts.inFile === false ? undefined : fileKey,
+    flag: isHidden ? undefined : flag,
+    fileKey: isHidden || !inFile ? undefined : fileKey,
     type: typeOf(facts),
     schema,
     required: listed && facts.default === undefined,
     secret,
     environmentOnly,
-    positional: facts.positional === true,
+    positional,
   }
 }
 
