@@ -141,30 +141,58 @@ function contribModules(): readonly PluginModule[] {
 
 /** Imports the modules. Throws DiscoveryError for what cannot be used and for names that contradict each other. */
 export async function discoverPlugins({ modules, disabled }: PluginSelection): Promise<Discovery> {
-  const all: { plugin: AnyPlugin; module: PluginModule }[] = []
+  const firsts = new Map<string, Candidate>()
+  const replacements = new Map<string, Candidate>()
   const absent: { module: PluginModule; reason: string }[] = []
   for (const module of modules) {
-    try {
-      for (const plugin of await loadModule(module)) all.push({ plugin, module })
-    } catch (error) {
-      const reason = missingPackage((error as Error).cause)
-      if (!module.isContrib || reason === undefined) throw error
-      absent.push({ module, reason })
+    const plugins = await loadModule(module)
+    if (typeof plugins === 'string') {
+      absent.push({ module, reason: plugins })
+      continue
+    }
+    const replacement = plugins.find(({ name }) => name === module.replaces)
+    if (replacement !== undefined) {
+      if (replacements.has(replacement.name)) throw new DiscoveryError(replacement.name, 'is replaced twice')
+      replacements.set(replacement.name, { plugin: replacement, module })
+    } else if (module.replaces !== undefined) {
+      const names = plugins.map(({ name }) => `"${name}"`).join(', ')
+      const what = `exports no plugin "${module.replaces}", which it is to replace: it exports ${names}`
+      throw new DiscoveryError(module.name, what)
+    }
+    for (const plugin of plugins) {
+      if (plugin === replacement) continue
+      const first = firsts.get(plugin.name)
+      if (first !== undefined) throw new DiscoveryError(module.name, describeClash(plugin.name, first.module, module))
+      firsts.set(plugin.name, { plugin, module })
     }
   }
-  const replacements = findReplacements(all, modules)
-  checkNames(all, replacements, disabled)
-  const found = all.flatMap(({ plugin, module }): FoundPlugin[] => {
-    const replacement = replacements.get(plugin.name)
-    if (replacement?.plugin === plugin) return []
-    if (replacement !== undefined)
-      return [
-        { plugin, module, state: 'replaced' },
-        { ...replacement, state: 'loaded' },
-      ]
-    return [{ plugin, module, state: disabled.includes(plugin.name) ? 'disabled' : 'loaded' }]
+  for (const [name, { module }] of replacements) {
+    if (disabled.includes(name)) throw new DiscoveryError(name, 'is both disabled and replaced')
+    if (firsts.has(name)) continue
+    const hint = suggest(name, firsts.keys())
+    throw new DiscoveryError(module.name, `is to replace the plugin "${name}", which no other module has${hint}`)
+  }
+  for (const name of disabled) {
+    if (firsts.has(name)) continue
+    throw new DiscoveryError(name, `is to be disabled, but is unknown${suggest(name, firsts.keys())}`)
+  }
+  const found = [...firsts].flatMap(([name, first]): FoundPlugin[] => {
+    const replacement = replacements.get(name)
+    if (replacement === undefined) return [{ ...first, state: disabled.includes(name) ? 'disabled' : 'loaded' }]
+    return [
+      { ...first, state: 'replaced' },
+      { ...replacement, state: 'loaded' },
+    ]
   })
   return { found, absent }
+}
+
+type Candidate = Omit<FoundPlugin, 'state'>
+
+function describeClash(plugin: string, first: PluginModule, second: PluginModule): string {
+  if (first.url === second.url) return `is named twice, or exports two plugins named "${plugin}"`
+  const say = JSON.stringify({ replace: plugin, with: second.name })
+  return `exports a plugin named "${plugin}", as "${first.name}" does. To use it instead, write ${say} in its place`
 }
 
 /** The plugins that are to run. */
@@ -176,11 +204,14 @@ export function loadedOf({ found }: Discovery): readonly AnyPlugin[] {
   return found.filter(({ state }) => state === 'loaded').map(({ plugin }) => plugin)
 }
 
-async function loadModule({ name, url }: PluginModule): Promise<readonly AnyPlugin[]> {
+/** The plugins of the module; of one of `contrib/`, instead, why it is left out. */
+async function loadModule({ name, url, isContrib = false }: PluginModule): Promise<readonly AnyPlugin[] | string> {
   let exported: unknown
   try {
     exported = (await import(url)).default
   } catch (error) {
+    const reason = missingPackage(error)
+    if (isContrib && reason !== undefined) return reason
     throw new DiscoveryError(name, `does not load: ${(error as Error).message}`, error)
   }
   const candidates: readonly AnyPlugin[] = Array.isArray(exported) ? exported : [exported]
@@ -207,55 +238,4 @@ function missingPackage(error: unknown): string | undefined {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
   const [, name] = /^Cannot find package '([^']+)'/.exec(String(message)) ?? []
   return code === 'ERR_MODULE_NOT_FOUND' && name !== undefined ? `the package ${name} is not installed` : undefined
-}
-
-type Candidate = Omit<FoundPlugin, 'state'>
-
-/** By the name of the plugin. */
-function findReplacements(all: readonly Candidate[], modules: readonly PluginModule[]): Map<string, Candidate> {
-  const replacements = new Map<string, Candidate>()
-  for (const { name, replaces } of modules) {
-    if (replaces === undefined) continue
-    const own = all.filter(({ module }) => module.name === name && module.replaces === replaces)
-    const replacement = own.find(({ plugin }) => plugin.name === replaces)
-    if (replacement === undefined) {
-      const names = own.map(({ plugin }) => `"${plugin.name}"`).join(', ')
-      throw new DiscoveryError(name, `exports no plugin "${replaces}", which it is to replace: it exports ${names}`)
-    }
-    if (replacements.has(replaces)) throw new DiscoveryError(replaces, 'is replaced twice')
-    replacements.set(replaces, replacement)
-  }
-  return replacements
-}
-
-function checkNames(
-  all: readonly Candidate[],
-  replacements: ReadonlyMap<string, Candidate>,
-  disabled: readonly string[],
-): void {
-  const firsts = new Map<string, Candidate>()
-  for (const candidate of all) {
-    const { plugin, module } = candidate
-    if (replacements.get(plugin.name) === candidate) continue
-    const first = firsts.get(plugin.name)
-    firsts.set(plugin.name, candidate)
-    if (first === undefined) continue
-    const say = JSON.stringify({ replace: plugin.name, with: module.name })
-    throw new DiscoveryError(
-      module.name,
-      first.module.url === module.url
-        ? `is named twice, or exports two plugins named "${plugin.name}"`
-        : `exports a plugin named "${plugin.name}", as "${first.module.name}" does. To use it instead, write ${say} in its place`,
-    )
-  }
-  for (const [name, { module }] of replacements) {
-    if (firsts.has(name)) continue
-    const hint = suggest(name, firsts.keys())
-    throw new DiscoveryError(module.name, `is to replace the plugin "${name}", which no other module has${hint}`)
-  }
-  for (const name of disabled) {
-    if (replacements.has(name)) throw new DiscoveryError(name, 'is both disabled and replaced')
-    if (!firsts.has(name))
-      throw new DiscoveryError(name, `is to be disabled, but is unknown${suggest(name, firsts.keys())}`)
-  }
 }
