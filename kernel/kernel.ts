@@ -6,10 +6,10 @@
 import { Type } from 'typebox'
 import { composePlugins, wanted } from './composition.ts'
 import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
-import { createLifecycle, type Lifecycle, PluginError, type Unit } from './lifecycle.ts'
+import { createLifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
 import type { AnyPlugin, ExtensionPoints, Findings, Point, PointDeclaration, PointName, Services } from './plugin.ts'
-import { createPoints, type OwnedPoint, type PointRegistry } from './points.ts'
+import { createPoints, type OwnedPoint } from './points.ts'
 import type { Ports } from './ports.ts'
 import { revision } from './revision.ts'
 import { createSystemPorts } from './system-ports.ts'
@@ -17,8 +17,8 @@ import { createSingleThread } from './threads/calls.ts'
 import type { Threads } from './threads/threads.ts'
 import type { BackgroundWorker } from './worker.ts'
 
-export const START_TIMEOUT_MS = 60_000
-export const STOP_TIMEOUT_MS = 30_000
+const START_TIMEOUT_MS = 60_000
+const STOP_TIMEOUT_MS = 30_000
 
 export interface KernelOptions {
   readonly plugins: readonly AnyPlugin[]
@@ -83,7 +83,7 @@ const commandPoint: PointDeclaration = {
 const canRestart = process.execve !== undefined && process.platform !== 'win32'
 
 export function createKernel(options: KernelOptions): Kernel {
-  const { log, threads = createSingleThread(log), ports = createSystemPorts() } = options
+  const { plugins, log, threads = createSingleThread(log), ports = createSystemPorts() } = options
   let services: Readonly<Record<string, unknown>> = {}
   const units: Unit[] = []
   const skipped = new Set(options.skip)
@@ -91,16 +91,25 @@ export function createKernel(options: KernelOptions): Kernel {
   const announcements: Record<string, string | number | boolean> = {}
   const stateListeners = new Set<(state: KernelState) => void>()
   const reloadListeners = new Set<() => void>()
-  let points: PointRegistry | undefined
-  let lifecycle: Lifecycle | undefined
   let state: KernelState = 'starting'
   let stopRequested = false
 
+  const owned = new Map<string, OwnedPoint>([['cli.command', { owner: 'kernel', ...commandPoint }]])
+  for (const { name, points = {} } of plugins) {
+    for (const [point, declaration] of Object.entries<PointDeclaration>(points)) {
+      owned.set(point, { owner: name, ...declaration })
+    }
+  }
+  const points = createPoints(owned)
+
+  const tellWorkers = (name: string, payload?: unknown): void => {
+    if (threads.isMain) for (let i = 1; i <= threads.workerCount; i++) threads.post(i, name, payload)
+  }
   const setState = (next: KernelState): void => {
     if (state === next) return
     state = next
     for (const listener of stateListeners) listener(next)
-    if (threads.isMain) for (let i = 1; i <= threads.workerCount; i++) threads.post(i, 'kernel.state', next)
+    tellWorkers('kernel.state', next)
   }
 
   const inMain = (name: string, handler: (payload: never) => void): ((payload: unknown) => void) => {
@@ -124,16 +133,22 @@ export function createKernel(options: KernelOptions): Kernel {
   const requestRestart = inMain('kernel.request-restart', request(true))
   const reload = () => {
     for (const listener of reloadListeners) listener()
-    if (threads.isMain) for (let i = 1; i <= threads.workerCount; i++) threads.post(i, 'kernel.reload', undefined)
+    tellWorkers('kernel.reload')
   }
-  if (!threads.isMain) threads.handle('kernel.reload', reload)
   if (threads.isMain) threads.handle('kernel.current-state', () => ({ state, degraded }))
-  else threads.handle('kernel.state', setState)
-
-  const registry = (): PointRegistry => {
-    if (points === undefined) throw new Error('plugins are not set up yet')
-    return points
+  else {
+    threads.handle('kernel.reload', reload)
+    threads.handle('kernel.state', setState)
   }
+
+  const lifecycle = createLifecycle({
+    units,
+    log,
+    clock: ports.clock,
+    startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
+    stopTimeoutMs: options.stopTimeoutMs ?? STOP_TIMEOUT_MS,
+    onDegraded: reportDegraded,
+  })
 
   const service: KernelService = {
     version: options.version ?? '0.0.0',
@@ -153,11 +168,11 @@ export function createKernel(options: KernelOptions): Kernel {
       units.map(({ plugin }) => ({
         name: plugin.name,
         version: plugin.version ?? service.version,
-        startMs: lifecycle?.startMs(plugin.name),
+        startMs: lifecycle.startMs(plugin.name),
         dependsOn: units.filter(other => provides(other.plugin, plugin)).map(other => other.plugin.name),
       })),
-    workers: () => lifecycle?.workers().map(worker => worker.status()) ?? [],
-    points: () => registry().describe(),
+    workers: () => lifecycle.workers().map(worker => worker.status()),
+    points: () => points.describe(),
     requestStop,
     canRestart,
     requestRestart(reason) {
@@ -168,7 +183,7 @@ export function createKernel(options: KernelOptions): Kernel {
     announce: (key, value) => announce({ key, value }),
   }
 
-  const setUpOne = (plugin: AnyPlugin, given: Readonly<Record<string, unknown>>, ownedPoints: PointRegistry) => {
+  const setUpOne = (plugin: AnyPlugin, given: Readonly<Record<string, unknown>>) => {
     const background: BackgroundWorker[] = []
     const pluginLog = log.child({ plugin: plugin.name })
     let open = true
@@ -183,12 +198,12 @@ export function createKernel(options: KernelOptions): Kernel {
       threads,
       contribute(point: string, id: string, value: unknown, { optional = false } = {}) {
         requireOpen(`contributes "${id}" to "${point}"`)
-        ownedPoints.contribute(point, { id, plugin: plugin.name, value }, optional)
+        points.contribute(point, { id, plugin: plugin.name, value }, optional)
       },
       point(name: string) {
         if (plugin.points?.[name] === undefined)
           throw new Error(`"${plugin.name}" does not own the extension point "${name}"`)
-        return ownedPoints.point(name)
+        return points.point(name)
       },
       background(worker: BackgroundWorker) {
         requireOpen(`adds the background worker "${worker.name}"`)
@@ -209,36 +224,19 @@ export function createKernel(options: KernelOptions): Kernel {
   }
 
   const setup = (): void => {
-    const { plugins } = options
-    const owned = new Map<string, OwnedPoint>([['cli.command', { owner: 'kernel', ...commandPoint }]])
-    for (const { name, points = {} } of plugins) {
-      for (const [point, declaration] of Object.entries<PointDeclaration>(points)) {
-        owned.set(point, { owner: name, ...declaration })
-      }
-    }
-    const registered = createPoints(owned)
-    points = registered
     services = composePlugins({
       plugins,
       builtIn: { services: { kernel: Object.freeze(service) }, points: ['cli.command'] },
       skipped,
       setUp(plugin, given) {
         try {
-          return setUpOne(plugin, given, registered)
+          return setUpOne(plugin, given)
         } catch (error) {
           throw new PluginError(plugin.name, 'set-up', error)
         }
       },
     })
     points.freeze(skipped.size > 0)
-    lifecycle = createLifecycle({
-      units,
-      log,
-      clock: ports.clock,
-      startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
-      stopTimeoutMs: options.stopTimeoutMs ?? STOP_TIMEOUT_MS,
-      onDegraded: reportDegraded,
-    })
   }
 
   return {
@@ -261,12 +259,9 @@ export function createKernel(options: KernelOptions): Kernel {
       }
       return { problems, notLookedAt, plan }
     },
-    start: async () => {
-      if (lifecycle === undefined) throw new Error('plugins are not set up yet')
-      await lifecycle.start()
-    },
+    start: lifecycle.start,
     async serve() {
-      await lifecycle?.serve()
+      await lifecycle.serve()
       if (threads.isMain) {
         if (state === 'starting') setState('ready')
         return
@@ -279,16 +274,16 @@ export function createKernel(options: KernelOptions): Kernel {
     beginDrain: () => setState('draining'),
     drain: async () => {
       if (threads.isMain) setState('draining')
-      return (await lifecycle?.drain()) ?? []
+      return lifecycle.drain()
     },
     stop: async () => {
       if (threads.isMain && state === 'ready') setState('draining')
-      const failures = (await lifecycle?.stop()) ?? []
+      const failures = await lifecycle.stop()
       setState('stopped')
       return failures
     },
     services: () => services as Partial<Services>,
-    point: name => registry().point(name) as Point<never>,
+    point: name => points.point(name) as Point<never>,
     announcements: () => announcements,
     skipped: () => skipped,
   }

@@ -9,7 +9,6 @@ export interface OwnedPoint extends PointDeclaration {
 
 interface OpenPoint extends OwnedPoint {
   readonly list: Contribution<unknown>[]
-  readonly byId: Map<string, unknown>
 }
 
 export interface PointRegistry {
@@ -28,7 +27,7 @@ export interface PointRegistry {
 /** Of these points, by name. */
 export function createPoints(owned: ReadonlyMap<string, OwnedPoint>): PointRegistry {
   const points = new Map<string, OpenPoint>()
-  for (const [name, point] of owned) points.set(name, { ...point, list: [], byId: new Map() })
+  for (const [name, point] of owned) points.set(name, { ...point, list: [] })
   const unowned: string[] = []
   let frozen = false
 
@@ -38,25 +37,18 @@ export function createPoints(owned: ReadonlyMap<string, OwnedPoint>): PointRegis
 
   return {
     contribute(name, contribution, optional = false) {
-      if (frozen) {
-        throw new Error(`"${contribution.plugin}" contributes "${contribution.id}" to "${name}" after set-up`)
-      }
+      const { id, plugin } = contribution
+      if (frozen) throw new Error(`"${plugin}" contributes "${id}" to "${name}" after set-up`)
       const point = points.get(name)
       if (point === undefined) {
-        if (optional) return
-        unowned.push(
-          `"${contribution.plugin}" contributes "${contribution.id}" to "${name}", a point that no plugin owns`,
-        )
+        if (!optional) unowned.push(`"${plugin}" contributes "${id}" to "${name}", a point that no plugin owns`)
         return
       }
-      if (point.byId.has(contribution.id)) {
-        const first = point.list.find(other => other.id === contribution.id)
-        throw new Error(
-          `"${contribution.id}" in "${name}" is contributed by both "${first?.plugin}" and "${contribution.plugin}"`,
-        )
+      const first = point.list.find(({ id: taken }) => taken === id)
+      if (first !== undefined) {
+        throw new Error(`"${id}" in "${name}" is contributed by both "${first.plugin}" and "${plugin}"`)
       }
       point.list.push(Object.freeze(contribution))
-      point.byId.set(contribution.id, contribution.value)
     },
     point(name) {
       const point = points.get(name)
@@ -68,7 +60,7 @@ export function createPoints(owned: ReadonlyMap<string, OwnedPoint>): PointRegis
         },
         get(id) {
           requireFrozen(name)
-          return point.byId.get(id)
+          return point.list.find(contribution => contribution.id === id)?.value
         },
       }
     },
