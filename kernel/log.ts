@@ -59,29 +59,20 @@ export function createStderrSink(format: LogFormat): LogSink {
   const prettyFor = (wanted: LogFormat) =>
     wanted === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
   let pretty = prettyFor(format)
-  // Those of one turn of the event loop go together: each line by itself costs a look at all that wait, and most of them a write.
-  let gathered = ''
-  const handOver = () => {
-    const lines = gathered
-    gathered = ''
-    if (lines !== '') stderr.write(lines)
-  }
+  // Each line by itself would cost a look at all that wait, and most of them a write.
+  const turn = gatherLines(lines => stderr.write(lines.join('')))
   return {
     setFormat(wanted) {
       if ((wanted === 'text') !== (pretty !== undefined)) pretty = prettyFor(wanted)
     },
-    write(line) {
-      if (gathered === '') setImmediate(handOver)
-      gathered += pretty === undefined ? line : (pretty(inOneLine(line)) ?? line)
-      if (gathered.length > GATHERED_LENGTH_MAX) handOver()
-    },
+    write: line => turn.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line)),
     flush: () => {
-      handOver()
+      turn.handOver()
       return new Promise(resolve => stderr.flush(() => resolve()))
     },
     flushSync() {
       try {
-        handOver()
+        turn.handOver()
         stderr.flushSync()
       } catch {
         // The process is about to end and its log cannot be written: there is no third way out.
@@ -102,22 +93,26 @@ function loadPrettyFactory(): typeof PrettyFactory {
   return createRequire(import.meta.url)('pino-pretty').prettyFactory
 }
 
-/** Collects the lines of one turn of the event loop and hands them over together: how worker threads log. */
+/** How worker threads log: `send` gets the lines of one turn of the event loop. */
 export function createRelaySink(send: (lines: readonly string[]) => void): LogSink {
+  const { add, handOver } = gatherLines(send)
+  return { write: add, flushSync: handOver, setFormat() {}, flush: async () => handOver() }
+}
+
+/** Collects the lines of one turn of the event loop, which are handed over together. */
+function gatherLines(take: (lines: readonly string[]) => void) {
   let lines: string[] = []
-  const flushSync = () => {
+  let length = 0
+  const handOver = () => {
     const batch = lines
     lines = []
-    if (batch.length > 0) send(batch)
+    length = 0
+    if (batch.length > 0) take(batch)
   }
-  return {
-    write(line) {
-      if (lines.push(line) === 1) setImmediate(flushSync)
-    },
-    flushSync,
-    setFormat() {},
-    async flush() {
-      flushSync()
-    },
+  const add = (line: string) => {
+    if (lines.push(line) === 1) setImmediate(handOver)
+    length += line.length
+    if (length > GATHERED_LENGTH_MAX) handOver()
   }
+  return { add, handOver }
 }

@@ -66,9 +66,9 @@ handleStep('kernel.stop', async () => {
   setImmediate(() => port.close())
   return failures
 })
-threads.handle('kernel.running', (other: number) => {
-  calls.running.add(other)
+threads.handle('kernel.running', (now: readonly number[]) => {
+  for (const other of calls.running) if (!now.includes(other)) calls.forget(other)
+  for (const other of now) calls.running.add(other)
 })
-threads.handle('kernel.gone', (other: number) => calls.forget(other))
 
 port.on('message', calls.dispatch)

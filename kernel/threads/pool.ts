@@ -81,8 +81,8 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     post({ kind: 'error', to: from, from: to, id, name, payload: gone, transfer: undefined })
   }
 
-  const tellOthers = (name: string, index: number): void => {
-    for (const other of calls.running) if (other !== index) threads.post(other, name, index)
+  const tellWhoRuns = (): void => {
+    for (const index of calls.running) threads.post(index, 'kernel.running', [0, ...calls.running])
   }
 
   const spawn = async (index: number): Promise<void> => {
@@ -96,8 +96,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     worker.on('exit', code => ended(index, worker, code))
     await phase(index, 'kernel.start')
     calls.running.add(index)
-    tellOthers('kernel.running', index)
-    for (const other of calls.running) if (other !== index) threads.post(index, 'kernel.running', other)
+    tellWhoRuns()
   }
 
   const phase = (index: number, name: string) =>
@@ -107,7 +106,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
     if (workers.get(index) !== worker) return
     workers.delete(index)
     calls.forget(index)
-    tellOthers('kernel.gone', index)
+    tellWhoRuns()
     if (stopping) return
     log.error({ thread: index, code }, 'worker thread ended')
     calls.exited(index)
