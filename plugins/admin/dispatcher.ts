@@ -1,13 +1,16 @@
 /**
- * The way of every request: route, authenticate, origin and CSRF token, authorize, parameters, body, `handle`, answer. One
- * place, so that no handler can leave a step out.
+ * The way of every request: authenticate, origin and CSRF token, authorize, parameters, body, `handle`, answer. One place, so
+ * that no handler can leave a step out. Fastify routes, and checks the body. It does not read it: Fastify leaves out bodies of
+ * GET and those without a media type, though what was signed has to be true of them, too, and its limit on the wire would be
+ * that of the JSON, which a signature in chunks makes longer. It checks parameters only when it has read the body, and has no
+ * words for a parameter that is repeated or badly encoded.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Logger } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import { changeOrigin } from 'svc/plugins/objects/api'
 import { openPayload, type Payload } from 'svc/plugins/payload/api'
-import { answer, answerBytes, answerProblem, basePath, splitTarget, watchForAbort } from './answer.ts'
+import { answer, answerBytes, answerProblem, splitTarget, watchForAbort } from './answer.ts'
 import type { ActionTarget, AdminOperation, AdminRequest, EventSource, RequiredActions } from './api.ts'
 import {
   type AuthenticationServices,
@@ -17,18 +20,21 @@ import {
   requireOwnPage,
 } from './authentication.ts'
 import { mediaTypeOf, parseFormField, parseJson, parseText, readBody, requireMediaType } from './body.ts'
-import { createDecision, type DecisionServices } from './decision.ts'
+import { createDecision, type Decision, type DecisionServices } from './decision.ts'
 import { adminErrors } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
+import { methodsAt, requireShortSegments, routeUrl } from './paths.ts'
 import { toAdminError } from './problem.ts'
 import { AdminBytes, AdminReply } from './reply.ts'
-import type { Route, Router } from './router.ts'
 import { createValidation, type Validation } from './validation.ts'
 
 const bodyBytesMaxDefault = 1024 * 1024
 /** As S3 takes in one request. */
 const payloadBytesMax = 5 * 1024 ** 3
 const formMediaType = 'application/x-www-form-urlencoded'
+
+/** A host, a fragment, an empty segment: Fastify would route the rest, and take the segment for an empty parameter. */
+const nowhere = /^[^/]|#|\/(\/|$)/
 
 /** Answers are data for one caller, never a page. */
 const securityHeaders: Readonly<Record<string, string>> = {
@@ -41,26 +47,75 @@ const securityHeaders: Readonly<Record<string, string>> = {
 }
 
 export interface DispatcherOptions extends AuthenticationServices, DecisionServices {
-  readonly router: Router
+  readonly operations: readonly AdminOperation[]
   readonly streams: EventStreams
   readonly checksums: ChecksumsService
   readonly normalizeKey: (key: string) => string
   readonly log: Logger
 }
 
-export type Dispatcher = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+type Params = Readonly<Record<string, string>>
 
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { router, log } = options
-  const validations = new Map<AdminOperation, Validation>()
+/** What is known of a request when its body is to be checked. */
+interface Admitted {
+  readonly caller: Caller
+  readonly may: Decision
+  readonly query: object
+  readonly texts: ReadonlyMap<string, string>
+  readonly payload: Payload | undefined
+}
 
-  function validationOf(operation: AdminOperation): Validation {
-    let validation = validations.get(operation)
-    if (validation === undefined) {
-      validation = createValidation(operation)
-      validations.set(operation, validation)
+declare module 'fastify' {
+  interface FastifyRequest {
+    admitted: Admitted | undefined
+  }
+}
+
+/** Registers the routes of all operations, and the answers to what has none. */
+export function dispatchOperations(fastify: FastifyInstance, options: DispatcherOptions): void {
+  const { operations, log } = options
+  fastify.decorateRequest('admitted', undefined)
+  fastify.removeAllContentTypeParsers()
+  fastify.addContentTypeParser('*', (_request, _payload, next) => next(null))
+  fastify.addHook('onRequest', begin)
+  fastify.setErrorHandler(fail)
+  // Methods that Fastify does not know end here, too.
+  fastify.setNotFoundHandler(refuse)
+  for (const operation of operations) fastify.route(routeOf(operation))
+
+  function begin(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
+    watchForAbort(request)
+    reply.headers(securityHeaders).header('x-request-id', request.exchange.requestId)
+    const { path } = splitTarget(request)
+    requireShortSegments(path)
+    next(nowhere.test(path) ? adminErrors.not_found() : undefined)
+  }
+
+  function refuse(request: FastifyRequest): never {
+    const allowed = methodsAt(operations, splitTarget(request).path)
+    if (allowed.length === 0) throw adminErrors.not_found()
+    throw adminErrors.method_not_allowed(undefined, { extra: { allow: allowed.join(', ') } })
+  }
+
+  function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    // The words of `http` are for a head that Fastify refuses.
+    if ((thrown as FastifyError).code?.startsWith('FST_')) throw thrown
+    const { exchange, facts } = request
+    const error = toAdminError(thrown, log, exchange.requestId, facts?.operation ?? '')
+    return answerProblem(request, reply, error, options.clock)
+  }
+
+  function routeOf(operation: AdminOperation): RouteOptions {
+    const validation = createValidation(operation)
+    return {
+      method: operation.method,
+      url: routeUrl(operation.path),
+      exposeHeadRoute: false,
+      ...(operation.body !== undefined && { schema: { body: operation.body } }),
+      validatorCompiler: () => validation.body,
+      preValidation: request => admit(request, operation, validation),
+      handler: (request, reply) => serve(request, reply, operation).catch(error => fail(error, request, reply)),
     }
-    return validation
   }
 
   /** Throws `entity_too_large`, and for claims of the payload that cannot be. */
@@ -70,28 +125,33 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return payload
   }
 
-  async function serve(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<FastifyReply> {
-    const { operation, params } = route
+  async function admit(request: FastifyRequest, operation: AdminOperation, validation: Validation): Promise<void> {
     const { exchange } = request
+    const params = request.params as Params
     request.facts = { operation: operation.id, bucket: params.bucket ?? '' }
     const caller = await authenticate(operation, exchange, options)
     request.identity = caller.identity
     requireOwnPage(operation, exchange, caller, options)
     const may = createDecision(options, exchange, caller)
-    // Words instead of actions: whoever is authenticated may call it, and what is asked later has to be prepared, too.
-    let actions: RequiredActions = typeof operation.authorize === 'string' ? [] : operation.authorize
-    let target: ActionTarget = { bucket: params.bucket }
-    if (operation.authorizeRequest === undefined) await may.require(actions, target)
+    if (operation.authorizeRequest === undefined) await may.require(actionsOf(operation), { bucket: params.bucket })
     if (operation.plannedBy !== undefined) await operation.handle({} as AdminRequest)
 
-    const validation = validationOf(operation)
     const { rawQuery } = splitTarget(request)
     validation.params(params)
     const { values: query, texts } = validation.query(rawQuery)
     may.query = texts
     if (texts.has('key')) request.facts = { ...request.facts, key: texts.get('key') }
     const payload = operation.bodyStream === true ? payloadOf(operation, request, caller) : undefined
-    const body = payload === undefined ? validation.body(await bodyOf(operation, request, caller)) : undefined
+    request.admitted = { caller, may, query, texts, payload }
+    if (payload === undefined) request.body = await bodyOf(operation, request, caller)
+  }
+
+  async function serve(request: FastifyRequest, reply: FastifyReply, operation: AdminOperation): Promise<FastifyReply> {
+    const { exchange, body } = request
+    const params = request.params as Params
+    const { caller, may, query, texts, payload } = request.admitted as Admitted
+    let actions = actionsOf(operation)
+    let target: ActionTarget = { bucket: params.bucket }
     const asked: AdminRequest = {
       requestId: exchange.requestId,
       identity: caller.identity,
@@ -160,18 +220,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (forget !== undefined) response.on('close', forget)
     return reply
   }
+}
 
-  return async (request, reply) => {
-    const { requestId } = request.exchange
-    watchForAbort(request)
-    reply.headers(securityHeaders).header('x-request-id', requestId)
-    try {
-      return await serve(request, reply, router.find(request.method, splitTarget(request).path.slice(basePath.length)))
-    } catch (thrown) {
-      const error = toAdminError(thrown, log, requestId, request.facts?.operation ?? '')
-      return answerProblem(request, reply, error, options.clock)
-    }
-  }
+/** Words instead of actions: whoever is authenticated may call it, and what is asked later has to be prepared, too. */
+function actionsOf({ authorize }: AdminOperation): RequiredActions {
+  return typeof authorize === 'string' ? [] : authorize
 }
 
 async function bodyOf(operation: AdminOperation, request: FastifyRequest, caller: Caller): Promise<unknown> {

@@ -26,8 +26,8 @@ export interface Validation {
   params(values: Readonly<Record<string, string>>): object
   /** Throws `invalid_argument` for unknown, repeated and wrong parameters. */
   query(rawQuery: string): { readonly values: object; readonly texts: ReadonlyMap<string, string> }
-  /** Throws `invalid_argument` with a JSON Pointer for each field that is unknown or wrong. */
-  body(value: unknown): unknown
+  /** As Fastify calls it. The error is `invalid_argument`, with a JSON Pointer for each field that is unknown or wrong. */
+  body(value: unknown): { readonly value: unknown } | { readonly error: Error }
 }
 
 export interface ValidatedSchemas {
@@ -38,16 +38,17 @@ export interface ValidatedSchemas {
 
 const empty = Type.Object({})
 
-export function createValidation({ params, query = empty, body }: ValidatedSchemas): Validation {
+export function createValidation({ params, query = empty, body = empty }: ValidatedSchemas): Validation {
   const validators = new Map<TSchema, Validator>()
 
-  function check(schema: TSchema, value: unknown, describe: (pointer: string) => string): void {
+  /** What is wrong with the value; undefined: nothing. */
+  function flawOf(schema: TSchema, value: unknown, describe: (pointer: string) => string): Error | undefined {
     let validator = validators.get(schema)
     if (validator === undefined) {
       validator = Compile(schema)
       validators.set(schema, validator)
     }
-    if (validator.Check(value)) return
+    if (validator.Check(value)) return undefined
     const problems: FieldProblem[] = []
     for (const error of validator.Errors(value).slice(0, problemsMax * 2)) {
       for (const problem of problemsIn(error)) {
@@ -55,7 +56,12 @@ export function createValidation({ params, query = empty, body }: ValidatedSchem
         if (!problems.some(other => other.element === element)) problems.push({ element, message: problem.message })
       }
     }
-    throw invalidFields(problems.slice(0, problemsMax))
+    return invalidFields(problems.slice(0, problemsMax))
+  }
+
+  function check(schema: TSchema, value: unknown, describe: (pointer: string) => string): void {
+    const flaw = flawOf(schema, value, describe)
+    if (flaw !== undefined) throw flaw
   }
 
   return {
@@ -70,13 +76,12 @@ export function createValidation({ params, query = empty, body }: ValidatedSchem
       return { values, texts }
     },
     body(value) {
-      if (body === undefined) return undefined
       const problems: FieldProblem[] = []
       const cleaned = withoutReadOnly(value, body as unknown as SchemaNode, '', problems)
-      if (problems.length > 0) throw invalidFields(problems.slice(0, problemsMax))
+      if (problems.length > 0) return { error: invalidFields(problems.slice(0, problemsMax)) }
       const complete = Value.Default(body, cleaned)
-      check(body, complete, pointer => pointer)
-      return complete
+      const error = flawOf(body, complete, pointer => pointer)
+      return error === undefined ? { value: complete } : { error }
     },
   }
 }

@@ -30,6 +30,8 @@ export async function createApplication({ routes, ...options }: ApplicationOptio
     serverFactory: handler => createServer(handler),
     forceCloseConnections: false,
     return503OnClosing: false,
+    // The head of a request is bounded as a whole; what is too long for a route is for its plugin to say.
+    routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
     genReqId: request => exchangeOf(request as never).requestId,
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply as FastifyReply, log),
   })

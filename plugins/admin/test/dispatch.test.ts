@@ -1,4 +1,4 @@
-/** The steps of the dispatcher, with operations made for it; the router, lists and streams on their own. */
+/** The steps of the dispatcher, with operations made for it; lists and streams on their own. */
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
@@ -9,6 +9,7 @@ import { createFakeClock } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import {
+  type AdminMethod,
   type AdminOperation,
   type AdminRequest,
   adminErrors,
@@ -22,7 +23,6 @@ import {
 import { actionsNamed, authorizationOf, catalogue, pluginOf } from '../catalogue.ts'
 import { backlogBytesMax, createEventStreams, heartbeatMs } from '../event-stream.ts'
 import { completeOperations } from '../operations.ts'
-import { createRouter } from '../router.ts'
 import { rootPassword, rootUser, startAdmin } from '../testing.ts'
 
 const secretText = 'planted-secret-4711'
@@ -85,9 +85,30 @@ const fail = defineAdminOperation({
   },
 })
 
+/** Answers where it was found. */
+const place = (method: AdminMethod, path: string) =>
+  defineAdminOperation({
+    id: `${method} ${path}`,
+    method,
+    path,
+    tag: 'test',
+    summary: 'For tests.',
+    authorize: 'self',
+    response: Type.Object({ id: Type.String(), params: Type.Record(Type.String(), Type.String()) }),
+    handle: ({ params }) => ({ id: `${method} ${path}`, params: { ...(params as Record<string, string>) } }),
+  })
+
+const places = [
+  place('GET', '/places/{name}'),
+  place('PUT', '/places/{name}'),
+  place('POST', '/places/attach'),
+  place('GET', '/places/{name}/x'),
+]
+
 const plugin = definePlugin({
   name: 'test-operations',
   setup({ contribute }) {
+    for (const operation of places) contribute('admin.operation', operation.id, bindAdminOperation(operation, {}))
     contribute('admin.operation', put.id, bindAdminOperation(put, {}))
     contribute('admin.operation', fail.id, bindAdminOperation(fail, {}))
   },
@@ -252,29 +273,29 @@ t.test('a body without a length is stopped at the bound, and the answer arrives'
 })
 
 t.test('the router', async t => {
-  const operation = (method: string, path: string) => ({ id: `${method} ${path}`, method, path }) as AdminOperation
-  const router = createRouter([
-    operation('GET', '/policies/{name}'),
-    operation('PUT', '/policies/{name}'),
-    operation('POST', '/policies/attach'),
-    operation('GET', '/policies/{name}/x'),
-  ])
-  t.equal(router.find('POST', '/policies/attach').operation.id, 'POST /policies/attach')
-  t.match(router.find('GET', '/policies/attach'), {
-    operation: { id: 'GET /policies/{name}' },
-    params: { name: 'attach' },
-  })
-  let refusal: unknown
-  try {
-    router.find('DELETE', '/policies/attach')
-  } catch (error) {
-    refusal = error
+  const at = async (method: string, path: string) => (await signed({ method, path: `/api/v1/places${path}` })).json
+  t.match(await at('POST', '/attach'), { id: 'POST /places/attach' })
+  t.same(await at('GET', '/attach'), { id: 'GET /places/{name}', params: { name: 'attach' } })
+  t.match(await at('GET', '/a%2520%2Fb+%23c'), { params: { name: 'a%20/b+#c' } })
+  t.match(await at('GET', '/%5F_proto__/x'), { id: 'GET /places/{name}/x', params: { name: '__proto__' } })
+  const allowed = async (path: string) => {
+    const { status, headers } = await signed({ method: 'DELETE', path: `/api/v1/places${path}` })
+    return `${status} ${headers.allow}`
   }
-  t.match(refusal, { code: 'method_not_allowed', extra: { allow: 'GET, POST, PUT' } })
-  t.throws(() => router.find('GET', '/policies'), { code: 'not_found' })
-  t.same(router.find('GET', '/policies/__proto__/x').params, { name: '__proto__' })
-  t.throws(() => createRouter([operation('GET', '/a/{b}'), operation('PUT', '/a/{c}')]), /called \{b\}/)
-  t.throws(() => createRouter([operation('GET', '/a'), operation('GET', '/a')]), /both GET/)
+  t.equal(await allowed('/attach'), '405 GET, POST, PUT')
+  t.equal(await allowed('/%61ttach'), '405 GET, POST, PUT')
+  t.equal(await allowed('/a%2Fx'), '405 GET, PUT')
+  t.equal(await allowed('/a/x'), '405 GET')
+  for (const path of ['', '/', '//x', '/a/', '/a#b', '/a/x/y', '/a/X']) {
+    t.match(await at('GET', path), { status: 404, code: 'not_found' }, path)
+  }
+  const twice = definePlugin({
+    name: 'test-twice',
+    setup({ contribute }) {
+      contribute('admin.operation', 'GET /info', bindAdminOperation(place('GET', '/info'), {}))
+    },
+  })
+  await t.rejects(startAdmin({ plugins: [twice] }), /Method 'GET' already declared for route '\/api\/v1\/info'/)
 })
 
 t.test('the catalogue', async t => {

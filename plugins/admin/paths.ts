@@ -1,0 +1,46 @@
+/** Paths as operations declare them, for Fastify's router, and for the answers to requests that it does not route. */
+import type { AdminMethod, AdminOperation } from './api.ts'
+import { adminErrors } from './errors.ts'
+
+/** Characters of one decoded segment. */
+const segmentMax = 1024
+
+/** `/api/v1`, however it is encoded. */
+const baseSegments = 3
+
+export function routeUrl(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** Throws `uri_too_long`. Fastify would measure parameters only. */
+export function requireShortSegments(rawPath: string): void {
+  if (rawPath.length > segmentMax) decodedSegments(rawPath)
+}
+
+/**
+ * The methods that a path has, sorted: Fastify finds a path only together with its method. Throws `invalid_argument`.
+ */
+export function methodsAt(operations: readonly AdminOperation[], rawPath: string): readonly AdminMethod[] {
+  const values = decodedSegments(rawPath).slice(baseSegments)
+  const found = operations.filter(({ path }) => {
+    const segments = path.split('/').slice(1)
+    if (segments.length !== values.length) return false
+    return segments.every((segment, n) => segment.startsWith('{') || values[n] === segment)
+  })
+  return [...new Set(found.map(({ method }) => method))].sort()
+}
+
+/** Split before they are decoded: an encoded slash separates nothing. */
+function decodedSegments(rawPath: string): readonly string[] {
+  return rawPath.split('/').map(segment => {
+    if (segment.length > segmentMax * 3) throw adminErrors.uri_too_long()
+    let text: string
+    try {
+      text = decodeURIComponent(segment)
+    } catch {
+      throw adminErrors.invalid_argument('The path is not percent-encoded UTF-8.')
+    }
+    if (text.length > segmentMax) throw adminErrors.uri_too_long()
+    return text
+  })
+}
