@@ -24,7 +24,7 @@ export const fileKind: AuditSinkKind<typeof FileSettings> = {
   description: 'Audit records as lines of JSON in a file of the server.',
   settings: FileSettings,
   validate: ({ path }) => (isAbsolute(path) ? [] : [{ key: 'path', problem: 'must be an absolute path' }]),
-  endpoint: ({ path }) => `file://${path}`,
+  endpoint: ({ path }) => (path === '' ? '' : `file://${path}`),
   connect: connectFile,
 }
 

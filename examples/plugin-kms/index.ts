@@ -10,7 +10,10 @@ export default definePlugin({
   config: Type.Object({
     // Read from SVC_EXAMPLE_KMS_FILE as well: the name of the plugin, then that of the key.
     file: Type.Optional(
-      Type.String({ format: 'path', description: 'The file with the keys. It is made where it is missing.' }),
+      Type.String({
+        format: 'path',
+        description: 'The file with the keys. `create.ts` creates it; the server does not start without it.',
+      }),
     ),
   }),
   setup({ config, contribute }) {

@@ -51,3 +51,8 @@ t.test('a path that is not absolute is refused before anything is written', asyn
   t.match(fileKind.validate?.({ path: 'records.jsonl' }, '_'), [{ key: 'path' }])
   t.same(fileKind.validate?.({ path: '/var/log/svc/audit.jsonl' }, '_'), [])
 })
+
+t.test('the endpoint of a target without a path is empty', async t => {
+  t.equal(fileKind.endpoint({ path: '' }), '')
+  t.equal(fileKind.endpoint({ path: '/var/log/svc/audit.jsonl' }), 'file:///var/log/svc/audit.jsonl')
+})

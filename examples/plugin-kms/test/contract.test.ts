@@ -1,15 +1,18 @@
-/** The contract of key backends over a real file; what another thread made; files that must not be used. */
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+/** The contract of key backends over a real file; threads that write at once; files that are missing or must not be used. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { isCatalogError } from 'svc/kernel'
 import { kmsBackendContract } from 'svc/plugins/kms/contract'
 import t, { type Test } from 'tap'
-import { createKeyring } from '../keyring.ts'
+import { createKeyring, createKeyringFile } from '../keyring.ts'
 
 const context = Buffer.from('{"object":"bucket/key"}')
 
 function started(t: Test) {
   const path = join(t.testdir({}), 'keyring.json')
+  createKeyringFile(path)
   const keyring = createKeyring(path)
   keyring.start!()
   return { path, keyring }
@@ -48,4 +51,72 @@ t.test('a file that others can read, or that is damaged, is not used, and its wo
     }
   }
   t.end()
+})
+
+t.test('threads that create keys at once wait for each other, and no key is lost', async t => {
+  const { path, keyring } = started(t)
+  const script = `
+    const { parentPort, workerData: { module, path, ids } } = require('node:worker_threads')
+    import(module).then(async ({ createKeyring }) => {
+      const keyring = createKeyring(path)
+      keyring.start()
+      const outcomes = []
+      for (const id of ids) outcomes.push(await keyring.createKey(id).then(() => 'created', error => error.code))
+      parentPort.postMessage(outcomes)
+    })`
+  const module = new URL('../keyring.ts', import.meta.url).href
+  const own = (thread: number) => Array.from({ length: 10 }, (_, number) => `key-${thread}-${number}`)
+  const run = (thread: number) =>
+    new Promise<string[]>((resolve, reject) => {
+      const workerData = { module, path, ids: [...own(thread), 'shared'] }
+      new Worker(script, { eval: true, workerData }).once('message', resolve).once('error', reject)
+    })
+  const outcomes = await Promise.all([0, 1, 2].map(run))
+  for (const outcome of outcomes) t.same(outcome.slice(0, -1), Array(10).fill('created'))
+  t.same(outcomes.map(outcome => outcome.at(-1)).sort(), ['already_exists', 'already_exists', 'created'])
+  const listed = await keyring.listKeys('', 1000)
+  t.same(listed.map(({ id }) => id).sort(), [...[0, 1, 2].flatMap(own), 'shared'].sort())
+})
+
+t.test('what a writer that crashed has left beside the file holds up nobody', async t => {
+  const { path, keyring } = started(t)
+  writeFileSync(`${path}.new`, '{"half":', { mode: 0o644 })
+  await keyring.createKey('photos')
+  t.ok(createKeyring(path).getKey('photos'))
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.notOk(existsSync(`${path}.new`))
+})
+
+t.test('an id that no key may have is refused, and nothing is written', async t => {
+  const { path, keyring } = started(t)
+  const before = readFileSync(path, 'utf8')
+  for (const id of ['', '../up', '-x', 'ä', 'x'.repeat(129)]) {
+    await t.rejects(keyring.createKey(id), { code: 'invalid_key_id', message: /must be 1 to 128 letters/ }, id)
+  }
+  t.equal(readFileSync(path, 'utf8'), before)
+})
+
+t.test('a keyring that is missing is an error, and only the command creates one', async t => {
+  const { path, keyring } = started(t)
+  const { sealed } = await keyring.generate(keyring.defaultKeyId, context)
+  const copy = readFileSync(path)
+  rmSync(path)
+  const missing = { code: 'kms_unavailable', message: /is missing\. Restore it from a copy/ }
+  t.throws(() => createKeyring(path).start!(), missing)
+  await t.rejects(keyring.createKey('photos'), missing)
+  t.notOk(existsSync(path), 'nothing was created')
+  writeFileSync(path, copy, { mode: 0o600 })
+  const restored = createKeyring(path)
+  restored.start!()
+  t.equal((await restored.open(restored.defaultKeyId, sealed, context)).length, 32)
+
+  const command = (path: string) =>
+    spawnSync(process.execPath, ['--conditions=svc-src', join(import.meta.dirname, '../create.ts'), path], {
+      encoding: 'utf8',
+    })
+  t.match(command(path), { status: 1, stderr: /exists already/ })
+  t.same(readFileSync(path), copy)
+  const fresh = `${path}.fresh`
+  t.match(command(fresh), { status: 0 })
+  createKeyring(fresh).start!()
 })
