@@ -3,12 +3,11 @@
  * metrics. Records go to the server log, to a ring in memory, and to the targets that operators configure. How a kind of target
  * is reached is the business of a plugin that contributes to `audit.sink`, which is public.
  */
-import type { Logger, ObjectOf } from 'svc/kernel'
-import type { SettingsProblem } from 'svc/plugins/settings/api'
+import type { Target, TargetKind } from 'svc/plugins/delivery/api'
 import type { TObject } from 'typebox'
 import type { AuditMatches, AuditSearch } from './search.ts'
 
-export { PermanentDeliveryError } from 'svc/plugins/queue/api'
+export { PermanentDeliveryError, type TargetContext as AuditTargetContext } from 'svc/plugins/delivery/api'
 export type { AuditMatches, AuditSearch } from './search.ts'
 
 export type AuditIdentityType = 'root' | 'user' | 'access-key' | 'share' | 'anonymous'
@@ -48,42 +47,14 @@ export interface AuditMessage {
   readonly body: Buffer
 }
 
-/** A target that is configured and enabled. */
-export interface AuditTarget {
-  /** How many records `send` takes at once. Default 1. */
-  readonly batchMax?: number
-  /**
-   * Resolves when the target has every record for good; in which order those of one call get there is its own affair. Connects
-   * where it is not connected, always within the settings' timeout and no longer than `signal` lasts. One call at a time. A
-   * rejection is tried again later, for ever; with `PermanentDeliveryError`, for what will never be taken, the records become dead
-   * letters. The error's message is shown to operators: it says what to look at, and has no secret in it.
-   */
-  send(records: readonly AuditMessage[], signal: AbortSignal): Promise<void>
-  /** Closes connections; resolves within a second. Nothing is sent afterwards. Idempotent. */
-  close(): Promise<void>
-}
-
-export interface AuditTargetContext {
-  /** Of this target among those of its kind: `_` where the operator gave none. */
-  readonly id: string
-  readonly log: Logger
-}
+/**
+ * A target that is configured and enabled. One `send` at a time; the records of one call may reach the destination in any order. See
+ * `Target` and `TargetKind` in `plugins/delivery/api.ts` for every member.
+ */
+export interface AuditTarget extends Target<AuditMessage> {}
 
 /** A kind of target; its id in the extension point (`webhook`) makes the subsystem `audit_webhook`. Contributed in every thread. */
-export interface AuditSinkKind<Schema extends TObject = TObject> {
-  readonly description: string
-  /**
-   * The keys of its settings, as `SubsystemDeclaration.keys` says; `enable`, `queue_limit`, `queue_dir` and `comment` come by
-   * themselves.
-   */
-  readonly settings: Schema
-  /** Only of targets that are enabled. */
-  validate?(settings: ObjectOf<Schema>, id: string): readonly SettingsProblem[]
-  /** Where it goes, for people: without user, password or query. */
-  endpoint(settings: ObjectOf<Schema>): string
-  /** In the main thread, when a target is enabled or its settings change. Neither waits nor throws: `send` connects. */
-  connect(settings: ObjectOf<Schema>, context: AuditTargetContext): AuditTarget
-}
+export interface AuditSinkKind<Schema extends TObject = TObject> extends TargetKind<Schema, AuditTarget> {}
 
 export interface AuditService {
   /** The last records of this node, at most 10 000, newest first, from every thread. */

@@ -14,7 +14,7 @@
  *       }
  *     }))
  */
-import { type ContractSubject, connectTarget, targetCases, waitUntil } from 'svc/plugins/queue/contract'
+import { type ContractSubject, connectTarget, targetCases, waitUntil } from 'svc/plugins/delivery/contract'
 import { type ContractSuite, contractSuite } from 'svc/testing'
 import type { Test } from 'tap'
 import type { AuditMessage, AuditRecord, AuditSinkKind, AuditTarget } from './api.ts'

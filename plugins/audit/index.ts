@@ -7,7 +7,6 @@ import './api.ts'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
 import { createSearchAudit } from './admin/search-audit.ts'
-import { registerFamilies } from './families.ts'
 import { auditPoints } from './points.ts'
 import { createAuditService } from './service.ts'
 import { createAuditTargets } from './targets.ts'
@@ -23,9 +22,8 @@ export default definePlugin({
     const { clock } = ports
     const node = hostname()
     const kinds = point('audit.sink')
-    const family = queue.family('audit')
-    const families = registerFamilies(metrics, threads.isMain ? () => targets.states() : undefined)
-    const targets = createAuditTargets({ threads, clock, log, node, family, settings, ...families })
+    const topic = queue.topic('audit')
+    const targets = createAuditTargets({ threads, clock, log, node, topic, settings, metrics })
     const audit = createAuditService({ log, clock, threads, node, outlet: targets.outlet })
     contribute('s3.observer', 'audit', audit.observeS3)
     contribute('http.observer', 'audit', audit.observeHttp)

@@ -4,12 +4,12 @@
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import { changeOrigin } from 'svc/plugins/objects/api'
-import type { NewEntry, QueueFamily } from 'svc/plugins/queue/api'
+import type { NewEntry, QueueTopic } from 'svc/plugins/queue/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
 import type { NotificationMatcher } from './bucket-notifications.ts'
 import { encodeEvent } from './kept-event.ts'
 import { sequencerOf } from './message.ts'
-import { lanesOf } from './observer.ts'
+import { queuesOf } from './observer.ts'
 
 const events: ReadonlyMap<string, string> = new Map([
   ['GetObject', 'ObjectAccessed:Get'],
@@ -25,11 +25,11 @@ const sequencesPerMs = 2048
 
 export interface AccessedOptions {
   matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
-  readonly family: Pick<QueueFamily, 'push'>
-  limitOf(lane: string): MaybePromise<number>
+  readonly topic: Pick<QueueTopic, 'push'>
+  limitOf(queue: string): MaybePromise<number>
   readonly clock: Clock
   readonly log: Logger
-  onLost(lane: string, count: number): void
+  onLost(queue: string, count: number): void
 }
 
 export interface AccessEvents {
@@ -39,8 +39,8 @@ export interface AccessEvents {
 }
 
 export function createAccessEvents(options: AccessedOptions): AccessEvents {
-  const { matcher, family, limitOf, clock, log, onLost } = options
-  const waiting: { readonly lane: string; readonly entry: NewEntry }[] = []
+  const { matcher, topic, limitOf, clock, log, onLost } = options
+  const waiting: { readonly queue: string; readonly entry: NewEntry }[] = []
   let last = { sequence: 0, count: 0 }
   let cancel: (() => void) | undefined
   let running: Promise<void> | undefined
@@ -59,9 +59,9 @@ export function createAccessEvents(options: AccessedOptions): AccessEvents {
     const { bucket, key } = record
     const rules = found?.match(name, key)
     if (rules === undefined || rules.length === 0 || isStopped) return
-    const lanes = lanesOf(rules)
-    if (waiting.length + lanes.size > waitingMax) {
-      for (const lane of lanes.keys()) onLost(lane, 1)
+    const queues = queuesOf(rules)
+    if (waiting.length + queues.size > waitingMax) {
+      for (const queue of queues.keys()) onLost(queue, 1)
       return
     }
     const nowMs = clock.now()
@@ -75,28 +75,28 @@ export function createAccessEvents(options: AccessedOptions): AccessEvents {
       object: undefined,
       origin: changeOrigin(record),
     }
-    for (const [lane, { id }] of lanes) {
-      waiting.push({ lane, entry: { key: `${bucket}/${key}`, payload: encodeEvent(event, id) } })
+    for (const [queue, { id }] of queues) {
+      waiting.push({ queue, entry: { key: `${bucket}/${key}`, payload: encodeEvent(event, id) } })
     }
     schedule()
   }
 
   const flush = async () => {
     const lots = new Map<string, NewEntry[]>()
-    for (const { lane, entry } of waiting.splice(0)) {
-      const lot = lots.get(lane)
-      if (lot === undefined) lots.set(lane, [entry])
+    for (const { queue, entry } of waiting.splice(0)) {
+      const lot = lots.get(queue)
+      if (lot === undefined) lots.set(queue, [entry])
       else lot.push(entry)
     }
-    for (const [lane, entries] of lots) {
+    for (const [queue, entries] of lots) {
       for (let at = 0; at < entries.length; at += pushedMax) {
         const some = entries.slice(at, at + pushedMax)
         try {
-          const taken = await family.push(lane, some, await limitOf(lane))
-          if (taken < some.length) onLost(lane, some.length - taken)
+          const taken = await topic.push(queue, some, await limitOf(queue))
+          if (taken < some.length) onLost(queue, some.length - taken)
         } catch (error) {
-          onLost(lane, some.length)
-          log.warn({ err: error, target: lane }, 'events of reads could not be queued')
+          onLost(queue, some.length)
+          log.warn({ err: error, target: queue }, 'events of reads could not be queued')
         }
       }
     }

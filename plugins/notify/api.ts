@@ -4,12 +4,16 @@
  * destination is reached is the business of a plugin that contributes to `notify.target`, which is public: see
  * examples/plugin-notify.
  */
-import type { Logger, ObjectOf } from 'svc/kernel'
-import type { SettingsProblem } from 'svc/plugins/settings/api'
+import type { Target, TargetKind } from 'svc/plugins/delivery/api'
 import type { TObject } from 'typebox'
 
-export { PermanentDeliveryError } from 'svc/plugins/queue/api'
-export { type Attempts, createAttempts, reasonOf } from './attempt.ts'
+export {
+  type Attempts,
+  createAttempts,
+  PermanentDeliveryError,
+  reasonOf,
+  type TargetContext as NotifyTargetContext,
+} from 'svc/plugins/delivery/api'
 export * from './bucket-notifications.ts'
 export { notifyErrors } from './errors.ts'
 
@@ -32,46 +36,17 @@ export interface NotifyMessage {
   readonly body: Buffer
 }
 
-/** A destination that is configured and enabled. */
-export interface NotifyTarget {
-  /** How many messages `send` takes at once. Default 1. */
-  readonly batchMax?: number
-  /** How many `send` may be under way at once; no object key is in two of them. Default 1. */
-  readonly concurrency?: number
-  /**
-   * Resolves when the destination has every message for good, in their order. Connects where it is not connected, always within
-   * the settings' timeout and no longer than `signal` lasts. A rejection is tried again later, for ever; with
-   * `PermanentDeliveryError`, for what will never be taken, the messages become dead letters. The error's message is shown to
-   * operators: it says what to look at, and has no secret in it.
-   */
-  send(messages: readonly NotifyMessage[], signal: AbortSignal): Promise<void>
-  /** Delivers a test message, or, where a destination keeps a table of objects, only checks that it could. */
+/**
+ * A target that is configured and enabled. `send` delivers messages with the same object key in their order; no key is in two calls at
+ * once. See `Target` and `TargetKind` in `plugins/delivery/api.ts` for every member.
+ */
+export interface NotifyTarget extends Target<NotifyMessage> {
+  /** Delivers a test message. A target that keeps a table of objects only checks that it could. */
   test(body: Buffer, signal: AbortSignal): Promise<void>
-  /** Closes connections; resolves within a second. Nothing is sent afterwards. Idempotent. */
-  close(): Promise<void>
 }
 
-export interface NotifyTargetContext {
-  /** Of this destination among those of its kind: `_` where the operator gave none. */
-  readonly id: string
-  readonly log: Logger
-}
-
-/** A kind of destination; its id in the extension point (`webhook`) makes the subsystem `notify_webhook`. Contributed in every thread. */
-export interface NotifyTargetKind<Schema extends TObject = TObject> {
-  readonly description: string
-  /**
-   * The keys of its settings, as `SubsystemDeclaration.keys` says; `enable`, `queue_limit`, `queue_dir` and `comment` come by
-   * themselves.
-   */
-  readonly settings: Schema
-  /** Only of targets that are enabled. */
-  validate?(settings: ObjectOf<Schema>, id: string): readonly SettingsProblem[]
-  /** Where it goes, for people: without user, password or query. */
-  endpoint(settings: ObjectOf<Schema>): string
-  /** In the main thread, when a target is enabled or its settings change. Neither waits nor throws: `send` connects. */
-  connect(settings: ObjectOf<Schema>, context: NotifyTargetContext): NotifyTarget
-}
+/** A kind of target; its id in the extension point (`webhook`) makes the subsystem `notify_webhook`. Contributed in every thread. */
+export interface NotifyTargetKind<Schema extends TObject = TObject> extends TargetKind<Schema, NotifyTarget> {}
 
 export interface NotifyTargetState {
   /** `webhook:_` */

@@ -14,7 +14,13 @@
  *       }
  *     }))
  */
-import { type ContractSubject, connectTarget, deliveryMsMax, targetCases, waitUntil } from 'svc/plugins/queue/contract'
+import {
+  type ContractSubject,
+  connectTarget,
+  deliveryMsMax,
+  targetCases,
+  waitUntil,
+} from 'svc/plugins/delivery/contract'
 import { type ContractSuite, contractSuite } from 'svc/testing'
 import type { Test } from 'tap'
 import type { NotifyMessage, NotifyTarget, NotifyTargetKind } from './api.ts'

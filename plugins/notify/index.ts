@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { createLossLog, createTargets } from 'svc/plugins/delivery/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import { createAccessEvents } from './accessed.ts'
@@ -14,12 +15,13 @@ import { createPutBucketEvents } from './admin/put-bucket-events.ts'
 import replayNotifyTarget from './admin/replay-notify-target.ts'
 import retryNotifyDeadLetters from './admin/retry-notify-dead-letters.ts'
 import testNotifyTarget from './admin/test-notify-target.ts'
+import type { NotifyMessage, NotifyTarget } from './api.ts'
+import { arnOf } from './arn.ts'
 import { NotifyConfig } from './config.ts'
-import { createFullQueues } from './full-queues.ts'
+import { decodeMessage } from './kept-event.ts'
 import type { MessagePlace } from './message.ts'
-import { registerFamilies } from './metrics.ts'
 import { createNotificationTarget } from './notification-target.ts'
-import { createBucketNotifications } from './notifications.ts'
+import { createBucketNotifications, subscriptionsOf } from './notifications.ts'
 import { createObserver } from './observer.ts'
 import { createOutbox, deriveCount, tableByte } from './outbox.ts'
 import { notifyPoints } from './points.ts'
@@ -27,8 +29,7 @@ import { createQueues } from './queues.ts'
 import getBucketNotification from './s3/get-bucket-notification-configuration.ts'
 import { createPutBucketNotification } from './s3/put-bucket-notification-configuration.ts'
 import { createService } from './service.ts'
-import { declareSubsystems, type KindSettings } from './subsystems.ts'
-import { createTargets } from './targets.ts'
+import { createTargetStates } from './targets.ts'
 import { createTrimmer } from './trimmer.ts'
 
 const adminOperations = [
@@ -54,68 +55,84 @@ export default definePlugin({
     const bucketNotifications = createBucketNotifications(services.store, point('notification.target'))
     const { clock, random } = ports
     const { isMain } = threads
-    const kindPoint = point('notify.target')
     const node = hostname()
-    const family = queue.family('notify')
+    const topic = queue.topic('notify')
     const matcher = (bucket: string) => bucketNotifications.matcher(bucket)
-    let kinds: ReadonlyMap<string, KindSettings> = new Map()
     let place: MessagePlace | undefined
 
     storage.derive(tableByte, deriveCount)
     const allOutbox = createOutbox(storage)
     storage.define(allOutbox.procedures)
     const outbox = config.outboxRetentionMs === 0 ? undefined : allOutbox
-    const full = createFullQueues(clock, log)
-    const targets = createTargets({
-      family,
-      notQueued: full.count,
-      get region() {
-        return authSigv4.region
-      },
-      place: () => place!,
+    const notQueued = createLossLog({
+      counter: metrics.counter({
+        name: 'svc_events_not_queued_total',
+        help: 'Events that found the queue of their target full: changes are kept for a replay, reads are not.',
+        labels: ['target'],
+      }),
       clock,
       log,
-      onSent: (target, count) => families.onSent(target, count),
-      onFailed: target => families.onFailed(target),
+      message: 'the queue of a target is full: events are not queued for it',
     })
-    const families = registerFamilies(metrics, isMain ? () => targets.states() : undefined)
-    const onNotQueued = (lane: string, count: number) => {
-      families.onNotQueued(lane, count)
-      full.note(lane, count)
-    }
+    const targets = createTargets<NotifyMessage, NotifyTarget>({
+      threads,
+      settings,
+      metrics,
+      topic,
+      clock,
+      log,
+      messages: 'events',
+      subsystemPrefix: 'notify_',
+      idPrefix: '',
+      about: {
+        enable: 'Events are delivered. While it is off they wait in the queue.',
+        queueLimit: 'Events that may wait for the target. Beyond, new ones are only kept for a replay.',
+        what: 'events',
+      },
+      measuresDisabled: true,
+      roundTripsMax: 2,
+      decode: entry => decodeMessage(entry, place!),
+      removalProblem: name => subscriptionsOf(bucketNotifications, arnOf(name, authSigv4.region)),
+    })
+    const targetStates = createTargetStates({
+      targets,
+      notQueued: notQueued.count,
+      region: () => authSigv4.region,
+      clock,
+    })
     const created = createService({
       threads,
       clock,
       random,
       log,
       node,
-      targets,
+      targets: targetStates,
       outbox,
-      replay: { family, matcher, limitOf: targets.limitOf },
-      queues: createQueues({ family, settings, kinds: () => kinds, log }),
+      replay: { topic, matcher, limitOf: targets.limitOf },
+      queues: createQueues({ topic, settings, targets, log }),
     })
     const accessed = createAccessEvents({
       matcher,
-      family,
-      limitOf: lane => targets.limitOf(lane),
+      topic,
+      limitOf: targets.limitOf,
       clock,
       log,
-      onLost: onNotQueued,
+      onLost: notQueued.add,
     })
     contribute(
       'object.observer',
       'notify',
       createObserver({
         matcher,
-        family,
+        topic,
         outbox,
-        limitOf: lane => targets.limitOf(lane),
-        onFull: lane => onNotQueued(lane, 1),
+        limitOf: targets.limitOf,
+        onFull: target => notQueued.add(target, 1),
       }),
     )
     contribute('s3.observer', 'notify', accessed.observe)
     const notification = createNotificationTarget({
-      kinds: () => kinds,
+      targets,
       region: () => authSigv4.region,
       test: created.test,
     })
@@ -136,32 +153,27 @@ export default definePlugin({
       const bound = { notify: created.service, objects: services.objects }
       contribute('admin.operation', operation.id, bindAdminOperation(operation, bound), { optional: true })
     }
-    // Also where nothing is kept any more: what was kept has to go.
+    // Also when no events are kept any more: it deletes those of the time before.
     if (isMain) background(createTrimmer({ outbox: allOutbox, clock, ...config }))
     return {
       services: { notify: created.service, bucketNotifications },
       async start() {
-        kinds = declareSubsystems(kindPoint, {
-          settings,
-          region: authSigv4.region,
-          subscribers: bucketNotifications.subscribers,
-        })
-        targets.use(kinds)
+        if (isMain) {
+          const drives = await storage.drives()
+          const deploymentId = drives.find(drive => drive.deploymentId !== undefined)?.deploymentId ?? ''
+          place = { region: authSigv4.region, ownerId: iam.owner.accessKey, node, deploymentId }
+        }
+        await targets.start(point('notify.target').list())
         await notification.prepare?.()
-        if (!isMain) return
-        const drives = await storage.drives()
-        const deploymentId = drives.find(drive => drive.deploymentId !== undefined)?.deploymentId ?? ''
-        place = { region: authSigv4.region, ownerId: iam.owner.accessKey, node, deploymentId }
-        await targets.start()
       },
       async drain() {
         created.stop()
-        if (isMain) await targets.stop()
+        await targets.stop()
       },
       async stop() {
         created.stop()
         await accessed.stop()
-        if (isMain) await targets.stop()
+        await targets.stop()
       },
     }
   },

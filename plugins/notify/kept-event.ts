@@ -2,7 +2,9 @@
  * Events as they are kept: what the commit knew, as JSON in the shortest form. In a queue the id of the rule that asked for it comes
  * with it. Unknown elements at the end are ignored (they belong to a later release).
  */
-import type { KeptEvent } from './message.ts'
+import type { QueueEntry } from 'svc/plugins/queue/api'
+import { type NotifyMessage, PermanentDeliveryError } from './api.ts'
+import { createMessage, type KeptEvent, type MessagePlace } from './message.ts'
 
 type Packed = readonly [
   name: string,
@@ -60,5 +62,15 @@ export function decodeEvent(bytes: Uint8Array): { readonly event: KeptEvent; rea
       origin: { principalId, sourceAddress, requestId, userAgent },
     },
     configurationId,
+  }
+}
+
+/** The message of an entry of the queue. An entry that cannot be read becomes a dead letter, so that it does not block later ones. */
+export function decodeMessage({ payload }: QueueEntry, place: MessagePlace): NotifyMessage {
+  try {
+    const { event, configurationId } = decodeEvent(payload)
+    return createMessage(event, configurationId, place)
+  } catch (cause) {
+    throw new PermanentDeliveryError('The event cannot be read.', { cause })
   }
 }

@@ -1,23 +1,24 @@
 /** The targets as rules of buckets know them: by ARN. */
 
+import type { Targets } from 'svc/plugins/delivery/api'
+import type { NotifyTarget } from './api.ts'
 import { parseArn, targetId } from './arn.ts'
 import type { NotificationTarget } from './bucket-notifications.ts'
 import type { TargetTest } from './service.ts'
-import { configuredTargets, type KindSettings } from './subsystems.ts'
 import type { TestOutcome } from './targets.ts'
 
 export interface NotificationTargetOptions {
-  kinds(): ReadonlyMap<string, KindSettings>
+  readonly targets: Pick<Targets<NotifyTarget>, 'configured'>
   region(): string
   test(test: TargetTest): Promise<TestOutcome>
 }
 
-export function createNotificationTarget({ kinds, region, test }: NotificationTargetOptions): NotificationTarget {
+export function createNotificationTarget({ targets, region, test }: NotificationTargetOptions): NotificationTarget {
   /** Disabled ones included: what is told to them waits. */
   let known: ReadonlySet<string> = new Set()
   return {
     async prepare() {
-      known = new Set((await configuredTargets(kinds())).map(targetId))
+      known = new Set((await targets.configured()).map(({ id }) => id))
     },
     knows(arn) {
       const name = parseArn(arn, region())

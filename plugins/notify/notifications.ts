@@ -4,6 +4,8 @@ import type { BucketNotificationsService, NotificationTarget } from './bucket-no
 import { compileRules } from './matcher.ts'
 import { NotificationRule } from './rules.ts'
 
+const shownSubscribers = 5
+
 export function createBucketNotifications(
   store: StoreService,
   targets: Point<NotificationTarget>,
@@ -30,4 +32,15 @@ export function createBucketNotifications(
     },
     target: arn => targets.list().find(({ value }) => value.knows(arn))?.value,
   }
+}
+
+/** Why a target may not be removed, as a sentence: the buckets whose rules name its ARN. */
+export async function subscriptionsOf(
+  bucketNotifications: Pick<BucketNotificationsService, 'subscribers'>,
+  arn: string,
+): Promise<string | undefined> {
+  const buckets = await bucketNotifications.subscribers(arn, shownSubscribers + 1)
+  if (buckets.length === 0) return undefined
+  const shown = buckets.slice(0, shownSubscribers).join(', ')
+  return `Rules of buckets name the target: ${shown}${buckets.length > shownSubscribers ? ' and others' : ''}.`
 }

@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from 'svc/kernel'
 import type { ObjectEvent, ObjectObserver } from 'svc/plugins/objects/api'
-import type { QueueFamily } from 'svc/plugins/queue/api'
+import type { QueueTopic } from 'svc/plugins/queue/api'
 import type { Transaction } from 'svc/plugins/storage/api'
 import { parseArn, targetId } from './arn.ts'
 import type { MatchedRule, NotificationMatcher } from './bucket-notifications.ts'
@@ -12,16 +12,16 @@ import type { Outbox } from './outbox.ts'
 
 export interface ObserverOptions {
   matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
-  readonly family: Pick<QueueFamily, 'put'>
+  readonly topic: Pick<QueueTopic, 'put'>
   /** Undefined: nothing is kept for a replay. */
   readonly outbox: Outbox | undefined
-  /** Entries that a lane may have. */
-  limitOf(lane: string): number
+  /** Entries that a queue may have. */
+  limitOf(queue: string): number
   /** There was no room for an event. */
-  onFull(lane: string): void
+  onFull(queue: string): void
 }
 
-export function createObserver({ matcher, family, outbox, limitOf, onFull }: ObserverOptions): ObjectObserver {
+export function createObserver({ matcher, topic, outbox, limitOf, onFull }: ObserverOptions): ObjectObserver {
   // Numbers within one commit: a sequence is never used twice.
   let numbered = -1
   let count = 0
@@ -48,9 +48,9 @@ export function createObserver({ matcher, family, outbox, limitOf, onFull }: Obs
       const number = nextNumber(tx)
       const kept = keep(event, tx, number)
       const entryKey = `${kept.bucket}/${kept.key}`
-      for (const [lane, { id }] of lanesOf(rules)) {
+      for (const [queue, { id }] of queuesOf(rules)) {
         const entry = { key: entryKey, payload: encodeEvent(kept, id) }
-        if (!family.put(tx, lane, entry, limitOf(lane))) onFull(lane)
+        if (!topic.put(tx, queue, entry, limitOf(queue))) onFull(queue)
       }
       outbox?.put(tx, number, kept)
     },
@@ -58,15 +58,15 @@ export function createObserver({ matcher, family, outbox, limitOf, onFull }: Obs
 }
 
 /** Each destination once, with the first rule that names it. What names none was put by a former release, or imported. */
-export function lanesOf(rules: readonly MatchedRule[]): ReadonlyMap<string, MatchedRule> {
-  const lanes = new Map<string, MatchedRule>()
+export function queuesOf(rules: readonly MatchedRule[]): ReadonlyMap<string, MatchedRule> {
+  const queues = new Map<string, MatchedRule>()
   for (const rule of rules) {
     const name = parseArn(rule.arn)
     if (name === undefined) continue
-    const lane = targetId(name)
-    if (!lanes.has(lane)) lanes.set(lane, rule)
+    const queue = targetId(name)
+    if (!queues.has(queue)) queues.set(queue, rule)
   }
-  return lanes
+  return queues
 }
 
 function keep(event: ObjectEvent, tx: Transaction, number: number): KeptEvent {

@@ -1,4 +1,5 @@
 /** Where events may go. */
+import { targetKindSchema } from 'svc/plugins/delivery/api'
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -13,15 +14,6 @@ export const notifyPoints = {
   },
   'notify.target': {
     cardinality: 'many',
-    schema: Type.Object(
-      {
-        description: Type.String({ minLength: 1 }),
-        settings: Type.Object({ type: Type.Literal('object') }),
-        validate: Type.Optional(method),
-        endpoint: method,
-        connect: method,
-      },
-      { description: 'A kind of target for events; its id makes the subsystem of its settings.' },
-    ),
+    schema: targetKindSchema('A kind of target for events; its id makes the subsystem of its settings.'),
   },
 } as const

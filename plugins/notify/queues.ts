@@ -1,17 +1,19 @@
 /** What waits, and what was given up: also of targets that are configured no more. */
 import { isCatalogError, type Logger } from 'svc/kernel'
-import type { DeadLetter, QueueFamily } from 'svc/plugins/queue/api'
+import { parseTargetId, type Targets } from 'svc/plugins/delivery/api'
+import type { DeadLetter, QueueTopic } from 'svc/plugins/queue/api'
 import type { SettingsService } from 'svc/plugins/settings/api'
-import type { NotifyDeadLetter, NotifyQueueState, NotifyService } from './api.ts'
-import { parseTargetId, targetId } from './arn.ts'
+import type { NotifyDeadLetter, NotifyQueueState, NotifyService, NotifyTarget } from './api.ts'
 import { noTarget, notifyErrors } from './errors.ts'
 import { decodeEvent } from './kept-event.ts'
-import { configuredTargets, type KindSettings } from './subsystems.ts'
 
 export interface QueuesOptions {
-  readonly family: Pick<QueueFamily, 'clear' | 'deadLetters' | 'discard' | 'lanes' | 'revive' | 'status'>
+  readonly topic: Pick<
+    QueueTopic,
+    'clear' | 'deadLetters' | 'discardDeadLetters' | 'queues' | 'retryDeadLetters' | 'status'
+  >
   readonly settings: Pick<SettingsService, 'administration'>
-  kinds(): ReadonlyMap<string, KindSettings>
+  readonly targets: Pick<Targets<NotifyTarget>, 'configured'>
   readonly log: Logger
 }
 
@@ -20,8 +22,8 @@ export type NotifyQueues = Pick<
   'queues' | 'discardQueue' | 'deadLetters' | 'retryDeadLetters' | 'discardDeadLetters'
 >
 
-export function createQueues({ family, settings, kinds, log }: QueuesOptions): NotifyQueues {
-  const configured = async () => new Set((await configuredTargets(kinds())).map(targetId))
+export function createQueues({ topic, settings, targets, log }: QueuesOptions): NotifyQueues {
+  const configured = async () => new Set((await targets.configured()).map(({ id }) => id))
 
   /** Settings that no plugin declares are kept, and so is what waits: the plugin may come back. */
   const isStored = async (id: string): Promise<boolean> => {
@@ -37,14 +39,14 @@ export function createQueues({ family, settings, kinds, log }: QueuesOptions): N
   }
 
   const stateOf = async (id: string, known: ReadonlySet<string>): Promise<NotifyQueueState> => {
-    const { pending, pendingBytes, deadLetters } = await family.status(id)
+    const { pending, pendingBytes, deadLetters } = await topic.status(id)
     const target = known.has(id) ? 'configured' : (await isStored(id)) ? 'unloaded' : 'removed'
     return { id, target, pendingEvents: pending, pendingBytes, deadLetters }
   }
 
   const requireQueue = async (id: string): Promise<NotifyQueueState> => {
     const known = await configured()
-    if (!known.has(id) && !(await family.lanes()).includes(id))
+    if (!known.has(id) && !(await topic.queues()).includes(id))
       throw notifyErrors.notify_queue_not_found(`There is no queue "${id}".`)
     return stateOf(id, known)
   }
@@ -52,7 +54,7 @@ export function createQueues({ family, settings, kinds, log }: QueuesOptions): N
   return {
     async queues() {
       const known = await configured()
-      const ids = [...new Set([...known, ...(await family.lanes())])].sort()
+      const ids = [...new Set([...known, ...(await topic.queues())])].sort()
       return Promise.all(ids.map(id => stateOf(id, known)))
     },
     async discardQueue(id) {
@@ -61,24 +63,24 @@ export function createQueues({ family, settings, kinds, log }: QueuesOptions): N
       if (target === 'unloaded') {
         throw notifyErrors.notify_queue_in_use('The target has settings that no loaded plugin knows: reset them first.')
       }
-      const discarded = await family.clear(id)
+      const discarded = await topic.clear(id)
       log.warn({ target: id, discarded }, 'the queue of a target that is removed was discarded')
       return discarded
     },
     async deadLetters(id, page) {
       await requireQueue(id)
-      return (await family.deadLetters(id, page)).map(letter => describe(id, letter))
+      return (await topic.deadLetters(id, page)).map(letter => describe(id, letter))
     },
     async retryDeadLetters(id, ids) {
       const { target } = await requireQueue(id)
       if (target !== 'configured') throw noTarget(id)
-      const queued = await family.revive(id, ids)
+      const queued = await topic.retryDeadLetters(id, ids)
       log.info({ target: id, queued }, 'dead letters were queued again')
       return queued
     },
     async discardDeadLetters(id, ids) {
       await requireQueue(id)
-      const discarded = await family.discard(id, ids)
+      const discarded = await topic.discardDeadLetters(id, ids)
       log.warn({ target: id, discarded }, 'dead letters were discarded')
       return discarded
     },

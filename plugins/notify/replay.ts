@@ -3,21 +3,21 @@
  * rules, as they are now, tell the target of: a rule that was put later gets what another rule had asked for before.
  */
 import type { Clock, MaybePromise } from 'svc/kernel'
-import type { NewEntry, QueueFamily } from 'svc/plugins/queue/api'
+import type { NewEntry, QueueTopic } from 'svc/plugins/queue/api'
 import type { ReplayRequest } from './api.ts'
 import type { NotificationMatcher } from './bucket-notifications.ts'
 import { notifyErrors } from './errors.ts'
 import { encodeEvent } from './kept-event.ts'
 import type { KeptEvent } from './message.ts'
-import { lanesOf } from './observer.ts'
+import { queuesOf } from './observer.ts'
 import type { Outbox } from './outbox.ts'
 
 export interface ReplayOptions {
   readonly outbox: Outbox
-  readonly family: Pick<QueueFamily, 'push'>
+  readonly topic: Pick<QueueTopic, 'push'>
   readonly clock: Clock
   matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
-  limitOf(lane: string): number
+  limitOf(queue: string): number
 }
 
 /** Events that are looked at, and then held, at once. */
@@ -48,22 +48,22 @@ function entryOf(
   rules: NotificationMatcher,
 ): readonly NewEntry[] {
   if (event.bucket !== bucket || !event.key.startsWith(prefix)) return []
-  const rule = lanesOf(rules.match(event.name, event.key)).get(target)
+  const rule = queuesOf(rules.match(event.name, event.key)).get(target)
   return rule === undefined ? [] : [{ key: `${bucket}/${event.key}`, payload: encodeEvent(event, rule.id) }]
 }
 
 async function push(
   entries: readonly NewEntry[],
-  lane: string,
+  queue: string,
   queuedBefore: number,
-  { family, clock, limitOf }: ReplayOptions,
+  { topic, clock, limitOf }: ReplayOptions,
   signal: AbortSignal,
 ): Promise<number> {
   let done = 0
   let idleMs = 0
   while (done < entries.length) {
     signal.throwIfAborted()
-    const taken = await family.push(lane, entries.slice(done), limitOf(lane))
+    const taken = await topic.push(queue, entries.slice(done), limitOf(queue))
     done += taken
     idleMs = taken > 0 ? 0 : idleMs + fullPauseMs
     if (idleMs > fullMsMax) {

@@ -5,7 +5,7 @@ import { noTarget, notifyErrors } from './errors.ts'
 import type { Outbox } from './outbox.ts'
 import type { NotifyQueues } from './queues.ts'
 import { type ReplayOptions, replay } from './replay.ts'
-import { type Targets, type TestOutcome, testBody } from './targets.ts'
+import { type TargetStates, type TestOutcome, testBody } from './targets.ts'
 
 export interface ServiceOptions {
   readonly threads: Threads
@@ -13,7 +13,7 @@ export interface ServiceOptions {
   readonly random: Random
   readonly log: Logger
   readonly node: string
-  readonly targets: Targets
+  readonly targets: TargetStates
   readonly outbox: Outbox | undefined
   readonly replay: Omit<ReplayOptions, 'outbox' | 'clock'>
   readonly queues: NotifyQueues

@@ -1,11 +1,11 @@
 /**
- * Deletes the records of what has been sent. What ends while one commit is on its way goes into the next one together. What cannot be
- * deleted is tried again, for ever: until then it counts in the window, which bounds how much that is.
+ * Deletes the records of delivered entries. Entries that are delivered during one commit are deleted together by the next one. A delete
+ * that fails is tried again without end; meanwhile its entries count in the window, so their number is bounded.
  */
 import type { Clock } from 'svc/kernel'
 import type { StorageService } from 'svc/plugins/storage/api'
 import { procedure } from './commit.ts'
-import type { Held } from './window.ts'
+import type { LoadedEntry } from './window.ts'
 
 /** Entries of one commit. */
 const entriesMax = 500
@@ -13,20 +13,20 @@ const retryFirstMs = 1000
 const retryMaxMs = 60_000
 
 export interface Acknowledger {
-  add(entries: readonly Held[]): void
-  /** Resolves when everything has been deleted, or could not be just now. Tries nothing again afterwards. */
+  add(entries: readonly LoadedEntry[]): void
+  /** Resolves after the last attempt to delete; starts no other. */
   stop(): Promise<void>
 }
 
 export interface AcknowledgerOptions {
   readonly storage: StorageService
   readonly clock: Clock
-  onGone(entries: readonly Held[]): void
+  onDeleted(entries: readonly LoadedEntry[]): void
   onFailure(error: unknown, retryInMs: number): void
 }
 
-export function createAcknowledger({ storage, clock, onGone, onFailure }: AcknowledgerOptions): Acknowledger {
-  let waiting: Held[] = []
+export function createAcknowledger({ storage, clock, onDeleted, onFailure }: AcknowledgerOptions): Acknowledger {
+  let waiting: LoadedEntry[] = []
   let running: Promise<void> | undefined
   let isStopping = false
   let endPause: (() => void) | undefined
@@ -41,7 +41,7 @@ export function createAcknowledger({ storage, clock, onGone, onFailure }: Acknow
     })
 
   const run = async (): Promise<void> => {
-    // What ends in the same turn goes together.
+    // Entries that are delivered in the same turn share a commit.
     await new Promise(resolve => setImmediate(resolve))
     let retryMs = retryFirstMs
     while (waiting.length > 0) {
@@ -59,7 +59,7 @@ export function createAcknowledger({ storage, clock, onGone, onFailure }: Acknow
       }
       retryMs = retryFirstMs
       waiting = waiting.slice(entries.length)
-      onGone(entries)
+      onDeleted(entries)
     }
   }
 

@@ -1,29 +1,28 @@
 /**
- * Queue: the one persistent, bounded, retrying queue, for whatever has to be told to somebody who may be away (events, audit
- * records, purges). Entries are records of `storage`: what was put is durable when its commit is, survives a crash, and is
- * delivered at least once, in the order of its commits among entries with the same key. A *family* belongs to a plugin and has any
- * number of *lanes*, one per destination. Names of lanes have 1 to 200 bytes of UTF-8 without 00; metrics show what stands before a
- * colon. Everything throws or rejects with RangeError for what is over a bound.
+ * Queue: persistent, bounded, retrying queues for messages to destinations that may be down (events, audit records, purges). Entries
+ * are records of `storage`: an entry is durable when its commit is, survives a crash, and is delivered at least once. A *topic* belongs
+ * to a plugin and has any number of *queues*, one per destination. Names of queues have 1 to 200 bytes of UTF-8 without 00; metrics
+ * show the name up to a colon. Everything throws or rejects with RangeError when a bound is exceeded.
  *
- * The order, exactly: no attempt with an entry begins before every earlier entry with the same key, which is not the empty one, was
- * taken, became a dead letter or was cleared; or they are in the same batch, earlier entries first. After a crash or a stop what was
- * taken may come again, from some entry on and in the same order. Dead letters that are revived come behind what waits.
+ * Order: entries with the same non-empty key are delivered in the order of their commits. An attempt with an entry begins only after
+ * every earlier entry with that key was delivered, became a dead letter or was cleared, or in one batch with it, earlier entries first.
+ * After a crash or a stop, delivered entries may be sent again, from some entry on and in the same order. Dead letters that are queued
+ * again come behind the waiting entries.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { Transaction } from 'svc/plugins/storage/api'
 
-export { PermanentDeliveryError } from './errors.ts'
-export { registerTargetFamilies, type TargetFamilies, type TargetFamilyState } from './target-families.ts'
+export { PermanentDeliveryError, sentenceOf } from './errors.ts'
 
 export interface NewEntry {
-  /** Entries with the same key are delivered one after the other. Empty: the order does not matter. At most 2000 bytes of UTF-8. */
+  /** Entries with the same key are delivered one after the other. Empty: in any order. At most 2000 bytes of UTF-8. */
   readonly key: string
   /** At most 1 MiB. */
   readonly payload: Uint8Array
 }
 
 export interface QueueEntry extends NewEntry {
-  /** Unique in its lane, for ever, and increasing: 20 hexadecimal digits. A revived entry has a new one. */
+  /** Unique in its queue, for ever, and increasing: 20 hexadecimal digits. A dead letter that is queued again gets a new one. */
   readonly id: string
   readonly payload: Buffer
   /** When it was first put: milliseconds since 1970. */
@@ -31,104 +30,91 @@ export interface QueueEntry extends NewEntry {
 }
 
 export interface DeadLetter extends QueueEntry {
-  /** Why it was given up: a sentence without secrets. */
+  /** Why the last attempt failed: a sentence without secrets. */
   readonly reason: string
-  /** Failed ones since its delivery began: a restart counts anew. */
+  /** Failed attempts since its delivery began: a restart starts at 0. */
   readonly attempts: number
   readonly givenUpMs: number
 }
 
 /** Exact, from the counters of storage. */
-export interface LaneStatus {
+export interface QueueStatus {
   readonly pending: number
   readonly pendingBytes: number
   readonly deadLetters: number
 }
 
 export interface DeliveryOptions {
-  /** Entries that are sent together, at most. Default 1. */
+  /** Entries per batch, at most. Default 1. */
   readonly batchMax?: number
   /** Batches under way at once. No key is in two of them. Default 1. */
   readonly concurrency?: number
   /**
-   * Of one attempt, after which `signal` is aborted and the attempt counts as failed. Default 30 s. A `send` that goes on all the same
-   * may still be at it when its entries are tried again.
+   * Of one attempt: then `signal` is aborted and the attempt counts as failed. Default 30 s. A `send` that ignores the signal may still
+   * run when its entries are sent again.
    */
   readonly timeoutMs?: number
   /**
    * Pauses between attempts double from the first (default 1 s) up to the longest (default 1 min), each varied by ±20 %. After a failure
-   * the whole lane pauses, and then tries one batch at a time until one succeeds, beginning with what has failed least.
+   * the whole queue pauses. Then it sends one batch at a time until one succeeds, beginning with the entries that have failed least.
    */
   readonly retryFirstMs?: number
   readonly retryMaxMs?: number
   /**
-   * Resolves when the destination has all of them for good. A rejection is tried again, for ever; one with `PermanentDeliveryError`
-   * makes dead letters of the entries (of one that fails for a batch of several, each entry is first tried alone). An entry that
-   * failed holds back those with its key; others pass as far as they are among the thousand entries and 8 MiB that are in memory.
-   * Entries that have failed go in batches of half the size each time, so that one that always fails comes to be alone.
+   * Resolves when the destination has all entries for good. A rejection is tried again without end, except `PermanentDeliveryError`,
+   * which turns the entries into dead letters (each entry of a batch is first tried alone). An entry that failed delays entries with
+   * the same key; others overtake it as far as they are among the thousand entries and 8 MiB in memory. Entries that have failed go in
+   * batches of half the size each time, so that an entry that always fails ends up alone.
    */
   send(entries: readonly QueueEntry[], signal: AbortSignal): Promise<void>
-}
-
-export interface DeliveryState {
-  /** False after a failed attempt until one succeeds. */
-  readonly online: boolean
-  /** Empty when online: a sentence without secrets. */
-  readonly lastError: string
-  readonly lastSuccessMs: number | undefined
-  /** Since the start. */
-  readonly sent: number
-  readonly failedAttempts: number
+  /** After each batch that the destination took. */
+  onSent?(count: number): void
+  /** After each failed attempt, with a sentence without secrets. Not for attempts that `stop` ends. */
+  onFailed?(reason: string): void
 }
 
 export interface Delivery {
-  state(): DeliveryState
-  /** Tries at once what waits for its next attempt. */
+  /** Ends the pauses after failures. */
   retryNow(): void
-  /** Begins nothing more, and resolves when what is under way has ended or, after 3 s, was aborted. Idempotent. */
+  /** Starts no attempt any more; resolves when all have ended, by themselves or aborted after 3 s. Idempotent. */
   stop(): Promise<void>
 }
 
-export interface QueueFamily {
+export interface QueueTopic {
   /**
-   * Within a commit, in a procedure. False when the lane has `limit` entries that wait, dead letters not counted: nothing is put then,
-   * and who asks says so to people (`refused` counts it, too). A commit puts at most 65 536 entries of all lanes.
+   * Within a commit, in a procedure. False when `limit` entries wait in the queue (dead letters not counted): then nothing is put, and
+   * the caller reports it. A commit puts at most 65 536 entries into all queues together.
    */
-  put(tx: Transaction, lane: string, entry: NewEntry, limit: number): boolean
+  put(tx: Transaction, queue: string, entry: NewEntry, limit: number): boolean
   /**
-   * In a commit of its own, from any thread. Resolves with how many of them there was room for, the first ones. At most 1000, and 16 MiB
-   * of payloads together.
+   * Puts entries in a commit of its own, from any thread. Resolves with how many had room: the first ones. At most 1000 entries, and
+   * 16 MiB of payloads together.
    */
-  push(lane: string, entries: readonly NewEntry[], limit: number): Promise<number>
-  /** Begins to deliver a lane, in the main thread, not before the start. Throws while another delivery of it has not stopped. */
-  deliver(lane: string, options: DeliveryOptions): Delivery
-  status(lane: string): MaybePromise<LaneStatus>
-  /** Entries that found their lane full since the start, in the main thread. */
-  refused(lane: string): number
-  /** Lanes that have entries or dead letters. */
-  lanes(): MaybePromise<readonly string[]>
+  push(queue: string, entries: readonly NewEntry[], limit: number): Promise<number>
+  /** Starts to deliver a queue, in the main thread, after set-up. Throws while another delivery of the queue has not stopped. */
+  deliver(queue: string, options: DeliveryOptions): Delivery
+  status(queue: string): MaybePromise<QueueStatus>
+  /** Queues that have entries or dead letters. */
+  queues(): MaybePromise<readonly string[]>
   /**
-   * Oldest first, those after the id `startAfter` (empty: all): at most `limit` and 1000, and as many as 8 MiB of payloads have room
-   * for, but one. The end is an empty answer. A lane keeps 10 000: the oldest goes for one more.
+   * Oldest first, after the id `startAfter` (empty: from the beginning): at most `limit` and 1000, and at most 8 MiB of payloads, the last
+   * one not counted. An empty answer is the end. A queue keeps 10 000 dead letters; a new one replaces the oldest.
    */
   deadLetters(
-    lane: string,
+    queue: string,
     request: { readonly startAfter: string; readonly limit: number },
   ): MaybePromise<readonly DeadLetter[]>
-  /**
-   * Puts the dead letters that there are, or those of them with these ids (at most 1000), back behind what waits, whatever limit that
-   * has. Resolves with how many.
-   */
-  revive(lane: string, ids?: readonly string[]): Promise<number>
-  /** Deletes the dead letters that there are, or those of them with these ids (at most 1000). Resolves with how many. */
-  discard(lane: string, ids?: readonly string[]): Promise<number>
-  /** Deletes what waits, and the dead letters; what is under way may still arrive. Resolves with how many. */
-  clear(lane: string): Promise<number>
+  /** Queues all dead letters again, or those with these ids (at most 1000), regardless of the limit. Resolves with how many. */
+  retryDeadLetters(queue: string, ids?: readonly string[]): Promise<number>
+  /** Deletes all dead letters, or those with these ids (at most 1000). Resolves with how many. */
+  discardDeadLetters(queue: string, ids?: readonly string[]): Promise<number>
+  /** Deletes all entries and dead letters; attempts under way may still arrive. Resolves with how many. */
+  clear(queue: string): Promise<number>
 }
 
 export interface QueueService {
-  /** Declares a family, in every thread, by the plugin's name. Only during set-up. */
-  family(name: string): QueueFamily
+  /** Declares a topic, in every thread, during set-up. Its name is that of the plugin. */
+  topic(name: string): QueueTopic
 }
 
 declare module 'svc/kernel' {

@@ -1,53 +1,53 @@
-/** What was given up: kept for people to look at, to revive or to clear. */
+/** Dead letters: entries that the destination will never take. Operators list them, and queue or delete them. */
 import { isCatalogError } from 'svc/kernel'
 import type { StorageService } from 'svc/plugins/storage/api'
 import type { DeadLetter } from './api.ts'
-import { type BuryArguments, procedure, type ReviveArguments, slot } from './commit.ts'
-import { decodeEntry, decodeObituary } from './entry.ts'
-import { endOf, idOf, keyAfter, keyOf, type LanePlace } from './keys.ts'
-import type { Held } from './window.ts'
+import { type DeadLetterArguments, procedure, type RequeueArguments, slot } from './commit.ts'
+import { decodeEntry, decodeFailure } from './entry.ts'
+import { endOf, idOf, keyAfter, keyOf, type QueuePlace } from './keys.ts'
+import type { LoadedEntry } from './window.ts'
 
-/** Of a lane. One more takes the place of the oldest. */
+/** Per queue. A new one replaces the oldest. */
 export const deadLettersMax = 10_000
-/** What one answer has of payloads; and one dead letter more. */
+/** Payloads in one answer; the last dead letter may exceed it. */
 const answerBytesMax = 8 * 1024 * 1024
 const answerEntriesMax = 1000
-/** Of one commit. */
+/** Per commit. */
 const changeEntriesMax = 500
 const dropEntriesMax = 100
 
 export interface DeadLetters {
-  /** Resolves with how many older ones had to go. */
-  bury(place: LanePlace, entry: Pick<Held, 'recordKey' | 'attempts'>, reason: string): Promise<number>
-  list(place: LanePlace, startAfter: string, limit: number): Promise<readonly DeadLetter[]>
-  /** Undefined: all that there are. */
-  revive(place: LanePlace, ids: readonly string[] | undefined): Promise<number>
-  discard(place: LanePlace, ids: readonly string[] | undefined): Promise<number>
+  /** Turns an entry into a dead letter. Resolves with the number of older dead letters that it deleted to make room. */
+  add(place: QueuePlace, entry: Pick<LoadedEntry, 'recordKey' | 'attempts'>, reason: string): Promise<number>
+  list(place: QueuePlace, startAfter: string, limit: number): Promise<readonly DeadLetter[]>
+  /** `ids` undefined: all of them. */
+  retry(place: QueuePlace, ids: readonly string[] | undefined): Promise<number>
+  discard(place: QueuePlace, ids: readonly string[] | undefined): Promise<number>
 }
 
 export function createDeadLetters(storage: StorageService, max = deadLettersMax): DeadLetters {
-  const countOf = async (place: LanePlace) => (await storage.counter(place.count))[slot.deadLetters] ?? 0
+  const countOf = async (place: QueuePlace) => (await storage.counter(place.count))[slot.deadLetters] ?? 0
 
-  const oldestKeys = (place: LanePlace, count: number) =>
+  const oldestKeys = (place: QueuePlace, count: number) =>
     storage.scan(place.dead, endOf(place.dead), cursor => {
       const keys: Buffer[] = []
       while (keys.length < count && cursor.next()) keys.push(Buffer.from(cursor.key))
       return keys
     })
 
-  // One at a time, so that the oldest one goes once.
+  // One at a time, so that two of them do not delete the same oldest one.
   let last: Promise<unknown> = Promise.resolve()
-  const bury: DeadLetters['bury'] = async (place, { recordKey: key, attempts }, reason) => {
+  const add: DeadLetters['add'] = async (place, { recordKey: key, attempts }, reason) => {
     const excess = (await countOf(place)) + 1 - max
     const dropped = excess > 0 ? await oldestKeys(place, Math.min(excess, dropEntriesMax)) : []
-    const given: BuryArguments = { place, key, reason, attempts, dropped }
-    await storage.execute(procedure.bury, given)
+    const given: DeadLetterArguments = { place, key, reason, attempts, dropped }
+    await storage.execute(procedure.deadLetter, given)
     return dropped.length
   }
 
   return {
-    bury(place, entry, reason) {
-      const done = last.then(() => bury(place, entry, reason))
+    add(place, entry, reason) {
+      const done = last.then(() => add(place, entry, reason))
       last = done.catch(() => undefined)
       return done
     },
@@ -61,7 +61,7 @@ export function createDeadLetters(storage: StorageService, max = deadLettersMax)
           const { value, body } = cursor
           const entry = decodeEntry(value)
           bytes += entry.size
-          letters.push({ id: idOf(cursor.key), ...entry, ...decodeObituary(value), body })
+          letters.push({ id: idOf(cursor.key), ...entry, ...decodeFailure(value), body })
         }
         return letters
       })
@@ -72,16 +72,16 @@ export function createDeadLetters(storage: StorageService, max = deadLettersMax)
         })),
       )
     },
-    revive: (place, ids) =>
+    retry: (place, ids) =>
       withEach(place, ids, keys =>
-        storage.execute<number>(procedure.revive, { place, keys } satisfies ReviveArguments),
+        storage.execute<number>(procedure.requeue, { place, keys } satisfies RequeueArguments),
       ),
     discard: (place, ids) => withEach(place, ids, keys => storage.execute<number>(procedure.remove, keys)),
   }
 
-  /** Of all those that there are now: those that die meanwhile have larger ids, and stay. Resolves with the sum. */
+  /** Runs over the given ids, or over all that exist now: later ones have larger ids. Resolves with the sum. */
   async function withEach(
-    place: LanePlace,
+    place: QueuePlace,
     ids: readonly string[] | undefined,
     run: (keys: readonly Buffer[]) => Promise<number>,
   ): Promise<number> {
@@ -101,7 +101,7 @@ export function createDeadLetters(storage: StorageService, max = deadLettersMax)
     return sum
   }
 
-  /** A damaged payload is shown as an empty one: the others have to be shown, too. */
+  /** Shows a damaged payload as an empty one, so that the list still has the others. */
   async function readIfWhole(body: Parameters<StorageService['readBody']>[0]): Promise<Buffer> {
     try {
       return await storage.readBody(body)

@@ -1,42 +1,42 @@
 /**
- * Delivers one lane: what waits comes into the window, goes out in batches, and is deleted when the destination has it. A batch that
- * fails goes back into the window, so a crash anywhere only sends again what was not deleted.
+ * Delivers one queue: loads waiting entries into the window, sends them in batches, and deletes them when the destination has them. A batch
+ * that fails returns to the window. After a crash, entries that were not deleted are sent again.
  *
- * Pauses are those of the lane: any failure makes the whole lane wait, because most failures mean that the destination is away. Then
- * one batch at a time probes, with the entries that have failed least; the first success ends that. Besides, an entry that
- * failed waits for itself, so that one which always fails costs the others one pause each time that it has its turn.
+ * Any failure pauses the whole queue, because most failures mean that the destination is down. Then one batch at a time is sent as a
+ * probe, with the entries that have failed least, until one succeeds. An entry that failed also has a pause of its own, so that an entry
+ * which always fails costs the others one pause per attempt.
  */
 import { isCatalogError, type Logger, type Ports } from 'svc/kernel'
 import type { StorageService } from 'svc/plugins/storage/api'
 import { createAcknowledger } from './acknowledger.ts'
-import type { Delivery, DeliveryOptions, DeliveryState, QueueEntry } from './api.ts'
+import type { Delivery, DeliveryOptions, QueueEntry } from './api.ts'
 import { isPermanent, PermanentDeliveryError, sentenceOf } from './errors.ts'
-import type { LanePlace } from './keys.ts'
+import type { QueuePlace } from './keys.ts'
+import type { QueueCounters } from './metrics.ts'
 import { createReader } from './reader.ts'
-import { type Held, Window } from './window.ts'
+import { type LoadedEntry, Window } from './window.ts'
 
-/** How long `stop` lets what is under way end by itself. */
+/** How long `stop` waits for attempts to end by themselves. */
 export const stopGraceMs = 3000
-/** Pause after the storage could not be read. */
+/** Pause after a failed read of the storage. */
 const readRetryMs = 1000
 
-export interface LaneDelivery extends Delivery {
-  /** An entry was put, in a commit that is not settled yet. */
-  note(key: Buffer): void
+export interface QueueDelivery extends Delivery {
+  /** An entry was put by a commit that is not durable yet. */
+  onPut(key: Buffer): void
   /** Entries with ids below this one have been deleted. */
   discard(below: string): void
 }
 
-export interface LaneDeliveryOptions {
+export interface QueueDeliveryOptions {
   readonly storage: StorageService
   readonly ports: Ports
   readonly log: Logger
-  readonly place: LanePlace
+  readonly place: QueuePlace
   readonly delivery: DeliveryOptions
-  /** Makes a dead letter of an entry; resolves when that is durable. */
-  bury(entry: Held, reason: string): Promise<void>
-  onSent(count: number): void
-  onFailedAttempt(): void
+  /** Turns an entry into a dead letter; resolves when that is durable. */
+  deadLetter(entry: LoadedEntry, reason: string): Promise<void>
+  readonly counters: Pick<QueueCounters, 'onSent' | 'onFailedAttempt'>
   onStopped(): void
 }
 
@@ -46,10 +46,12 @@ interface Attempt {
   readonly round: number
 }
 
-export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
-  const { storage, ports, log, place, bury, onSent, onFailedAttempt, onStopped } = options
+export function createQueueDelivery(options: QueueDeliveryOptions): QueueDelivery {
+  const { storage, ports, log, place, deadLetter, counters, onStopped } = options
   const { clock, random } = ports
-  const { send, batchMax, concurrency, timeoutMs, retryFirstMs, retryMaxMs } = withDefaults(options.delivery)
+  const { send, onSent, onFailed, batchMax, concurrency, timeoutMs, retryFirstMs, retryMaxMs } = withDefaults(
+    options.delivery,
+  )
   const window = new Window()
   const reader = createReader(storage, place, window)
   const underWay = new Set<Attempt>()
@@ -65,7 +67,6 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
   let cancelTimer: (() => void) | undefined
   let timerAtMs = Number.POSITIVE_INFINITY
   let readResumeAtMs = 0
-  const state = { online: true, lastError: '', lastSuccessMs: undefined as number | undefined, sent: 0, failed: 0 }
 
   const monotonicMs = () => Number(clock.monotonicNs()) / 1e6
 
@@ -75,12 +76,12 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
   const acknowledger = createAcknowledger({
     storage,
     clock,
-    onGone(entries) {
+    onDeleted(entries) {
       window.forget(entries)
       pump()
     },
     onFailure(error, retryInMs) {
-      log.warn({ err: error, lane: place.lane, retryInMs }, 'delivered entries could not be deleted')
+      log.warn({ err: error, queue: place.queue, retryInMs }, 'delivered entries could not be deleted')
     },
   })
 
@@ -95,7 +96,7 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
     })
   }
 
-  /** Begins whatever may begin now. */
+  /** Starts every read and attempt that may start now. */
   function pump(): void {
     if (isStopping) return
     const nowMs = monotonicMs()
@@ -109,7 +110,7 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
       return
     }
     while (underWay.size < (failures > 0 ? 1 : concurrency)) {
-      // An entry that always fails must not be the only one that probes.
+      // An entry that always fails must not be the only probe.
       const attemptsMax = failures > 0 ? window.fewestAttempts(nowMs) : undefined
       const batch = window.take(nowMs, batchMax, attemptsMax)
       if (batch.length === 0) {
@@ -124,11 +125,11 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
   async function read(): Promise<void> {
     isReading = true
     try {
-      // What was put in the same turn is read together.
+      // Entries that were put in the same turn are read together.
       await new Promise(resolve => setImmediate(resolve))
       while (!isStopping && (await reader.read())) pump()
     } catch (error) {
-      if (!isStopping) log.warn({ err: error, lane: place.lane }, 'what waits in a queue could not be read')
+      if (!isStopping) log.warn({ err: error, queue: place.queue }, 'the entries of a queue could not be read')
       readResumeAtMs = monotonicMs() + readRetryMs
     } finally {
       isReading = false
@@ -136,13 +137,13 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
     pump()
   }
 
-  async function attempt(taken: readonly Held[]): Promise<void> {
+  async function attempt(taken: readonly LoadedEntry[]): Promise<void> {
     const current: Attempt = { abort: new AbortController(), round }
     underWay.add(current)
     let batch = taken
     try {
       const entries: QueueEntry[] = []
-      const present: Held[] = []
+      const present: LoadedEntry[] = []
       for (const held of taken) {
         const payload = held.payload ?? (await readPayload(storage, held))
         if (payload === undefined) continue
@@ -151,10 +152,9 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
         present.push(held)
       }
       if (present.length < taken.length) {
-        // Deleted meanwhile.
-        const gone = taken.filter(held => !present.includes(held))
-        window.release(gone.filter(({ key }) => !present.some(held => held.key === key)))
-        window.forget(gone)
+        const deleted = taken.filter(held => !present.includes(held))
+        window.release(deleted.filter(({ key }) => !present.some(held => held.key === key)))
+        window.forget(deleted)
         batch = present
       }
       if (batch.length > 0) {
@@ -176,46 +176,42 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
       const cancel = clock.after(timeoutMs, () => {
         abort.abort(new Error(`There was no answer within ${timeoutMs} ms.`))
       })
-      const settle = (end: () => void) => {
+      const barrier = (end: () => void) => {
         cancel()
         signal.removeEventListener('abort', onAbort)
         end()
       }
-      const onAbort = () => settle(() => reject(signal.reason))
+      const onAbort = () => barrier(() => reject(signal.reason))
       if (signal.aborted) return onAbort()
       signal.addEventListener('abort', onAbort)
       // A throw of `send` itself is a rejection, too.
       Promise.resolve()
         .then(() => send(entries, signal))
         .then(
-          () => settle(resolve),
-          error => settle(() => reject(error)),
+          () => barrier(resolve),
+          error => barrier(() => reject(error)),
         )
     })
 
-  function onSuccess(batch: readonly Held[]): void {
+  function onSuccess(batch: readonly LoadedEntry[]): void {
     failures = 0
     resumeAtMs = 0
-    state.online = true
-    state.lastError = ''
-    state.lastSuccessMs = clock.now()
-    state.sent += batch.length
+    counters.onSent(batch.length)
     onSent(batch.length)
     window.release(batch)
     acknowledger.add(batch)
   }
 
-  async function onFailure(batch: readonly Held[], { round: begun }: Attempt, error: unknown): Promise<void> {
-    // It goes out again when the lane is delivered again.
+  async function onFailure(batch: readonly LoadedEntry[], { round: begun }: Attempt, error: unknown): Promise<void> {
+    // The next delivery of the queue sends them again.
     if (isStopping) return
-    state.failed++
-    state.online = false
-    state.lastError = sentenceOf(error)
-    onFailedAttempt()
+    const reason = sentenceOf(error)
+    counters.onFailedAttempt()
+    onFailed(reason)
     for (const held of batch) held.attempts++
     if (isPermanent(error)) {
       if (batch.length === 1) {
-        await giveUp(batch[0]!, state.lastError)
+        await moveToDeadLetters(batch[0]!, reason)
         return
       }
       for (const held of batch) held.isAlone = true
@@ -231,19 +227,19 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
     putBack(batch)
   }
 
-  async function giveUp(held: Held, reason: string): Promise<void> {
+  async function moveToDeadLetters(held: LoadedEntry, reason: string): Promise<void> {
     try {
-      await bury(held, reason)
+      await deadLetter(held, reason)
       window.release([held])
       window.forget([held])
     } catch (error) {
-      log.warn({ err: error, lane: place.lane }, 'an entry could not be made a dead letter')
+      log.warn({ err: error, queue: place.queue }, 'an entry could not be made a dead letter')
       held.notBeforeMs = monotonicMs() + pauseMs(held.attempts)
       putBack([held])
     }
   }
 
-  function putBack(batch: readonly Held[]): void {
+  function putBack(batch: readonly LoadedEntry[]): void {
     window.putBack(batch)
     if (discardedBelow !== '') window.discard(discardedBelow)
   }
@@ -265,23 +261,19 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
     onStopped()
   }
 
-  // Begins when control has returned to the caller, who may not be ready for `send` yet.
+  // Starts after the caller's turn: its `send` may not be ready yet.
   setImmediate(pump)
 
   return {
-    note(key) {
-      reader.note(key)
-      // Nothing else from here: it runs under the commit lock.
+    onPut(key) {
+      reader.onPut(key)
+      // Only the reader starts here, because this runs under the commit lock.
       if (!isReading && !isStopping && reader.isWanted && monotonicMs() >= readResumeAtMs) void read()
     },
     discard(below) {
       discardedBelow = below
       window.discard(below)
       pump()
-    },
-    state(): DeliveryState {
-      const { online, lastError, lastSuccessMs, sent, failed } = state
-      return { online, lastError, lastSuccessMs, sent, failedAttempts: failed }
     },
     retryNow() {
       resumeAtMs = 0
@@ -295,9 +287,9 @@ export function createLaneDelivery(options: LaneDeliveryOptions): LaneDelivery {
   }
 }
 
-/** Undefined where the entry has been deleted. */
-async function readPayload(storage: StorageService, { recordKey }: Held): Promise<Buffer | undefined> {
-  // Got again: after a while the body may lie elsewhere.
+/** Undefined when the entry has been deleted. */
+async function readPayload(storage: StorageService, { recordKey }: LoadedEntry): Promise<Buffer | undefined> {
+  // Reads the record again, because compaction may have moved its body.
   const record = await storage.get(recordKey)
   if (record?.body === undefined) return undefined
   try {
@@ -313,5 +305,7 @@ function withDefaults(options: DeliveryOptions): Required<DeliveryOptions> {
   for (const [name, value] of Object.entries({ batchMax, concurrency, timeoutMs, retryFirstMs, retryMaxMs })) {
     if (!Number.isInteger(value) || value < 1) throw new RangeError(`queue: ${name} is a whole number from 1 on`)
   }
-  return { ...options, batchMax, concurrency, timeoutMs, retryFirstMs, retryMaxMs, send: options.send.bind(options) }
+  const { onSent = () => undefined, onFailed = () => undefined } = options
+  const send = options.send.bind(options)
+  return { send, onSent, onFailed, batchMax, concurrency, timeoutMs, retryFirstMs, retryMaxMs }
 }

@@ -9,13 +9,13 @@
  *    16  a dead letter only: u32 attempts, f64 given up (ms), u16 bytes of the reason, the reason
  *        the key, then the payload, unless it is the body
  *
- * Payloads of more than 4 KiB are bodies as far as the backend keeps such, so that the index stays small.
+ * Payloads of more than 4 KiB are bodies if the backend has inline bodies of that size, so that the index stays small.
  */
 const format = 1
-const flag = { beside: 1, dead: 2 } as const
+const flag = { inBody: 1, dead: 2 } as const
 const headBytes = 16
 const deadBytes = 14
-const besideBytesMin = 4096
+const inBodyBytesMin = 4096
 export const keyBytesMax = 2000
 export const payloadBytesMax = 1024 * 1024
 
@@ -23,17 +23,17 @@ export interface DecodedEntry {
   readonly key: string
   readonly size: number
   readonly queuedMs: number
-  /** A copy. Undefined where it is the body of the record. */
+  /** A copy. Undefined when it is the body of the record. */
   readonly payload: Buffer | undefined
 }
 
-export interface Obituary {
+export interface Failure {
   readonly reason: string
   readonly attempts: number
   readonly givenUpMs: number
 }
 
-/** Throws RangeError for what no entry can have. */
+/** Throws RangeError for a key or payload over its bound. */
 export function checkEntry(key: string, payload: Uint8Array): void {
   if (payload.length > payloadBytesMax) {
     throw new RangeError(`queue: a payload of ${payload.length} bytes is over ${payloadBytesMax}`)
@@ -43,16 +43,16 @@ export function checkEntry(key: string, payload: Uint8Array): void {
   }
 }
 
-export function isBeside(size: number, inlineBytesMax: number): boolean {
-  return size > besideBytesMin && size <= inlineBytesMax
+export function isInBody(size: number, inlineBytesMax: number): boolean {
+  return size > inBodyBytesMin && size <= inlineBytesMax
 }
 
-export function encodeEntry(key: string, payload: Uint8Array, queuedMs: number, beside: boolean): Buffer {
+export function encodeEntry(key: string, payload: Uint8Array, queuedMs: number, inBody: boolean): Buffer {
   const keyBytes = Buffer.byteLength(key)
-  const value = Buffer.allocUnsafe(headBytes + keyBytes + (beside ? 0 : payload.length))
-  writeHead(value, beside ? flag.beside : 0, payload.length, queuedMs, keyBytes)
+  const value = Buffer.allocUnsafe(headBytes + keyBytes + (inBody ? 0 : payload.length))
+  writeHead(value, inBody ? flag.inBody : 0, payload.length, queuedMs, keyBytes)
   value.write(key, headBytes, 'utf8')
-  if (!beside) value.set(payload, headBytes + keyBytes)
+  if (!inBody) value.set(payload, headBytes + keyBytes)
   return value
 }
 
@@ -65,12 +65,12 @@ export function decodeEntry(value: Uint8Array): DecodedEntry {
     key: bytes.toString('utf8', keyAt, payloadAt),
     size: bytes.readUInt32LE(2),
     queuedMs: bytes.readDoubleLE(6),
-    payload: hasFlag(bytes, flag.beside) ? undefined : Buffer.from(bytes.subarray(payloadAt)),
+    payload: hasFlag(bytes, flag.inBody) ? undefined : Buffer.from(bytes.subarray(payloadAt)),
   }
 }
 
 /** The record of a dead letter, from that of its entry. */
-export function encodeDead(value: Uint8Array, { reason, attempts, givenUpMs }: Obituary): Buffer {
+export function encodeDeadLetter(value: Uint8Array, { reason, attempts, givenUpMs }: Failure): Buffer {
   const bytes = readable(value)
   const reasonBytes = Buffer.byteLength(reason)
   const dead = Buffer.allocUnsafe(bytes.length + deadBytes + reasonBytes)
@@ -84,7 +84,7 @@ export function encodeDead(value: Uint8Array, { reason, attempts, givenUpMs }: O
   return dead
 }
 
-export function decodeObituary(value: Uint8Array): Obituary {
+export function decodeFailure(value: Uint8Array): Failure {
   const bytes = readable(value)
   return {
     reason: bytes.toString('utf8', headBytes + deadBytes, tailAt(bytes)),
@@ -93,8 +93,8 @@ export function decodeObituary(value: Uint8Array): Obituary {
   }
 }
 
-/** The record of the entry that a dead letter was. */
-export function encodeRevived(value: Uint8Array): Buffer {
+/** The record of a waiting entry, from that of its dead letter. */
+export function encodeRequeued(value: Uint8Array): Buffer {
   const bytes = readable(value)
   const head = Buffer.from(bytes.subarray(0, headBytes))
   head[1]! &= ~flag.dead

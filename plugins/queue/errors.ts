@@ -1,4 +1,4 @@
-/** What a destination throws for entries that it will never take: they become dead letters. The message is shown: no secret in it. */
+/** Thrown by a destination that will never take these entries: they become dead letters. Operators see the message: no secrets in it. */
 export class PermanentDeliveryError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -6,7 +6,7 @@ export class PermanentDeliveryError extends Error {
   }
 }
 
-/** By name: a plugin may have brought another copy of this package, whose class is another one. */
+/** By name, because a plugin may have its own copy of this package with another class. */
 export function isPermanent(error: unknown): boolean {
   return error instanceof Error && error.name === 'PermanentDeliveryError'
 }

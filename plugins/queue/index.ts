@@ -4,8 +4,8 @@ import 'svc/plugins/health/api'
 import './api.ts'
 import { recordTable } from 'svc/plugins/storage/api'
 import { deriveCounts } from './commit.ts'
-import { registerFamilies } from './metrics.ts'
-import { createQueue } from './queue.ts'
+import { registerMetrics } from './metrics.ts'
+import { createQueues } from './queues.ts'
 
 export default definePlugin({
   name: 'queue',
@@ -14,11 +14,16 @@ export default definePlugin({
   provides: ['queue'],
   setup({ services, threads, ports, log, contribute }) {
     const { storage, metrics = noMetrics } = services
-    const families = registerFamilies(metrics, threads.isMain)
-    const queue = createQueue({ storage, threads, ports, log, families })
-    storage.define(queue.procedures)
+    const queues = createQueues({
+      storage,
+      threads,
+      ports,
+      log,
+      metrics: registerMetrics(metrics, threads.isMain),
+    })
+    storage.define(queues.procedures)
     storage.derive(recordTable.queue, deriveCounts)
-    contribute('health.check', 'queue', async () => ({ ok: true, detail: await queue.problem() }), { optional: true })
-    return { services: { queue: queue.service }, start: queue.start, drain: queue.stop, stop: queue.stop }
+    contribute('health.check', 'queue', async () => ({ ok: true, detail: await queues.problem() }), { optional: true })
+    return { services: { queue: queues.service }, start: queues.start, drain: queues.stop, stop: queues.stop }
   },
 })

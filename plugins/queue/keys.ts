@@ -1,10 +1,10 @@
 /**
- * Record keys of the queue: the table `q`. Names of families and lanes hold no 00, so that everything of a lane lies together, in the
+ * Record keys of the queue: the table `q`. Names of topics and queues have no byte 00, so the records of a queue are adjacent, in the
  * order of the commits.
  *
- *     q w <family> 00 <lane> 00 <10 bytes>    an entry that waits; the bytes are its id
- *     q d <family> 00 <lane> 00 <10 bytes>    a dead letter, under the id that the entry had
- *     q n <family> 00 <lane>                  (derived, counter) entries that wait, bytes of their payloads, dead letters
+ *     q w <topic> 00 <queue> 00 <10 bytes>    a waiting entry; the bytes are its id
+ *     q d <topic> 00 <queue> 00 <10 bytes>    a dead letter, with the id of its entry
+ *     q n <topic> 00 <queue>                  (derived, counter) waiting entries, bytes of their payloads, dead letters
  *
  * An id is the sequence of the commit (8 bytes) and the number within the commit (2 bytes), both big-endian.
  */
@@ -12,33 +12,33 @@ import { recordTable } from 'svc/plugins/storage/api'
 
 const part = { waiting: 0x77, dead: 0x64, count: 0x6e } as const
 export const idBytes = 10
-/** Entries of all lanes of a family that one commit may put. */
+/** Entries that one commit may put. */
 export const entriesPerCommitMax = 65_536
-const laneBytesMax = 200
+const queueNameBytesMax = 200
 const idPattern = /^[0-9a-f]{20}$/
 
-/** Where a lane lies: what its keys begin with. */
-export interface LanePlace {
-  readonly family: string
-  readonly lane: string
+/** The prefixes of a queue's keys. */
+export interface QueuePlace {
+  readonly topic: string
+  readonly queue: string
   readonly waiting: Buffer
   readonly dead: Buffer
   readonly count: Buffer
 }
 
-export function isFamilyName(name: string): boolean {
+export function isTopicName(name: string): boolean {
   return /^[a-z][a-z0-9-]{0,62}$/.test(name)
 }
 
-/** Throws RangeError for what cannot be the name of a lane: 1 to 200 bytes of UTF-8 without 00. */
-export function lanePlace(family: string, lane: string): LanePlace {
-  if (lane === '' || !lane.isWellFormed() || lane.includes('\0') || Buffer.byteLength(lane) > laneBytesMax) {
-    throw new RangeError(`queue: a lane has a name of 1 to ${laneBytesMax} bytes without 00`)
+/** Throws RangeError unless the name of the queue has 1 to 200 bytes of UTF-8 without 00. */
+export function queuePlace(topic: string, queue: string): QueuePlace {
+  if (queue === '' || !queue.isWellFormed() || queue.includes('\0') || Buffer.byteLength(queue) > queueNameBytesMax) {
+    throw new RangeError(`queue: a queue has a name of 1 to ${queueNameBytesMax} bytes without 00`)
   }
-  const names = `${family}\0${lane}`
+  const names = `${topic}\0${queue}`
   return {
-    family,
-    lane,
+    topic,
+    queue,
     waiting: join(part.waiting, `${names}\0`),
     dead: join(part.dead, `${names}\0`),
     count: join(part.count, names),
@@ -55,7 +55,7 @@ export function entryKey(prefix: Buffer, sequence: number, number: number): Buff
   return key
 }
 
-/** The key under the same id with another prefix, as of a dead letter whose entry has this key. */
+/** The same id with another prefix: the key of a dead letter from that of its entry. */
 export function keyWithPrefix(prefix: Buffer, key: Buffer): Buffer {
   return Buffer.concat([prefix, key.subarray(key.length - idBytes)])
 }
@@ -64,12 +64,12 @@ export function idOf(key: Buffer): string {
   return key.toString('hex', key.length - idBytes)
 }
 
-/** The key of an id with a prefix; undefined for what is no id. */
+/** The key of an id with a prefix; undefined for malformed ids. */
 export function keyOf(prefix: Buffer, id: string): Buffer | undefined {
   return idPattern.test(id) ? Buffer.concat([prefix, Buffer.from(id, 'hex')]) : undefined
 }
 
-/** The first possible id behind everything that the commit with this sequence and those before it have put. */
+/** The smallest id that a commit after this sequence can put. */
 export function idAfter(sequence: number): string {
   return `${(sequence + 1).toString(16).padStart(16, '0')}0000`
 }
@@ -79,20 +79,20 @@ export function keyAfter(prefix: Buffer, id: string): Buffer {
   return Buffer.concat([prefix, Buffer.from(id, 'hex'), Buffer.from([0])])
 }
 
-/** The smallest key behind everything that begins with this prefix of a lane. */
+/** The smallest key behind everything that begins with this prefix of a queue. */
 export function endOf(prefix: Buffer): Buffer {
   const end = Buffer.from(prefix)
-  // In the place of the 00 that ends the name.
+  // Replaces the 00 that ends the name.
   end[end.length - 1] = 1
   return end
 }
 
-/** Everything of a family: once what waits, once the dead letters. */
-export function familyPrefixes(family: string): readonly Buffer[] {
-  return [join(part.waiting, `${family}\0`), join(part.dead, `${family}\0`)]
+/** The prefixes of a topic's waiting entries and dead letters. */
+export function topicPrefixes(topic: string): readonly Buffer[] {
+  return [join(part.waiting, `${topic}\0`), join(part.dead, `${topic}\0`)]
 }
 
-/** The counter of the lane that a record belongs to; `isDead` tells what the record is. Undefined for other keys of the table. */
+/** The counter of a record's queue; `isDead`: the record is a dead letter. Undefined for other keys of the table. */
 export function counterOf(key: Buffer): { readonly count: Buffer; readonly isDead: boolean } | undefined {
   const kind = key[1]
   if (kind !== part.waiting && kind !== part.dead) return undefined

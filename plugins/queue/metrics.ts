@@ -1,30 +1,30 @@
-/** What the queue tells the operator, by family and by kind of lane: what the lane's name has before a colon. */
+/** Metrics of the queues, by topic (the label `family`) and by kind: the name of the queue up to its colon. */
 
 import type { MaybePromise } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
-import type { LaneStatus } from './api.ts'
-import type { LanePlace } from './keys.ts'
+import type { QueueStatus } from './api.ts'
+import type { QueuePlace } from './keys.ts'
 
-export interface LaneCounts {
+export interface QueueCounters {
   onSent(count: number): void
   onFailedAttempt(): void
   onDropped(count: number): void
 }
 
-interface FamilyStatus {
-  lanes(): Promise<readonly string[]>
-  status(lane: string): MaybePromise<LaneStatus>
+interface TopicStatus {
+  queues(): Promise<readonly string[]>
+  status(queue: string): MaybePromise<QueueStatus>
 }
 
-export interface QueueFamilies {
-  of(place: LanePlace): LaneCounts
-  onRefused(place: LanePlace, count: number): void
-  /** Shows how much waits in the lanes of this family. */
-  watch(name: string, family: FamilyStatus): void
+export interface QueueMetrics {
+  of(place: QueuePlace): QueueCounters
+  onRefused(place: QueuePlace, count: number): void
+  /** Shows the sizes of the queues of this topic. */
+  watch(name: string, topic: TopicStatus): void
 }
 
-/** Only in the main thread: it alone puts and delivers. */
-export function registerFamilies(metrics: MetricsService, isMain: boolean): QueueFamilies {
+/** Registers the metrics in the main thread alone, because commits and deliveries run there. */
+export function registerMetrics(metrics: MetricsService, isMain: boolean): QueueMetrics {
   const nothing = () => undefined
   if (!isMain) {
     return {
@@ -33,22 +33,24 @@ export function registerFamilies(metrics: MetricsService, isMain: boolean): Queu
       watch: nothing,
     }
   }
+  // The label that operators know.
   const labels = ['family', 'kind']
   const counter = (name: string, help: string) => metrics.counter({ name: `svc_queue_${name}`, help, labels })
   const sent = counter('sent_total', 'Entries that their destination has taken.')
   const failed = counter('failed_attempts_total', 'Attempts to deliver that failed. They are tried again.')
-  const refused = counter('refused_total', 'Entries that found their lane full.')
+  const refused = counter('refused_total', 'Entries that found their queue full.')
   const dropped = counter('dead_letters_dropped_total', 'Dead letters that had to go for newer ones.')
-  const watched = new Map<string, FamilyStatus>()
-  const gauge = (name: string, help: string, pick: (status: LaneStatus) => number) =>
+  const watched = new Map<string, TopicStatus>()
+  const gauge = (name: string, help: string, pick: (status: QueueStatus) => number) =>
     metrics.gauge({
       name: `svc_queue_${name}`,
       help,
       labels,
       async collect(gauge) {
         gauge.reset()
-        for (const [family, { lanes, status }] of watched) {
-          for (const lane of await lanes()) gauge.inc({ family, kind: kindOf(lane) }, pick(await status(lane)))
+        for (const [topic, { queues, status }] of watched) {
+          for (const queue of await queues())
+            gauge.inc({ family: topic, kind: kindOf(queue) }, pick(await status(queue)))
         }
       },
     })
@@ -56,8 +58,8 @@ export function registerFamilies(metrics: MetricsService, isMain: boolean): Queu
   gauge('pending_bytes', 'Bytes of the payloads that wait to be delivered.', ({ pendingBytes }) => pendingBytes)
   gauge('dead_letters', 'Entries that were given up.', ({ deadLetters }) => deadLetters)
   return {
-    of({ family, lane }) {
-      const values = { family, kind: kindOf(lane) }
+    of({ topic, queue }) {
+      const values = { family: topic, kind: kindOf(queue) }
       const [sentHere, failedHere, droppedHere] = [sent, failed, dropped].map(each => each.labels(values))
       return {
         onSent: count => sentHere!.inc(count),
@@ -65,14 +67,14 @@ export function registerFamilies(metrics: MetricsService, isMain: boolean): Queu
         onDropped: count => droppedHere!.inc(count),
       }
     },
-    onRefused: ({ family, lane }, count) => refused.inc({ family, kind: kindOf(lane) }, count),
-    watch(name, family) {
-      watched.set(name, family)
+    onRefused: ({ topic, queue }, count) => refused.inc({ family: topic, kind: kindOf(queue) }, count),
+    watch(name, topic) {
+      watched.set(name, topic)
     },
   }
 }
 
-function kindOf(lane: string): string {
-  const end = lane.indexOf(':')
-  return end === -1 ? '' : lane.slice(0, end)
+function kindOf(queue: string): string {
+  const end = queue.indexOf(':')
+  return end === -1 ? '' : queue.slice(0, end)
 }

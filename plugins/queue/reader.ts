@@ -1,36 +1,35 @@
 /**
- * Brings what waits in a lane into its window, in order and each entry once. It stands somewhere behind the last entry that it has
- * read, so what was delivered and deleted before that place is never walked over again.
+ * Loads the entries of a queue into its window, in order and each entry once. It continues behind the last entry that it has read, so it
+ * never scans deleted entries again.
  *
- * | State | What is put meanwhile | Next |
+ * | State | New entries | Next |
  * |---|---|---|
- * | reading | is found by a later look | the end was reached: catching up |
- * | catching up | is noted by key | commits from before are settled, and a second look reaches the end: following; else reading |
- * | following | is noted by key, and got by it once its commit has settled | more was noted than has room: reading |
+ * | reading | are found by a later scan | at the end of the queue: catching up |
+ * | catching up | are remembered by key | earlier commits are durable, and a second scan reaches the end: following; else reading |
+ * | following | are remembered by key, and read by it once their commit is durable | too many keys to remember: reading |
  *
- * So where the destination keeps up, an entry costs one `get`, and no look at anything else. An entry of a commit that was taken back
- * is not there when it is got.
+ * While the destination keeps up, an entry costs one `get` and no scan. An entry of a commit that was rolled back is not found by its `get`.
  */
 import type { StorageService } from 'svc/plugins/storage/api'
 import { procedure } from './commit.ts'
 import { decodeEntry } from './entry.ts'
-import { endOf, idOf, keyAfter, type LanePlace } from './keys.ts'
-import { type Held, type Window, windowEntriesMax } from './window.ts'
+import { endOf, idOf, keyAfter, type QueuePlace } from './keys.ts'
+import { type LoadedEntry, type Window, windowEntriesMax } from './window.ts'
 
-export interface LaneReader {
-  /** An entry was put into the lane; its commit is not settled yet. */
-  note(key: Buffer): void
-  /** Reads on where there is room. One call at a time. Resolves with whether there is more to do at once. */
+export interface QueueReader {
+  /** An entry was put into the queue by a commit that is not durable yet. */
+  onPut(key: Buffer): void
+  /** Reads while the window has room. One call at a time. Resolves with true when it should be called again at once. */
   read(): Promise<boolean>
-  /** Whether `read` would find something to do. */
+  /** Whether `read` has work. */
   readonly isWanted: boolean
 }
 
-export function createReader(storage: StorageService, place: LanePlace, window: Window): LaneReader {
+export function createReader(storage: StorageService, place: QueuePlace, window: Window): QueueReader {
   let state: 'reading' | 'catching up' | 'following' = 'reading'
-  /** Keys of entries that were put and are not known to be visible. At most `windowEntriesMax`. */
-  let noted: Buffer[] = []
-  /** The id of the last entry that was read: all before it have been read, too. */
+  /** Keys of new entries that may not be visible yet. At most `windowEntriesMax`. */
+  let newKeys: Buffer[] = []
+  /** The id of the last entry that was read; all entries before it have been read, too. */
   let lastId = ''
   const end = endOf(place.waiting)
 
@@ -44,11 +43,11 @@ export function createReader(storage: StorageService, place: LanePlace, window: 
       attempts: 0,
       notBeforeMs: 0,
       isAlone: false,
-    } satisfies Held)
+    } satisfies LoadedEntry)
   }
 
-  /** Reads until the window is full; true where it came to the end. */
-  const look = (): Promise<boolean> | boolean => {
+  /** Reads until the window is full; true at the end of the queue. */
+  const scan = (): Promise<boolean> | boolean => {
     const start = lastId === '' ? place.waiting : keyAfter(place.waiting, lastId)
     return storage.scan(start, end, cursor => {
       while (!window.isFull) {
@@ -63,17 +62,17 @@ export function createReader(storage: StorageService, place: LanePlace, window: 
 
   const readOn = (): void => {
     state = 'reading'
-    noted = []
+    newKeys = []
   }
 
-  /** Resolves when every commit that has run by now is visible or taken back. */
-  const settle = () => storage.execute<number>(procedure.settle, undefined)
+  /** Resolves when every commit that has run by now is visible or rolled back. */
+  const barrier = () => storage.execute<number>(procedure.barrier, undefined)
 
   const follow = async (): Promise<void> => {
-    const keys = noted
-    noted = []
+    const keys = newKeys
+    newKeys = []
     try {
-      await settle()
+      await barrier()
       for (const key of keys) {
         if (idOf(key) <= lastId) continue
         if (window.isFull) {
@@ -90,37 +89,37 @@ export function createReader(storage: StorageService, place: LanePlace, window: 
   }
 
   const catchUp = async (): Promise<boolean> => {
-    if (!(await look())) return !window.isFull
+    if (!(await scan())) return !window.isFull
     state = 'catching up'
-    noted = []
+    newKeys = []
     try {
-      await settle()
-      // What was put meanwhile may have been more than can be noted.
-      if ((await look()) && isCatchingUp()) state = 'following'
+      await barrier()
+      // There may have been more new entries than keys can be remembered.
+      if ((await scan()) && isCatchingUp()) state = 'following'
       else readOn()
     } catch (error) {
       readOn()
       throw error
     }
-    return noted.length > 0
+    return newKeys.length > 0
   }
 
   return {
-    note(key) {
+    onPut(key) {
       if (state === 'reading') return
-      if (noted.length < windowEntriesMax) noted.push(key)
+      if (newKeys.length < windowEntriesMax) newKeys.push(key)
       else readOn()
     },
     async read() {
       if (state === 'following') {
-        if (noted.length === 0 || window.isFull) return false
+        if (newKeys.length === 0 || window.isFull) return false
         await follow()
-        return noted.length > 0
+        return newKeys.length > 0
       }
       return window.isHalfEmpty ? catchUp() : false
     },
     get isWanted() {
-      return state === 'following' ? noted.length > 0 && !window.isFull : window.isHalfEmpty
+      return state === 'following' ? newKeys.length > 0 && !window.isFull : window.isHalfEmpty
     },
   }
 }

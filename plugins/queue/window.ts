@@ -1,6 +1,6 @@
 /**
- * The entries of a lane that are in memory: a bounded piece of what waits, in order. An entry is in one of these states; it counts
- * until it is forgotten, so that memory never exceeds the window.
+ * The entries of a queue that are in memory: a bounded part of the queue, in order. An entry counts in every state until it is
+ * forgotten, so memory never exceeds the window.
  *
  * | State | Its key | Next |
  * |---|---|---|
@@ -11,39 +11,39 @@
  * Invariants, cited by the tests:
  *
  * 1. Entries with the same key are taken in the order of their ids, and no key is in two batches.
- * 2. What is not ready holds back only entries with the same key.
+ * 2. An entry that is not ready delays only entries with the same key.
  */
 
-/** At most this many entries, and these bytes of payloads and one entry more. */
+/** At most this many entries, and this many bytes of payloads plus one entry. */
 export const windowEntriesMax = 1000
 export const windowBytesMax = 8 * 1024 * 1024
 
 /** An entry in memory. */
-export interface Held {
+export interface LoadedEntry {
   readonly id: string
   readonly recordKey: Buffer
   readonly key: string
   readonly size: number
   readonly queuedMs: number
-  /** Undefined where it lies beside the record and is read when it is sent. */
+  /** Undefined when it is the body of the record: it is read before it is sent. */
   readonly payload: Buffer | undefined
-  /** Failed ones, since it came into memory. */
+  /** Failed attempts since it was loaded. */
   attempts: number
-  /** On the clock that never goes back. */
+  /** On the monotonic clock. */
   notBeforeMs: number
-  /** To be sent by itself: it failed for good together with others. */
+  /** Sent in a batch of its own, because a batch of several failed for good. */
   isAlone: boolean
 }
 
 export class Window {
-  #waiting: Held[] = []
+  #waiting: LoadedEntry[] = []
   readonly #busyKeys = new Set<string>()
   #entries = 0
   #bytes = 0
-  /** Some may wait for a time. */
+  /** Some entries may have a `notBeforeMs` in the future. */
   #hasDelays = false
 
-  /** All that are in memory, whatever their state. */
+  /** Entries in memory, in every state. */
   get size(): number {
     return this.#entries
   }
@@ -56,24 +56,24 @@ export class Window {
     return this.#entries >= windowEntriesMax || this.#bytes >= windowBytesMax
   }
 
-  /** There is enough room to be worth a look at what else waits. */
+  /** Whether there is enough room for another scan. */
   get isHalfEmpty(): boolean {
     return this.#entries <= windowEntriesMax / 2 && this.#bytes <= windowBytesMax / 2
   }
 
-  /** Behind all others: the id is larger than every one that was added before. */
-  add(entry: Held): void {
+  /** Adds an entry with a larger id than all entries before. */
+  add(entry: LoadedEntry): void {
     this.#waiting.push(entry)
     this.#entries++
     this.#bytes += entry.size
   }
 
   /**
-   * The next batch, in order; empty when nothing is ready. An entry that has failed n times goes with at most batchMax / 2^n others, so
-   * that one that always fails comes to be alone. `attemptsMax`: only what has not failed more often.
+   * The next batch, in order; empty when no entry is ready. An entry that has failed n times is in a batch of at most batchMax / 2^n, so
+   * an entry that always fails ends up alone. `attemptsMax`: only entries that have not failed more often.
    */
-  take(nowMs: number, batchMax: number, attemptsMax = Number.POSITIVE_INFINITY): Held[] {
-    const batch: Held[] = []
+  take(nowMs: number, batchMax: number, attemptsMax = Number.POSITIVE_INFINITY): LoadedEntry[] {
+    const batch: LoadedEntry[] = []
     const waiting = this.#waiting
     const blocked = new Set<string>()
     let sizeMax = batchMax
@@ -105,7 +105,7 @@ export class Window {
     return batch
   }
 
-  /** How often those of the entries that could be taken have failed that have failed least; Infinity where there are none. */
+  /** The least number of failed attempts among entries that could be taken; Infinity when there are none. */
   fewestAttempts(nowMs: number): number {
     let fewest = Number.POSITIVE_INFINITY
     const seen = new Set<string>()
@@ -120,8 +120,8 @@ export class Window {
     return fewest
   }
 
-  /** Entries that were under way wait again, in their places. */
-  putBack(entries: readonly Held[]): void {
+  /** Returns entries that were under way to their places in the order. */
+  putBack(entries: readonly LoadedEntry[]): void {
     this.release(entries)
     this.#hasDelays = true
     // Ids are of one length.
@@ -129,26 +129,26 @@ export class Window {
   }
 
   /** Entries that were under way have been sent. */
-  release(entries: readonly Held[]): void {
+  release(entries: readonly LoadedEntry[]): void {
     for (const { key } of entries) this.#busyKeys.delete(key)
   }
 
-  /** Entries that were sent are gone from storage. */
-  forget(entries: readonly Held[]): void {
+  /** Entries were deleted from storage. */
+  forget(entries: readonly LoadedEntry[]): void {
     for (const { size } of entries) {
       this.#entries--
       this.#bytes -= size
     }
   }
 
-  /** Forgets those waiting whose id is below. */
+  /** Forgets waiting entries with smaller ids. */
   discard(below: string): void {
     const gone = this.#waiting.filter(({ id }) => id < below)
     this.#waiting = this.#waiting.filter(({ id }) => id >= below)
     this.forget(gone)
   }
 
-  /** When the next entry that is not ready becomes so; Infinity where there is none. */
+  /** When the next entry becomes ready; Infinity when none is delayed. */
   nextMs(nowMs: number): number {
     let next = Number.POSITIVE_INFINITY
     if (!this.#hasDelays) return next
@@ -157,7 +157,7 @@ export class Window {
     return next
   }
 
-  /** Nothing waits for a time any more. */
+  /** Makes all entries ready at once. */
   makeReady(): void {
     for (const entry of this.#waiting) entry.notBeforeMs = 0
   }

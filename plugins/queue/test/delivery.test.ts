@@ -5,55 +5,67 @@ import t, { type Test } from 'tap'
 import type { DeliveryOptions, QueueEntry } from '../api.ts'
 import { procedure } from '../commit.ts'
 import { createDeadLetters } from '../dead-letters.ts'
-import { createLaneDelivery, stopGraceMs } from '../delivery.ts'
-import { lanePlace } from '../keys.ts'
+import { createQueueDelivery, stopGraceMs } from '../delivery.ts'
+import { queuePlace } from '../keys.ts'
 import { entry, newFolder, startQueue, textOf, until } from './start.ts'
 
 const queue = await startQueue(await newFolder(t))
 t.teardown(queue.stop)
 const { news, storage, kernel } = queue
-let laneCount = 0
+let queueCount = 0
 
-/** A delivery of a lane of its own, over the real drive, with time that stands still. */
+/** A delivery of a queue of its own, over the real drive, with time that stands still. */
 async function start(t: Test, texts: readonly (readonly [key: string, text: string])[], options: DeliveryOptions) {
-  const lane = `lane-${++laneCount}`
+  const queue = `queue-${++queueCount}`
   await news.push(
-    lane,
+    queue,
     texts.map(([key, text]) => entry(key, text)),
     1000,
   )
   const clock = createFakeClock()
-  const random = createSeededRandom(laneCount)
+  const random = createSeededRandom(queueCount)
   const deadLetters = createDeadLetters(storage)
-  const place = lanePlace('news', lane)
-  const delivery = createLaneDelivery({
+  const place = queuePlace('news', queue)
+  const told = { sent: 0, failedAttempts: 0, lastError: '' }
+  const delivery = createQueueDelivery({
     storage,
     ports: { ...kernel.ports, clock, random },
     log: kernel.log,
     place,
-    delivery: options,
-    bury: async (held, reason) => {
-      await deadLetters.bury(place, held, reason)
+    delivery: {
+      ...options,
+      onSent(count) {
+        told.sent += count
+        told.lastError = ''
+      },
+      onFailed(reason) {
+        told.failedAttempts++
+        told.lastError = reason
+      },
     },
-    onSent: () => undefined,
-    onFailedAttempt: () => undefined,
+    deadLetter: async (held, reason) => {
+      await deadLetters.add(place, held, reason)
+    },
+    counters: { onSent: () => undefined, onFailedAttempt: () => undefined },
     onStopped: () => undefined,
   })
   t.teardown(() => delivery.stop())
   /** The storage behind is real: it gets some turns of the event loop. */
-  const settle = async () => {
+  const barrier = async () => {
     for (let i = 0; i < 20; i++) await turn()
-    await storage.execute(procedure.settle, undefined)
+    await storage.execute(procedure.barrier, undefined)
     for (let i = 0; i < 20; i++) await turn()
   }
   return {
-    lane,
+    queue,
     delivery,
+    /** The sum of what the delivery told its caller; `lastError` is empty after a success. */
+    told,
     clock,
-    settle,
+    barrier,
     async advance(milliseconds: number) {
       await clock.advance(milliseconds)
-      await settle()
+      await barrier()
     },
   }
 }
@@ -61,7 +73,7 @@ async function start(t: Test, texts: readonly (readonly [key: string, text: stri
 t.test('pauses double up to the longest, vary by a fifth, and end with a success', async t => {
   let attempts = 0
   let fails = true
-  const { lane, delivery, clock, advance, settle } = await start(t, [['k', '1']], {
+  const { queue, delivery, told, advance, barrier } = await start(t, [['k', '1']], {
     retryFirstMs: 1000,
     retryMaxMs: 8000,
     async send() {
@@ -70,8 +82,8 @@ t.test('pauses double up to the longest, vary by a fifth, and end with a success
     },
   })
   await until(() => attempts === 1)
-  await settle()
-  t.match(delivery.state(), { online: false, lastError: 'it is away', failedAttempts: 1, sent: 0 })
+  await barrier()
+  t.match(told, { lastError: 'it is away', failedAttempts: 1, sent: 0 })
   for (const pauseMs of [1000, 2000, 4000, 8000, 8000]) {
     const before = attempts
     await advance(pauseMs * 0.8 - 2)
@@ -81,8 +93,8 @@ t.test('pauses double up to the longest, vary by a fifth, and end with a success
   }
   fails = false
   delivery.retryNow()
-  await until(async () => (await news.status(lane)).pending === 0)
-  t.match(delivery.state(), { online: true, lastError: '', failedAttempts: 6, sent: 1, lastSuccessMs: clock.now() })
+  await until(async () => (await news.status(queue)).pending === 0)
+  t.match(told, { lastError: '', failedAttempts: 6, sent: 1 })
 })
 
 t.test('a destination that is away gets one batch at a time, however many may be under way', async t => {
@@ -91,7 +103,7 @@ t.test('a destination that is away gets one batch at a time, however many may be
   let fails = true
   const got: string[] = []
   const texts = Array.from({ length: 40 }, (_, i) => [`k${i}`, String(i)] as const)
-  const { delivery, advance, settle } = await start(t, texts, {
+  const { told, advance, barrier } = await start(t, texts, {
     concurrency: 4,
     batchMax: 2,
     async send(entries) {
@@ -102,12 +114,12 @@ t.test('a destination that is away gets one batch at a time, however many may be
       got.push(...entries.map(textOf))
     },
   })
-  await until(() => delivery.state().failedAttempts === 4)
-  await settle()
+  await until(() => told.failedAttempts === 4)
+  await barrier()
   t.equal(most, 4)
   most = 0
   await advance(1201)
-  t.equal(delivery.state().failedAttempts, 5, 'four failures at once are one pause, and one batch probes')
+  t.equal(told.failedAttempts, 5, 'four failures at once are one pause, and one batch probes')
   t.equal(most, 1)
   fails = false
   await advance(2401)
@@ -122,7 +134,7 @@ t.test('a destination that is away gets one batch at a time, however many may be
 
 t.test('an attempt that hangs is aborted, counts as failed, and is made again', async t => {
   const signals: AbortSignal[] = []
-  const { lane, delivery, advance } = await start(t, [['k', '1']], {
+  const { queue, told, advance } = await start(t, [['k', '1']], {
     timeoutMs: 5000,
     send(_, signal) {
       signals.push(signal)
@@ -134,9 +146,9 @@ t.test('an attempt that hangs is aborted, counts as failed, and is made again', 
   t.notOk(signals[0]!.aborted)
   await advance(1)
   t.ok(signals[0]!.aborted)
-  t.match(delivery.state(), { online: false, lastError: 'There was no answer within 5000 ms.' })
+  t.match(told, { lastError: 'There was no answer within 5000 ms.' })
   await advance(1200)
-  await until(async () => (await news.status(lane)).pending === 0)
+  await until(async () => (await news.status(queue)).pending === 0)
   t.equal(signals.length, 2)
 })
 
@@ -147,7 +159,7 @@ t.test('an entry that always fails holds back its own key alone', async t => {
     ['bad', 'bad-2'],
     ...Array.from({ length: 30 }, (_, i) => [`k${i % 3}`, `good-${i}`] as const),
   ] as const
-  const { lane, delivery, advance } = await start(t, texts, {
+  const { queue, told, advance } = await start(t, texts, {
     batchMax: 8,
     async send(entries) {
       const names = entries.map(textOf)
@@ -155,7 +167,7 @@ t.test('an entry that always fails holds back its own key alone', async t => {
       got.push(...names)
     },
   })
-  await until(() => delivery.state().failedAttempts === 1)
+  await until(() => told.failedAttempts === 1)
   for (let i = 0; i < 60 && got.length < 30; i++) await advance(1000)
   t.equal(got.length, 30)
   for (const key of [0, 1, 2]) {
@@ -166,14 +178,14 @@ t.test('an entry that always fails holds back its own key alone', async t => {
     )
   }
   t.notOk(got.includes('bad-2'))
-  t.equal((await news.status(lane)).pending, 2)
+  t.equal((await news.status(queue)).pending, 2)
 })
 
 t.test('what will never be taken becomes a dead letter, alone', async t => {
   const sizes: number[] = []
   const got: string[] = []
   const texts = ['1', '2', 'bad', '4', '5'].map(text => ['k', text] as const)
-  const { lane, delivery } = await start(t, texts, {
+  const { queue, told } = await start(t, texts, {
     batchMax: 10,
     async send(entries) {
       sizes.push(entries.length)
@@ -183,14 +195,14 @@ t.test('what will never be taken becomes a dead letter, alone', async t => {
       got.push(...entries.map(textOf))
     },
   })
-  await until(async () => (await news.status(lane)).pending === 0)
+  await until(async () => (await news.status(queue)).pending === 0)
   t.same(got, ['1', '2', '4', '5'])
   t.same(sizes, [5, 1, 1, 1, 1, 1])
-  t.same(await news.status(lane), { pending: 0, pendingBytes: 0, deadLetters: 1 })
-  const [letter] = await news.deadLetters(lane, { startAfter: '', limit: 10 })
+  t.same(await news.status(queue), { pending: 0, pendingBytes: 0, deadLetters: 1 })
+  const [letter] = await news.deadLetters(queue, { startAfter: '', limit: 10 })
   t.match(letter, { key: 'k', reason: 'it is malformed', attempts: 2 })
   t.equal(textOf(letter!), 'bad')
-  t.equal(delivery.state().failedAttempts, 2)
+  t.equal(told.failedAttempts, 2)
 })
 
 t.test('a stop waits for what is under way, then aborts it; what was not taken comes again', async t => {
@@ -205,7 +217,7 @@ t.test('a stop waits for what is under way, then aborts it; what was not taken c
   const stopped = first.delivery.stop()
   finish!()
   await stopped
-  t.equal((await news.status(first.lane)).pending, 0, 'what ended in time is gone')
+  t.equal((await news.status(first.queue)).pending, 0, 'what ended in time is gone')
 
   let signal: AbortSignal | undefined
   const second = await start(t, [['a', '1']], {
@@ -224,10 +236,10 @@ t.test('a stop waits for what is under way, then aborts it; what was not taken c
   await second.advance(1)
   await stopping
   t.ok(signal!.aborted)
-  t.equal((await news.status(second.lane)).pending, 1)
+  t.equal((await news.status(second.queue)).pending, 1)
   t.equal(second.clock.pending(), 0, 'no timer is left')
   const again: QueueEntry[] = []
-  const delivery = news.deliver(second.lane, {
+  const delivery = news.deliver(second.queue, {
     async send(entries) {
       again.push(...entries)
     },
@@ -240,7 +252,7 @@ t.test('after a long absence an entry that always fails does not keep the others
   let isAway = true
   const got: string[] = []
   const texts = Array.from({ length: 12 }, (_, i) => [`k${i}`, String(i)] as const)
-  const { delivery, advance } = await start(t, texts, {
+  const { told, advance } = await start(t, texts, {
     retryMaxMs: 2000,
     async send(entries) {
       const names = entries.map(textOf)
@@ -249,7 +261,7 @@ t.test('after a long absence an entry that always fails does not keep the others
     },
   })
   for (let i = 0; i < 60; i++) await advance(2401)
-  t.ok(delivery.state().failedAttempts > 36, 'each has failed several times')
+  t.ok(told.failedAttempts > 36, 'each has failed several times')
   isAway = false
   for (let i = 0; i < 40 && got.length < 11; i++) await advance(2401)
   t.same(got.length, 11)

@@ -73,5 +73,5 @@ t.test('a long queue drains in the memory of its window', { timeout: 240_000 }, 
   }
   t.comment(`put: ${Math.round((count / putMs) * 1000)} entries a second, 1000 in a commit`)
   t.same(await news.status('long'), { pending: 0, pendingBytes: 0, deadLetters: 0 })
-  t.same(await news.lanes(), [])
+  t.same(await news.queues(), [])
 })

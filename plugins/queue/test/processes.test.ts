@@ -119,12 +119,12 @@ t.test('a worker uses the face as the main thread does', { timeout: 120_000 }, a
   const facts = await factsOf(start(join(folder, 'drive-threads'), 1, 'threads'))
   const full = { pending: 3, pendingBytes: 3, deadLetters: 0 }
   t.same(facts, [
-    { pushed: 3, status: full, lanes: ['asked'] },
-    { letters: ['a', 'b', 'c'], revived: 3, status: full },
+    { pushed: 3, status: full, queues: ['asked'] },
+    { letters: ['a', 'b', 'c'], queuedAgain: 3, status: full },
     {
       cleared: 3,
       status: { pending: 0, pendingBytes: 0, deadLetters: 0 },
-      deliver: 'queue: lanes are delivered in the main thread',
+      deliver: 'queue: only the main thread delivers',
     },
   ])
 })

@@ -4,30 +4,35 @@ import t from 'tap'
 import type { QueueEntry } from '../api.ts'
 import { createDeadLetters } from '../dead-letters.ts'
 import { PermanentDeliveryError } from '../errors.ts'
-import { endOf, lanePlace } from '../keys.ts'
+import { endOf, queuePlace } from '../keys.ts'
 import { entry, newFolder, startForTest, startQueue, textOf, until } from './start.ts'
 
 t.test('what is put in a commit is delivered in order and gone afterwards', async t => {
   const { news, put } = await startForTest(t)
   const got: string[] = []
-  t.same(await put({ lane: 'web:a', entries: [entry('k', '1'), entry('k', '2')], limit: 10 }), [true, true])
+  t.same(await put({ queue: 'web:a', entries: [entry('k', '1'), entry('k', '2')], limit: 10 }), [true, true])
   t.same(await news.status('web:a'), { pending: 2, pendingBytes: 2, deadLetters: 0 })
+  let sent = 0
   const delivery = news.deliver('web:a', {
     async send(entries) {
       got.push(...entries.map(textOf))
     },
+    onSent(count) {
+      sent += count
+    },
+    onFailed: reason => t.fail(reason),
   })
   await until(() => got.length === 2)
   t.equal(await news.push('web:a', [entry('k', '3'), entry('', '4')], 10), 2)
   await until(() => got.length === 4)
   t.same(got, ['1', '2', '3', '4'])
-  await t.rejects(put({ lane: 'web:a', entries: [entry('k', 'never')], limit: 10, fails: true }), /taken back/)
-  await put({ lane: 'web:a', entries: [entry('k', '5')], limit: 10 })
+  await t.rejects(put({ queue: 'web:a', entries: [entry('k', 'never')], limit: 10, fails: true }), /taken back/)
+  await put({ queue: 'web:a', entries: [entry('k', '5')], limit: 10 })
   await until(() => got.length === 5)
   t.equal(got[4], '5')
   await until(async () => (await news.status('web:a')).pending === 0)
-  t.same(await news.lanes(), [])
-  t.match(delivery.state(), { online: true, lastError: '', sent: 5, failedAttempts: 0 })
+  t.same(await news.queues(), [])
+  t.equal(sent, 5)
   t.throws(() => news.deliver('web:a', { send: async () => undefined }), /delivered already/)
   await delivery.stop()
   await news.push('web:a', [entry('k', '6')], 10)
@@ -47,13 +52,12 @@ t.test('writers together do not pass the limit by one', async t => {
   const { news, put, kernel } = await startForTest(t)
   const writers = Array.from({ length: 40 }, (_, i) =>
     i % 2 === 0
-      ? put({ lane: 'full', entries: [entry('', 'a'), entry('', 'b'), entry('', 'c')], limit: 50 })
+      ? put({ queue: 'full', entries: [entry('', 'a'), entry('', 'b'), entry('', 'c')], limit: 50 })
       : news.push('full', [entry('', 'd'), entry('', 'e')], 50).then(count => Array<boolean>(count).fill(true)),
   )
   const taken = (await Promise.all(writers)).flat().filter(Boolean).length
   t.equal(taken, 50)
   t.same(await news.status('full'), { pending: 50, pendingBytes: 50, deadLetters: 0 })
-  t.equal(news.refused('full'), 50)
   t.equal(await news.push('full', [entry('', 'f'), entry('', 'g')], 51), 1, 'the first ones')
   const { port } = kernel.services.http.listeners().find(({ name }) => name === 's3')!
   const metrics = await (await fetch(`http://127.0.0.1:${port}/svc/metrics/v1/node`)).text()
@@ -73,15 +77,15 @@ t.test('what cannot be an entry is refused', async t => {
   await t.rejects(news.push('', [entry('', '')], 10), RangeError)
   await t.rejects(news.push('a\0b', [entry('', '')], 10), RangeError)
   t.throws(() => news.deliver('a', { send: async () => undefined, batchMax: 0 }), RangeError)
-  t.throws(() => kernel.services.queue.family('later'), /during set-up/)
+  t.throws(() => kernel.services.queue.topic('later'), /during set-up/)
   t.equal(await news.push('a', [entry('é'.repeat(1000), '')], 10), 1)
 })
 
-t.test('payloads of every size come as they went, also as dead letters and revived', async t => {
+t.test('payloads of every size come as they went, also as dead letters and queued again', async t => {
   const { news, put, storage } = await startForTest(t)
   const sizes = [0, 1, 4096, 4097, 128 * 1024, 128 * 1024 + 1, 1024 * 1024]
   const entries = sizes.map((size, i) => ({ key: 'k', payload: Buffer.alloc(size, i + 1) }))
-  await put({ lane: 'sizes', entries, limit: 100 })
+  await put({ queue: 'sizes', entries, limit: 100 })
   const bytes = sizes.reduce((sum, size) => sum + size)
   t.same(await news.status('sizes'), { pending: sizes.length, pendingBytes: bytes, deadLetters: 0 })
   let takes = false
@@ -94,7 +98,7 @@ t.test('payloads of every size come as they went, also as dead letters and reviv
     },
   })
   await until(async () => (await news.status('sizes')).deadLetters === sizes.length)
-  t.same(await news.lanes(), ['sizes'])
+  t.same(await news.queues(), ['sizes'])
   const letters = await news.deadLetters('sizes', { startAfter: '', limit: 100 })
   t.same(
     letters.map(({ payload }) => payload),
@@ -106,7 +110,7 @@ t.test('payloads of every size come as they went, also as dead letters and reviv
     letters.slice(3, 5).map(({ id }) => id),
   )
   takes = true
-  t.equal(await news.revive('sizes'), sizes.length)
+  t.equal(await news.retryDeadLetters('sizes'), sizes.length)
   await until(async () => (await news.status('sizes')).pending === 0)
   t.same(
     got.map(({ payload }) => payload),
@@ -119,12 +123,12 @@ t.test('payloads of every size come as they went, also as dead letters and reviv
   )
   t.ok(got[0]!.id > letters.at(-1)!.id, 'behind what waits')
   t.same(await news.status('sizes'), { pending: 0, pendingBytes: 0, deadLetters: 0 })
-  t.same(await storage.counter(lanePlace('news', 'sizes').count), [])
+  t.same(await storage.counter(queuePlace('news', 'sizes').count), [])
 })
 
 t.test('the oldest dead letters make room for new ones', async t => {
   const { news, storage } = await startForTest(t)
-  const place = lanePlace('news', 'old')
+  const place = queuePlace('news', 'old')
   const deadLetters = createDeadLetters(storage, 3)
   await news.push(
     'old',
@@ -136,8 +140,8 @@ t.test('the oldest dead letters make room for new ones', async t => {
     while (cursor.next()) found.push(Buffer.from(cursor.key))
     return found
   })
-  const bury = (recordKey: Buffer) => deadLetters.bury(place, { recordKey, attempts: 1 }, 'why')
-  t.same(await Promise.all(keys.map(bury)), [0, 0, 0, 1, 1])
+  const deadLetter = (recordKey: Buffer) => deadLetters.add(place, { recordKey, attempts: 1 }, 'why')
+  t.same(await Promise.all(keys.map(deadLetter)), [0, 0, 0, 1, 1])
   t.same((await news.deadLetters('old', { startAfter: '', limit: 10 })).map(textOf), ['3', '4', '5'])
   t.same(await news.status('old'), { pending: 0, pendingBytes: 0, deadLetters: 3 })
 })
@@ -176,15 +180,15 @@ t.test('clear forgets what waits and the dead letters, and what it has taken is 
   await delivery.stop()
 })
 
-t.test('entries of a family whose plugin is away are kept, and a restart delivers them', async t => {
+t.test('entries of a topic whose plugin is away are kept, and a restart delivers them', async t => {
   const folder = await newFolder(t)
   const first = await startQueue(folder)
-  await first.put({ lane: 'a', entries: [entry('k', '1'), entry('k', '2')], limit: 10 })
+  await first.put({ queue: 'a', entries: [entry('k', '1'), entry('k', '2')], limit: 10 })
   await first.stop()
   const without = await startQueue(folder, { isDeclared: false })
   await without.stop()
   const { news } = await startForTest(t, {}, folder)
-  t.same(await news.lanes(), ['a'])
+  t.same(await news.queues(), ['a'])
   t.same(await news.status('a'), { pending: 2, pendingBytes: 2, deadLetters: 0 })
   const got: string[] = []
   news.deliver('a', {
@@ -201,10 +205,10 @@ t.test('a full drive refuses entries, and those that are there go out and are de
   const space = async () => ({ totalBytes: 2 ** 31, freeBytes, reservedBytes: 0, freeInodes: 100_000 })
   const { news, put } = await startForTest(t, { disk: { space } })
   const entries = Array.from({ length: 30 }, (_, i) => entry(`k${i % 4}`, `${i}`))
-  await put({ lane: 'a', entries, limit: 100 })
+  await put({ queue: 'a', entries, limit: 100 })
   freeBytes = 1000
   const isFull = () =>
-    put({ lane: 'probe', entries: [entry('', 'x')], limit: 100_000 }).then(
+    put({ queue: 'probe', entries: [entry('', 'x')], limit: 100_000 }).then(
       () => false,
       error => error.code === 'full',
     )
@@ -290,7 +294,7 @@ t.test('random schedules: nothing is lost, and each key keeps its order', { time
         const queue = await startQueue(folder)
         const { news, put } = queue
         const deliver = () =>
-          news.deliver('lane', { batchMax, concurrency, retryFirstMs: 1, retryMaxMs: 10, timeoutMs: 20_000, send })
+          news.deliver('queue', { batchMax, concurrency, retryFirstMs: 1, retryMaxMs: 10, timeoutMs: 20_000, send })
         let delivery = random.float() < 0.8 ? deliver() : undefined
         const puts: Promise<unknown>[] = []
         for (let step = 0; step < 150; step++) {
@@ -299,7 +303,7 @@ t.test('random schedules: nothing is lost, and each key keeps its order', { time
           )
           const fails = random.integer(8) === 0
           if (!fails) for (const each of entries) accepted.get(each.key)!.push(String(each.payload))
-          const putting = put({ lane: 'lane', entries, limit: 1e6, fails })
+          const putting = put({ queue: 'queue', entries, limit: 1e6, fails })
           puts.push(fails ? putting.catch(() => undefined) : putting)
           if (random.integer(4) === 0) await putting.catch(() => undefined)
           if (random.integer(20) === 0) {
@@ -310,7 +314,7 @@ t.test('random schedules: nothing is lost, and each key keeps its order', { time
         await Promise.all(puts)
         if (life === 2) {
           delivery ??= deliver()
-          await until(async () => (await news.status('lane')).pending === 0, 60)
+          await until(async () => (await news.status('queue')).pending === 0, 60)
           const all = [...accepted.values()].flat()
           t.same(
             all.filter(text => !done.has(text)),
@@ -318,9 +322,9 @@ t.test('random schedules: nothing is lost, and each key keeps its order', { time
             'nothing is lost',
           )
           const bad = all.filter(text => text.endsWith('bad'))
-          const letters = await news.deadLetters('lane', { startAfter: '', limit: 1000 })
+          const letters = await news.deadLetters('queue', { startAfter: '', limit: 1000 })
           t.same(letters.map(textOf), bad.length > 1000 ? bad.slice(0, 1000) : [...bad].sort(byNumber))
-          t.same(await news.status('lane'), { pending: 0, pendingBytes: 0, deadLetters: bad.length })
+          t.same(await news.status('queue'), { pending: 0, pendingBytes: 0, deadLetters: bad.length })
         }
         await queue.stop()
       }

@@ -1,4 +1,4 @@
-/** The queue over a real drive in a temporary folder, in one thread, with a plugin that declares the family `news`. */
+/** The queue over a real drive in a temporary folder, in one thread, with a plugin that declares the topic `news`. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import standard from 'svc/plugins/standard'
 import type { StorageService } from 'svc/plugins/storage/api'
 import { startKernel, type TestKernel } from 'svc/testing'
 import type { Test } from 'tap'
-import type { NewEntry, QueueEntry, QueueFamily } from '../api.ts'
+import type { NewEntry, QueueEntry, QueueTopic } from '../api.ts'
 
 export interface PutArguments {
-  readonly lane: string
+  readonly queue: string
   readonly entries: readonly NewEntry[]
   readonly limit: number
   /** Takes the commit back at its end. */
@@ -21,7 +21,7 @@ export interface PutArguments {
 }
 
 export interface StartedQueue {
-  readonly news: QueueFamily
+  readonly news: QueueTopic
   readonly storage: StorageService
   readonly kernel: TestKernel
   /** In one commit of `news.put`: which of them were taken. */
@@ -32,7 +32,7 @@ export interface StartedQueue {
 export interface StartOptions {
   /** Replaces operations of the disk. */
   readonly disk?: Partial<Disk>
-  /** Whether the plugin whose family it is is there. Default true. */
+  /** Whether the plugin that declares the topic is loaded. Default true. */
   readonly isDeclared?: boolean
 }
 
@@ -40,16 +40,16 @@ export async function startQueue(
   folder: string,
   { disk, isDeclared = true }: StartOptions = {},
 ): Promise<StartedQueue> {
-  let news: QueueFamily | undefined
+  let news: QueueTopic | undefined
   const plugin = definePlugin({
     name: 'news',
     requires: ['queue', 'storage'],
     setup({ services }) {
-      const family = services.queue.family('news')
-      news = family
+      const topic = services.queue.topic('news')
+      news = topic
       services.storage.define({
-        'news.put': (tx, { lane, entries, limit, fails }: PutArguments) => {
-          const taken = entries.map(entry => family.put(tx, lane, entry, limit))
+        'news.put': (tx, { queue, entries, limit, fails }: PutArguments) => {
+          const taken = entries.map(entry => topic.put(tx, queue, entry, limit))
           if (fails === true) throw new Error('taken back')
           return taken
         },

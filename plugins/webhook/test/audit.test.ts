@@ -130,8 +130,8 @@ t.test('each record is one POST of what log and ring have; a receiver may go awa
   await waitFor(t, 'online', async () => (await metric(admin, 'events_target_online')) === 1)
   await waitFor(t, 'nothing pending', async () => (await metric(admin, 'events_pending')) === 0)
   const messages = admin.kernel.logs.map(({ msg }) => msg)
-  t.ok(messages.includes('an audit target takes no records: they are queued'))
-  t.ok(messages.includes('an audit target takes records again'))
+  t.ok(messages.includes('a target takes no audit records: they are queued'))
+  t.ok(messages.includes('a target takes audit records again'))
 
   await configure(t, admin, { enable: 'off' })
   await waitFor(t, 'off', async () => (await metric(admin, 'events_target_online')) === undefined)

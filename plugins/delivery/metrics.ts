@@ -1,23 +1,24 @@
-/** Metrics of targets, of events and of audit records alike. Names as in the specification; the main thread speaks for the node. */
+/** Metrics of targets, the same for events and audit records. The main thread shows the gauges of the node. */
 import type { MetricsService } from 'svc/plugins/metrics/api'
 
-export interface TargetFamilyState {
+/** What a gauge shows of a target. */
+export interface MeasuredTarget {
   /** `webhook:_`, `audit_webhook:_` */
   readonly id: string
   readonly pending: number
   readonly isOnline: boolean
 }
 
-export interface TargetFamilies {
+export interface TargetCounters {
   onSent(target: string, count: number): void
   onFailed(target: string): void
 }
 
 /** `states`: in the main thread alone. */
-export function registerTargetFamilies(
+export function registerTargetMetrics(
   metrics: MetricsService,
-  states: (() => Promise<readonly TargetFamilyState[]>) | undefined,
-): TargetFamilies {
+  states: (() => Promise<readonly MeasuredTarget[]>) | undefined,
+): TargetCounters {
   const labels = ['target']
   const sent = metrics.counter({ name: 'svc_events_sent_total', help: 'Events that their target has taken.', labels })
   const failed = metrics.counter({
@@ -26,7 +27,7 @@ export function registerTargetFamilies(
     labels,
   })
   if (states !== undefined) {
-    const gauge = (name: string, help: string, pick: (state: TargetFamilyState) => number) =>
+    const gauge = (name: string, help: string, pick: (state: MeasuredTarget) => number) =>
       metrics.gauge({
         name: `svc_events_${name}`,
         help,

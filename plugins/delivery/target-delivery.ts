@@ -1,0 +1,151 @@
+/**
+ * One target in the main thread: connected and delivered to while it is enabled, connected again when its settings change. Its queue
+ * stays when the target is disabled or removed, so that nothing is lost.
+ */
+import type { Clock, Logger } from 'svc/kernel'
+import type { Delivery, QueueEntry, QueueTopic } from 'svc/plugins/queue/api'
+import type { TargetValues } from 'svc/plugins/settings/api'
+import type { AnyTargetKind, DirectWay, Target, TargetDelivery, TargetName } from './api.ts'
+import type { TargetCounters } from './metrics.ts'
+
+export interface DeliveryOptions<Message, AnyTarget> {
+  /** The plural of a message in log lines: `events` */
+  readonly messages: string
+  readonly topic: QueueTopic
+  readonly clock: Clock
+  readonly log: Logger
+  /** The timeout of the settings covers one round trip; a batch may need several. */
+  readonly roundTripsMax: number
+  /** Throws `PermanentDeliveryError` for entries that cannot be read. */
+  decode(entry: QueueEntry): Message
+  createDirectWay?(delivery: TargetDelivery<AnyTarget>): DirectWay
+}
+
+export interface RunningDelivery<AnyTarget> extends TargetDelivery<AnyTarget> {
+  readonly directWay: DirectWay | undefined
+  /** Connected, and no attempt has failed since the last success. */
+  readonly isOnline: boolean
+  /** Empty when online: a sentence without secrets. */
+  readonly lastError: string
+  readonly failedTotal: number
+  readonly lastSuccessMs: number | undefined
+  /** Takes over settings, one change after the other; undefined: the target is not enabled. */
+  apply(values: TargetValues | undefined): Promise<void>
+  /** Runs `work` with the connected target, or with one that is connected for it alone when these settings are not in force. */
+  use(values: TargetValues, work: (target: AnyTarget) => Promise<void>): Promise<void>
+  /** Ends the pauses after failures. */
+  retryNow(): void
+}
+
+/** Of one attempt, unless the settings need more. */
+const attemptMsMin = 30_000
+
+export function createTargetDelivery<Message, AnyTarget extends Target<Message>>(
+  id: string,
+  name: TargetName,
+  kind: AnyTargetKind<AnyTarget>,
+  counters: TargetCounters,
+  options: DeliveryOptions<Message, AnyTarget>,
+): RunningDelivery<AnyTarget> {
+  const { messages, topic, clock, log, roundTripsMax, decode, createDirectWay } = options
+  let applied: TargetValues | undefined
+  let target: AnyTarget | undefined
+  let delivery: Delivery | undefined
+  let queueLimit = 0
+  let lastError = ''
+  let failedTotal = 0
+  let lastSuccessMs: number | undefined
+  let last: Promise<void> = Promise.resolve()
+
+  const open = (values: TargetValues): AnyTarget =>
+    kind.connect(values, { id: name.id, log: log.child({ target: id }) })
+
+  const change = async (values: TargetValues | undefined): Promise<void> => {
+    // A notice of unchanged settings keeps the connection.
+    if (values === applied) return
+    applied = values
+    await directWay?.close()
+    await delivery?.stop()
+    delivery = undefined
+    const former = target
+    target = undefined
+    await former?.close()
+    lastError = ''
+    if (values === undefined) return directWay?.moveToQueue()
+    const connected = open(values)
+    target = connected
+    queueLimit = values.queue_limit
+    const { batchMax, concurrency } = connected
+    const timeout = typeof values.timeout === 'number' ? values.timeout : 0
+    delivery = topic.deliver(id, {
+      batchMax,
+      concurrency,
+      timeoutMs: Math.max(attemptMsMin, timeout * roundTripsMax),
+      send: (entries, signal) => connected.send(entries.map(decode), signal),
+      onSent: self.onSent,
+      onFailed: self.onFailed,
+    })
+    directWay?.open()
+    log.info({ target: id, endpoint: kind.endpoint(values) }, `${messages} are delivered`)
+  }
+
+  const self: RunningDelivery<AnyTarget> = {
+    id,
+    get directWay() {
+      return directWay
+    },
+    get target() {
+      return target
+    },
+    get queueLimit() {
+      return queueLimit
+    },
+    get isOnline() {
+      return target !== undefined && lastError === ''
+    },
+    get lastError() {
+      return lastError
+    },
+    get failedTotal() {
+      return failedTotal
+    },
+    get lastSuccessMs() {
+      return lastSuccessMs
+    },
+    onSent(count) {
+      counters.onSent(id, count)
+      if (lastError !== '') log.info({ target: id }, `a target takes ${messages} again`)
+      lastError = ''
+      lastSuccessMs = clock.now()
+    },
+    onFailed(reason) {
+      counters.onFailed(id)
+      if (lastError === '') log.warn({ target: id, reason }, `a target takes no ${messages}: they are queued`)
+      lastError = reason
+      failedTotal++
+    },
+    apply(values) {
+      last = last
+        .then(() => change(values))
+        .catch(error => {
+          applied = undefined
+          log.error({ err: error, target: id }, `a target of ${messages} could not be connected`)
+        })
+      return last
+    },
+    async use(values, work) {
+      if (target !== undefined && values === applied) return work(target)
+      const problem = kind.validate?.(values, name.id)[0]
+      if (problem !== undefined) throw new Error(`The setting ${problem.key} ${problem.problem}.`)
+      const once = open(values)
+      try {
+        await work(once)
+      } finally {
+        await once.close()
+      }
+    },
+    retryNow: () => delivery?.retryNow(),
+  }
+  const directWay = createDirectWay?.(self)
+  return self
+}
