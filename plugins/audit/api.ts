@@ -1,7 +1,7 @@
 /**
  * Audit: one record per request, S3 and console alike, except anonymous health probes and successful anonymous reads of
- * metrics. Records go to the server log, to a ring in memory, and to the targets that operators configure. How a kind of target
- * is reached is the business of a plugin that contributes to `audit.sink`, which is public.
+ * metrics. Records go to the server log, to a ring in memory, and to the targets that operators configure. A plugin that
+ * contributes to the public extension point `audit.sink` implements a kind of target: see examples/plugin-audit.
  */
 import type { Target, TargetKind } from 'svc/plugins/delivery/api'
 import type { TObject } from 'typebox'
@@ -29,7 +29,7 @@ export interface AuditRecord {
   readonly userAgent: string
   readonly method: string
   readonly path: string
-  /** Decoded names and values; values of credentials are replaced. A repeated name keeps its last value. */
+  /** Decoded names and values; values of credentials are redacted. A repeated name keeps its last value. */
   readonly query: Readonly<Record<string, string>>
   readonly status: number
   readonly errorCode?: string
@@ -39,9 +39,9 @@ export interface AuditRecord {
   readonly tags: Readonly<Record<string, string>>
 }
 
-/** One record, as it goes out. */
+/** One record, as targets get it. */
 export interface AuditMessage {
-  /** `<node>/<request id>`: the same when it is sent again. */
+  /** `<node>/<request id>`: the same for every attempt. */
   readonly key: string
   /** The record as JSON in UTF-8, without a newline. */
   readonly body: Buffer
@@ -59,7 +59,7 @@ export interface AuditSinkKind<Schema extends TObject = TObject> extends TargetK
 export interface AuditService {
   /** The last records of this node, at most 10 000, newest first, from every thread. */
   recent(limit: number): Promise<readonly AuditRecord[]>
-  /** Of those, what matches, newest first. Keeps no thread for longer than a few milliseconds. */
+  /** Those that match, newest first. Blocks a thread for a few milliseconds at most. */
   search(search: AuditSearch): Promise<AuditMatches>
 }
 

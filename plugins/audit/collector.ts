@@ -1,6 +1,6 @@
 /**
- * Records on their way from the thread that made them to the main thread, where the targets are: some hundred in a message, none
- * later than a twentieth of a second. Bounded: where the main thread does not keep up, the newest are dropped and counted.
+ * Moves records from the thread that made them to the main thread, where the targets are: a few hundred per message, each within 50 ms.
+ * Bounded: when the main thread does not keep up, the newest records are dropped and counted.
  */
 import type { Clock, Threads } from 'svc/kernel'
 import type { AuditOutlet } from './service.ts'
@@ -17,14 +17,14 @@ const main = 0
 /** How long a record waits for others. */
 export const collectMs = 50
 const batchRecords = 256
-/** Batches that the main thread has not taken yet. */
+/** Batches on their way to the main thread. */
 const batchesUnderWayMax = 4
-/** Records that wait behind these. */
+/** Records that wait behind them. */
 const waitingRecordsMax = 2000
 
 export interface Collector extends AuditOutlet {
   isOpen: boolean
-  /** Resolves when the main thread has everything. */
+  /** Resolves when the main thread has all records. */
   flush(): Promise<void>
 }
 

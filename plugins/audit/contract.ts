@@ -1,5 +1,5 @@
 /**
- * What every kind of target of audit records keeps: the contract suite of the point `audit.sink`. It runs against the real service.
+ * The contract suite of the extension point `audit.sink`, for every kind of target of audit records. It runs against the real service.
  *
  *     t.test('the target keeps the contract', t => auditTargetContract(t, async t => {
  *       const receiver = await startReceiver(t)
@@ -22,7 +22,7 @@ import type { AuditMessage, AuditRecord, AuditSinkKind, AuditTarget } from './ap
 export interface AuditTargetSubject extends ContractSubject<AuditTarget> {
   // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings
   readonly kind: AuditSinkKind<any>
-  /** Bodies that the real service has now. Not asked while the service is stopped. */
+  /** Bodies that the real service has now. Not called while the service is stopped. */
   received(): Promise<readonly string[]>
 }
 
@@ -59,7 +59,7 @@ export function testRecord(more: Partial<AuditRecord> = {}): AuditMessage {
   return { key: `${node}/${requestId}`, body: Buffer.from(JSON.stringify(record)) }
 }
 
-/** Waits until the service has all of them, byte for byte. */
+/** Waits until the service has all records, byte for byte. */
 async function requireReceived(t: Test, subject: AuditTargetSubject, sent: readonly AuditMessage[]): Promise<void> {
   const wanted = sent.map(({ body }) => body.toString())
   let missing: readonly string[] = wanted

@@ -1,6 +1,6 @@
 /**
- * Audit records as lines of the server log, put together by hand: every request writes one, and building an object for the
- * logger to walk costs several times as much. A test holds each line against `auditRecordOf`.
+ * Audit records as lines of the server log, built by hand: every request writes one, and serializing an object costs several times as
+ * much. A test compares each line with `auditRecordOf`.
  */
 import { symbols } from 'pino'
 import type { Logger } from 'svc/kernel'
@@ -12,7 +12,7 @@ import { apiOf, identityOf, queryOf, type RequestRecord, roundedMs, tagsOf, type
 export type LineFormat = (record: RequestRecord, timeMs: number) => string
 
 export function createLineFormat(node: string): LineFormat {
-  // One each: they lie in different seconds for slow requests, and each keeps the last second that it formatted.
+  // One each, because each caches its last second, and those of slow requests differ.
   const formatTime = createTimeFormat()
   const formatEventTime = createTimeFormat()
   const nodeJson = JSON.stringify(node)
@@ -47,7 +47,7 @@ export function recordOfLine(line: string): AuditRecord {
   return record
 }
 
-/** The record in a line as JSON of its own, without what only the log has. Cut out of it: parsing costs several times as much. */
+/** The record in a line as JSON, without the fields of the log. Cut out of the line, because parsing costs several times as much. */
 export function documentOfLine(line: string): string {
   return `{${line.slice(timeStart, timeEnd)}${line.slice(recordStart, -lineEnd.length)}}`
 }
@@ -58,7 +58,7 @@ const timeEnd = timeStart + '"time":"2026-01-01T12:00:00.000Z"'.length
 const recordStart = timeEnd + ',"plugin":"audit","component":"audit"'.length
 const lineEnd = ',"msg":"audit"}\n'
 
-/** Writes lines to the logger's own stream, as far as the logger's level lets `info` through. */
+/** Writes lines to the stream of the logger if its level includes `info`. */
 export function createLineWriter(log: Logger): (line: string) => void {
   const { [symbols.streamSym]: stream } = log as unknown as Record<symbol, LineStream>
   return line => {

@@ -7,7 +7,7 @@ import type { AuditRecord } from './api.ts'
 
 export type RequestRecord = S3RequestRecord | HttpRequestRecord
 
-/** What is left out: probes and public scrapes come every few seconds and say nothing about anybody. */
+/** False for anonymous probes and public scrapes: they come every few seconds and concern no user. */
 export function isAudited(record: HttpRequestRecord): boolean {
   if (record.presentsCredentials) return true
   if (record.path.startsWith('/svc/health/')) return false
@@ -31,7 +31,7 @@ export function identityOf(identity: Identity | undefined): AuditRecord['identit
   }
 }
 
-/** What the credentials are: an access key of root says so, although it may what root may. Sessions are their user. */
+/** The type of the credentials: an access key of root is an `access-key`, with all rights of root. A session counts as its user. */
 function typeOfIdentity({ kind, isRoot }: Identity): AuditRecord['identity']['type'] {
   if (kind === 'access-key' || kind === 'share') return kind
   return isRoot ? 'root' : 'user'
@@ -56,7 +56,7 @@ export function queryOf(record: RequestRecord): Record<string, string> {
 
 function setParameter(parameters: Record<string, string>, name: string, value: string): void {
   if (name === '__proto__') {
-    // Assigned, it would not become a property.
+    // An assignment would set the prototype.
     Object.defineProperty(parameters, name, { value, enumerable: true, configurable: true, writable: true })
   } else parameters[name] = value
 }
@@ -66,12 +66,12 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // Not UTF-8: shown as it came.
+    // Not UTF-8: shown as received.
     return text
   }
 }
 
-/** Who a refused request said that it was. `identity` is for what is known. */
+/** The access key that a refused request claims. `identity` has verified facts only. */
 export function tagsOf({ claimedAccessKey }: RequestRecord): AuditRecord['tags'] {
   return claimedAccessKey === undefined ? noTags : { claimedAccessKey }
 }

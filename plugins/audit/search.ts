@@ -1,12 +1,12 @@
 /**
- * Searching the ring. Each thread looks through its own lines, a slice at a time, and sends what matches and no more than was asked for:
- * ten thousand records are never parsed at once, and never carried from thread to thread.
+ * Searches the ring. Each thread searches its own lines, a slice at a time, and sends at most `limit` matches: ten thousand records are
+ * never parsed at once, and never sent from thread to thread.
  */
 import type { AuditRecord } from './api.ts'
 import type { LineRing } from './line-ring.ts'
 import { recordOfLine } from './log-line.ts'
 
-/** Plain data: it goes to other threads. Times are ISO 8601, as in the records, whose texts compare like their times. */
+/** Plain data, for messages to other threads. Times are ISO 8601, as in the records, whose texts compare like their times. */
 export interface AuditSearch {
   /** Access key, or name of the user. */
   readonly user?: string
@@ -29,11 +29,11 @@ export interface AuditMatches {
   /** Newest first, at most `limit`. */
   readonly items: readonly AuditRecord[]
   readonly isMore: boolean
-  /** Of all that are held; undefined when there are none. */
+  /** The time of the oldest record in the ring; undefined when it is empty. */
   readonly oldest: string | undefined
 }
 
-/** How long a slice may keep the thread: about a hundred lines. */
+/** Lines that block the thread, at most. */
 const linesPerTurn = 100
 
 export async function searchRing(ring: LineRing, search: AuditSearch): Promise<AuditMatches> {
@@ -47,7 +47,7 @@ export async function searchRing(ring: LineRing, search: AuditSearch): Promise<A
       if (!isMore && mayMatch(line, search)) {
         const record = recordOfLine(line)
         if (matches(record, search)) {
-          // Of the last millisecond all: their order is that of their ids, in the ring it is that in which they ended.
+          // Keeps all records of the last millisecond, because ids order them and the ring has the order in which they ended.
           if (items.length < search.limit || items.at(-1)?.time === record.time) items.push(record)
           else isMore = true
         }
@@ -68,7 +68,7 @@ export function compareRecords(a: Pick<AuditRecord, 'time' | 'requestId'>, b: Pi
   return a.requestId < b.requestId ? 1 : a.requestId > b.requestId ? -1 : 0
 }
 
-/** From all threads: the first ones of all of them. */
+/** Merges the matches of all threads and keeps the newest. */
 export function mergeMatches(found: readonly AuditMatches[], limit: number): AuditMatches {
   const all = found.flatMap(({ items }) => items).sort(compareRecords)
   const times = found.flatMap(({ oldest }) => oldest ?? []).sort()
@@ -79,7 +79,7 @@ export function mergeMatches(found: readonly AuditMatches[], limit: number): Aud
   }
 }
 
-/** Without parsing: text that has to be in the line somewhere. What can be written in several ways is not looked for. */
+/** A check without parsing: the line must contain these texts. Skips texts that JSON may escape. */
 function mayMatch(line: string, { requestId, action, bucket }: AuditSearch): boolean {
   if (requestId !== undefined && !line.includes(requestId)) return false
   if (bucket !== undefined && isPlain(bucket) && !line.includes(bucket)) return false

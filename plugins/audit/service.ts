@@ -1,4 +1,4 @@
-/** The ring of the last requests, and the way of each record to log and targets. */
+/** The ring of the last requests; writes each record to the log and the targets. */
 import type { Clock, Logger, Threads } from 'svc/kernel'
 import type { HttpRequestRecord } from 'svc/plugins/http/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
@@ -26,9 +26,9 @@ export interface AuditServiceOptions {
   readonly outlet: AuditOutlet
 }
 
-/** Where records leave for the targets. */
+/** The way from a thread to the targets. */
 export interface AuditOutlet {
-  /** Whether any target is enabled. Asked for each record: with none it costs nothing. */
+  /** Whether a target is enabled. Checked for each record, so that records cost nothing without targets. */
   readonly isOpen: boolean
   /** Takes a line of the log at once; never throws. */
   add(line: string, requestId: string): void

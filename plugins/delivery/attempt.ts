@@ -1,18 +1,18 @@
-/** One attempt to reach a destination, for targets whose client library knows no deadline: it ends in time whatever the library waits for. */
+/** A deadline for attempts of targets whose client library has none. */
 
 export interface Attempts {
   /**
-   * Settles as `work` does; earlier, with an error that says why, after `timeoutMs`, when `signal` is aborted, and at `close`. What
-   * `work` was given is aborted then, and it closes what it had opened.
+   * Settles as `work` does, or rejects earlier with the reason: after `timeoutMs`, when `signal` is aborted, and at `close`. Then the
+   * signal of `work` is aborted, and `work` closes its connections.
    */
   run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Ends what is under way; nothing begins afterwards. Idempotent. */
+  /** Ends attempts under way; starts no others. Idempotent. */
   close(): void
 }
 
 /**
- * `service` begins the sentence: `PostgreSQL` did not answer within 5000 ms. `load` brings the client library of a target that is used for
- * the first time; the time of an attempt begins when it is there, because a service does not answer later for it.
+ * `service` begins the sentence: `PostgreSQL` did not answer within 5000 ms. `load` loads the client library when the target is first used;
+ * the time of an attempt starts after it.
  */
 export function createAttempts(service: string, timeoutMs: number, load?: () => Promise<unknown>): Attempts {
   const underWay = new Set<(reason: Error) => void>()
@@ -22,7 +22,7 @@ export function createAttempts(service: string, timeoutMs: number, load?: () => 
     async run(signal, work) {
       await load?.()
       if (isClosed) throw closed()
-      if (signal.aborted) throw new Error('The attempt was given up before it began.')
+      if (signal.aborted) throw new Error('The attempt was ended before it began.')
       return new Promise((resolve, reject) => {
         const controller = new AbortController()
         const settle = () => {
@@ -58,9 +58,9 @@ export function createAttempts(service: string, timeoutMs: number, load?: () => 
   }
 }
 
-/** What went wrong, in the words of the client library, without any of the secrets: those of errors are not ours to trust. */
+/** The message of an error of a client library, without the secrets that it may repeat. */
 export function reasonOf(error: unknown, secrets: readonly string[] = []): string {
-  // Of a name with several addresses, each has failed, and the error of all of them says nothing itself.
+  // The error of a name with several addresses has no message of its own.
   const [first = error] = error instanceof AggregateError ? error.errors : []
   const { message, code } = Object(first) as { message?: unknown; code?: unknown }
   let reason = String(message || code || 'it did not say why')

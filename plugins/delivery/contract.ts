@@ -1,9 +1,8 @@
 /**
- * What every target keeps that a lane is delivered to, whatever is sent: cases of the suites of `notify.target` and `audit.sink`, which
- * run against the real service.
+ * The cases that the contract suites of `notify.target` and `audit.sink` share. They run against the real service.
  *
- * What ends by itself takes at most the timeout of the settings and what timers add, counted in ticks of this process; what does not takes
- * `deliveryMsMax`, after which the signal ends it.
+ * An attempt that ends by itself takes at most the timeout of the settings and the delays of timers, counted in ticks of this process. The
+ * signal ends any other attempt after `deliveryMsMax`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -32,50 +31,49 @@ export interface ContractTargetKind<Target> {
 
 export interface ContractSubject<Target> {
   readonly kind: ContractTargetKind<Target>
-  /** With which the service is reached. What is left out has its default. */
+  /** Settings that reach the service. Missing keys have their defaults. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** What must be in no error, log line or endpoint: passwords, tokens. Of at least 8 characters each. */
+  /** Texts that no error, log line or endpoint may contain: passwords, tokens. At least 8 characters each. */
   readonly secrets: readonly string[]
-  /** Of one attempt, as the settings say; at most 3 s, so that the suite ends. */
+  /** Of one attempt, as in the settings; at most 3 s, to keep the suite short. */
   readonly timeoutMs: number
-  /** Ends the service with its connections. Resolves when nobody answers any more. */
+  /** Stops the service and its connections. Resolves when nothing answers. */
   stop(): Promise<void>
-  /** At the same address, again. Resolves when it answers. What it had may be gone. */
+  /** Starts the service again at the same address, perhaps without its data. Resolves when it answers. */
   start(): Promise<void>
-  /** From now on the service takes connections and bytes and answers nothing, until `resume`. (SIGSTOP does that.) */
+  /** Until `resume` the service accepts connections and bytes and answers nothing. (SIGSTOP does that.) */
   hang?(): Promise<void>
   resume?(): Promise<void>
-  /** Settings that the service refuses: a wrong password. What they have of secrets is in `secrets`, too. */
+  /** Settings that the service refuses, such as a wrong password. Their secrets are in `secrets`, too. */
   readonly refusedSettings?: Readonly<Record<string, unknown>>
 }
 
 export interface ContractMessages<Message, Subject> {
-  /** Another one each time, about this key. */
+  /** A new message each time, about this key. */
   make(key: string): Message
-  /** Waits until the service has all of them, and fails the test where it does not get them. */
+  /** Waits until the service has all messages; fails the test when it does not get them. */
   requireReceived(t: Test, subject: Subject, messages: readonly Message[]): Promise<void>
   /** Whether the service has it now. */
   isReceived(subject: Subject, message: Message): Promise<boolean>
 }
 
-/** More than any timer or scheduler adds. */
+/** More than the delays of timers and the scheduler. */
 const graceMs = 2000
-/** Time is counted in these, so that a process that is held up, which has fewer of them, is not blamed for it. */
+/** Time is counted in ticks, because a process that is held up has fewer of them. */
 const tickMs = 250
-/** Of one attempt, and of what is waited for. */
+/** Of one attempt or wait. */
 export const deliveryMsMax = 60_000
 
-/** The first one may be what finds a connection gone. */
+/** The first attempt may find a lost connection. */
 const attemptsMax = 3
 
-/** For what is to succeed, however busy the machine is. */
+/** For attempts that must succeed on a busy machine. */
 const patient = { timeout: 30_000 }
-/** With the timeout of the subject, for what is to end with it. */
+/** With the timeout of the subject, for attempts that must end with it. */
 const hasty = {}
 
 /**
- * Connected with the settings of the subject, their timeout (`timeout`) apart; closed at the end of the test, when the log must have told
- * no secret.
+ * Connects with the settings of the subject except their `timeout`; closes at the end of the test and checks that the log has no secret.
  */
 export function connectTarget<Message, Target extends ContractTarget<Message>>(
   t: Test,
@@ -93,7 +91,7 @@ export function connectTarget<Message, Target extends ContractTarget<Message>>(
   return {
     target,
     send: (...messages: readonly Message[]) => target.send(messages, AbortSignal.timeout(deliveryMsMax)),
-    /** What is wrong, as an operator would see it; fails the test where nothing is, or where it tells a secret. */
+    /** The message of the error, as operators see it; fails the test without an error, or when it has a secret. */
     async failure(sent: Promise<unknown>): Promise<string> {
       const error = await sent.then(
         () => undefined,
@@ -112,7 +110,7 @@ function withDefaults(schema: TObject, settings: Readonly<Record<string, unknown
   return Object.freeze(Value.Default(schema, { ...settings }) as Record<string, unknown>)
 }
 
-/** Throws, and so fails the test also after its end; the secret itself is not printed. */
+/** Throws, which fails a test after its end, too; does not print the secret. */
 function requireNoSecret({ secrets }: { readonly secrets: readonly string[] }, text: string, where: string): void {
   // In a URL a secret is percent-encoded.
   if (secrets.some(secret => text.includes(secret) || text.includes(encodeURIComponent(secret)))) {
@@ -120,13 +118,13 @@ function requireNoSecret({ secrets }: { readonly secrets: readonly string[] }, t
   }
 }
 
-/** Resolves when `isSo`, or when that takes too long. */
+/** Resolves when `isSo` does with true, or after `deliveryMsMax`. */
 export async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + deliveryMsMax
   while (!(await isSo()) && performance.now() < deadlineMs) await sleep(50)
 }
 
-/** As the queue does: what was rejected is sent again. A target that is not ready by then has not noticed that its service is. */
+/** Sends again after a rejection, as the queue does. A target that then fails has not noticed that its service is back. */
 async function sendAgain(send: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -187,7 +185,7 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
       await subject.stop()
       await subject.start()
       const after = make('after')
-      // The first attempt may be what finds the connection gone.
+      // The first attempt may find the lost connection.
       await sendAgain(() => send(after))
       await requireReceived(t, subject, [after])
     },

@@ -1,6 +1,6 @@
 /**
- * Events of reads, which no commit makes: taken from the records of finished requests, queued some time later in commits of their own.
- * Never in the way of a request: what comes faster than it can be queued is counted and let go, and none is kept for a replay.
+ * Events of reads, made from the records of finished requests and queued a little later in commits of their own. They never delay a
+ * request: events that come faster than they can be queued are dropped and counted. None is kept for a replay.
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import { changeOrigin } from 'svc/plugins/objects/api'
@@ -20,7 +20,7 @@ const events: ReadonlyMap<string, string> = new Map([
 const waitingMax = 10_000
 const pushedMax = 500
 const pauseMs = 100
-/** As sequences of commits count. */
+/** As in `Transaction.sequence`. */
 const sequencesPerMs = 2048
 
 export interface AccessedOptions {
@@ -29,12 +29,12 @@ export interface AccessedOptions {
   limitOf(queue: string): MaybePromise<number>
   readonly clock: Clock
   readonly log: Logger
-  onLost(queue: string, count: number): void
+  onLost(target: string, count: number): void
 }
 
 export interface AccessEvents {
   observe(record: S3RequestRecord): void
-  /** Queues what waits. Takes nothing more. */
+  /** Queues the events in memory. Takes no more. */
   stop(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export function createAccessEvents(options: AccessedOptions): AccessEvents {
   let running: Promise<void> | undefined
   let isStopped = false
 
-  /** Larger for a later one, at about the sequence that a commit would have. */
+  /** Larger for later events, and close to the sequence of a commit at that time. */
   const nextSequencer = (nowMs: number): string => {
     const sequence = Math.max(nowMs * sequencesPerMs, last.sequence)
     const isFull = sequence === last.sequence && last.count === 0xffff
@@ -82,13 +82,13 @@ export function createAccessEvents(options: AccessedOptions): AccessEvents {
   }
 
   const flush = async () => {
-    const lots = new Map<string, NewEntry[]>()
+    const batches = new Map<string, NewEntry[]>()
     for (const { queue, entry } of waiting.splice(0)) {
-      const lot = lots.get(queue)
-      if (lot === undefined) lots.set(queue, [entry])
-      else lot.push(entry)
+      const batch = batches.get(queue)
+      if (batch === undefined) batches.set(queue, [entry])
+      else batch.push(entry)
     }
-    for (const [queue, entries] of lots) {
+    for (const [queue, entries] of batches) {
       for (let at = 0; at < entries.length; at += pushedMax) {
         const some = entries.slice(at, at + pushedMax)
         try {
@@ -124,7 +124,9 @@ export function createAccessEvents(options: AccessedOptions): AccessEvents {
       }
       found
         .then(ready => add(record, name, ready))
-        .catch(error => log.warn({ err: error, bucket: record.bucket }, 'rules of events could not be read'))
+        .catch(error =>
+          log.warn({ err: error, bucket: record.bucket }, 'the notification rules of a bucket could not be read'),
+        )
     },
     async stop() {
       cancel?.()

@@ -1,8 +1,7 @@
 /**
- * Notify: tells destinations outside what happened to objects, as the rules of buckets ask for. An event is queued in the commit
- * of the change that it tells of, so that none is lost by a crash and none is sent for what did not happen. How a kind of
- * destination is reached is the business of a plugin that contributes to `notify.target`, which is public: see
- * examples/plugin-notify.
+ * Notify: sends events about objects to targets outside, as the rules of buckets say. An event is queued in the commit of the change
+ * that it reports: a crash loses none, and none is sent for a change that did not happen. A plugin that contributes to the public
+ * extension point `notify.target` implements a kind of target: see examples/plugin-notify.
  */
 import type { Target, TargetKind } from 'svc/plugins/delivery/api'
 import type { TObject } from 'typebox'
@@ -24,15 +23,15 @@ export interface NotifyMessage {
   /** ISO 8601, UTC. */
   readonly eventTime: string
   readonly bucket: string
-  /** As it is, not URL-encoded. */
+  /** Not URL-encoded. */
   readonly key: string
-  /** The object or version is gone: whoever keeps a table of objects deletes its row. */
+  /** The object or version was removed: a table of objects deletes its row. */
   readonly isRemoval: boolean
-  /** Larger is later, for one key: 18 hexadecimal digits. Destinations that know duplicates may use it with bucket and key. */
+  /** 18 hexadecimal digits; larger for later events of a key. With bucket and key it identifies duplicates. */
   readonly sequencer: string
-  /** The record of AWS: what `Records` of the body has. */
+  /** The event in the format of AWS: the element of `Records` in the body. */
   readonly record: Readonly<Record<string, unknown>>
-  /** The whole message as JSON in UTF-8: what a webhook or a topic gets. */
+  /** The whole message as JSON in UTF-8, as a webhook or a topic gets it. */
   readonly body: Buffer
 }
 
@@ -67,11 +66,11 @@ export interface NotifyTargetState {
   readonly queueLimit: number
 }
 
-/** Where events wait for a target, which may be there no more. */
+/** The queue of a target, which may have been removed. */
 export interface NotifyQueueState {
   /** Of the target: `webhook:_` */
   readonly id: string
-  /** `unloaded`: it has settings, and no plugin that is loaded knows its kind. `removed`: it has none. */
+  /** `unloaded`: the target has settings, and no loaded plugin implements its kind. `removed`: it has no settings. */
   readonly target: 'configured' | 'unloaded' | 'removed'
   readonly pendingEvents: number
   readonly pendingBytes: number
@@ -86,11 +85,11 @@ export interface NotifyDeadLetter {
   readonly target: string
   /** Without secrets. */
   readonly reason: string
-  /** Failed ones since its delivery began. */
+  /** Failed attempts since its delivery began. */
   readonly attempts: number
   readonly queuedMs: number
   readonly givenUpMs: number
-  /** Undefined where what is stored is damaged. */
+  /** Undefined when the stored event is damaged. */
   readonly event:
     | { readonly name: string; readonly timeMs: number; readonly bucket: string; readonly key: string }
     | undefined
@@ -108,24 +107,24 @@ export interface ReplayRequest {
 
 /** Everything rejects with `notifyErrors`. */
 export interface NotifyService {
-  /** By id; disabled ones included. */
+  /** By id; disabled targets included. */
   targets(): Promise<readonly NotifyTargetState[]>
-  /** Delivers a test event at once, past the queue. Resolves with why it failed, as a sentence without secrets; undefined where it did not. */
+  /** Delivers a test event at once, past the queue. `error`: a sentence without secrets, or undefined. */
   test(id: string): Promise<{ readonly error: string | undefined; readonly durationMs: number }>
-  /** Queues again what the outbox still has. Resolves with how many events, once all of them are queued. */
+  /** Queues events of the outbox again. Resolves with their number, once all of them are queued. */
   replay(request: ReplayRequest): Promise<number>
-  /** By id: of all targets that are configured, and of others that have left events or dead letters. */
+  /** By id: the queues of all configured targets, and other queues with events or dead letters. */
   queues(): Promise<readonly NotifyQueueState[]>
-  /** Deletes what waits for a target that is removed, and its dead letters. Resolves with how many. */
+  /** Deletes the events and dead letters of a removed target. Resolves with how many. */
   discardQueue(id: string): Promise<number>
   /** Oldest first, those after the id `startAfter` (empty: all), at most 1000. The end is an empty answer. */
   deadLetters(
     id: string,
     page: { readonly startAfter: string; readonly limit: number },
   ): Promise<readonly NotifyDeadLetter[]>
-  /** Queues dead letters of a target that is configured again: all that there are, or those with these ids. Resolves with how many. */
+  /** Queues all dead letters of a configured target again, or those with these ids. Resolves with how many. */
   retryDeadLetters(id: string, ids?: readonly string[]): Promise<number>
-  /** Deletes dead letters: all that there are, or those with these ids. Resolves with how many. */
+  /** Deletes all dead letters, or those with these ids. Resolves with how many. */
   discardDeadLetters(id: string, ids?: readonly string[]): Promise<number>
 }
 

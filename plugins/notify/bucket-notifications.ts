@@ -1,6 +1,6 @@
 /**
- * Which events of a bucket are told to whom: rules, checked and stored exactly as they were put. Delivery is the business of who
- * contributes targets. Source: AWS S3 User Guide, "Amazon S3 Event Notifications".
+ * Which events of a bucket go to which destination: rules, checked and stored exactly as they were put. Plugins that contribute targets
+ * deliver the events. Source: AWS S3 User Guide, "Amazon S3 Event Notifications".
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { NotificationMatcher } from './matcher.ts'
@@ -10,7 +10,7 @@ export { matchedEvents } from './events.ts'
 export type { MatchedRule, NotificationMatcher } from './matcher.ts'
 export { checkNotificationRules, type NotificationProblem, type NotificationRule } from './rules.ts'
 
-/** What a destination gets when a configuration that names it is put. */
+/** The message that a destination gets when a configuration that names it is put. */
 export interface TestEvent {
   readonly Service: 'svc'
   readonly Event: 's3:TestEvent'
@@ -20,35 +20,35 @@ export interface TestEvent {
   readonly RequestId: string
 }
 
-/** A kind of destination; which ones there are of it may change at run time. The id of the contribution is the kind. */
+/** A kind of destination; its destinations may change at run time. The id of the contribution is the kind. */
 export interface NotificationTarget {
-  /** To be waited for before `knows` is asked: then every acknowledged change counts. */
+  /** Awaited before `knows`, so that every acknowledged change counts. */
   prepare?(): MaybePromise<void>
-  /** Whether the ARN names a destination of this kind that is configured. Neither waits nor throws. */
+  /** Whether the ARN names a configured destination of this kind. Neither waits nor throws. */
   knows(arn: string): boolean
-  /** Delivers within a bounded time, past any queue; rejects where the destination does not take it. */
+  /** Delivers within a bounded time, past any queue; rejects when the destination does not take it. */
   test(arn: string, event: TestEvent): Promise<void>
 }
 
-/** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors`. */
+/** The caller checks that the bucket exists. Changes reject with `storeErrors`. */
 export interface BucketNotificationsService {
-  /** In the order in which they were put; empty where there are none. */
+  /** In the order in which they were put; empty without rules. */
   rules(
     bucket: string,
   ): MaybePromise<{ readonly rules: readonly NotificationRule[]; readonly etag: string | undefined }>
-  /** Rules that `checkNotificationRules` has nothing against; none removes them all. Resolves with the ETag, undefined for none. */
+  /** Stores rules that passed `checkNotificationRules`; an empty list removes all. Resolves with the ETag, undefined for no rules. */
   replace(
     bucket: string,
     rules: readonly NotificationRule[],
     options?: { readonly ifMatch?: string },
   ): Promise<string | undefined>
-  /** The bucket's rules, compiled; undefined where it has none. As fresh as the store: at once in the main thread. */
+  /** The bucket's compiled rules; undefined when it has none. As fresh as the store; without a promise in the main thread. */
   matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
   /** Buckets with a rule that names the ARN, by name; at most `limit` of them. */
   subscribers(arn: string, limit: number): Promise<readonly string[]>
-  /** To be waited for before `target` is asked: then every acknowledged change counts. */
+  /** Awaited before `target`, so that every acknowledged change counts. */
   prepareTargets(): Promise<void>
-  /** The target that knows an ARN; undefined where nobody does. */
+  /** The target that knows an ARN; undefined when none does. */
   target(arn: string): NotificationTarget | undefined
 }
 

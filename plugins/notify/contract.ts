@@ -1,5 +1,5 @@
 /**
- * What every kind of destination keeps: the contract suite of the point `notify.target`. It runs against the real service.
+ * The contract suite of the extension point `notify.target`, for every kind of target. It runs against the real service.
  *
  *     t.test('the target keeps the contract', t => notifyTargetContract(t, async t => {
  *       const broker = await startBroker(t)
@@ -137,11 +137,11 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
 
   'as many sends as the target allows may be under way at once': async (t, subject) => {
     const { target, send } = connect(t, subject)
-    const lanes = Math.min(target.concurrency ?? 1, 16)
-    const messages = Array.from({ length: lanes * 4 }, (_, i) => testMessage({ key: `lane-${i % lanes}/${i}` }))
+    const senders = Math.min(target.concurrency ?? 1, 16)
+    const messages = Array.from({ length: senders * 4 }, (_, i) => testMessage({ key: `sender-${i % senders}/${i}` }))
     await Promise.all(
-      Array.from({ length: lanes }, async (_, lane) => {
-        for (let i = lane; i < messages.length; i += lanes) await send(messages[i]!)
+      Array.from({ length: senders }, async (_, sender) => {
+        for (let i = sender; i < messages.length; i += senders) await send(messages[i]!)
       }),
     )
     for (const message of messages) await requireReceived(t, subject, [message])

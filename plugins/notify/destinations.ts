@@ -6,16 +6,16 @@ import type { NotificationRule } from './rules.ts'
 
 /** Destinations that are tested at once: rules may name a hundred. */
 const concurrencyMax = 8
-/** Of one test. Targets have shorter ones of their own, and say more. */
+/** Of one test. Targets have shorter deadlines, with better messages. */
 const testMs = 20_000
 
 export interface Unreachable {
   readonly arn: string
-  /** A sentence for who puts the rules, without secrets. */
+  /** A sentence for the client, without secrets. */
   readonly reason: string
 }
 
-/** Destinations that do not take the event, and why, in the order of the rules; all are tested, whatever becomes of the others. */
+/** Tests all destinations; those that do not take the event, with the reason, in the order of the rules. */
 export async function findUnreachable(
   bucketNotifications: Pick<BucketNotificationsService, 'target'>,
   rules: readonly NotificationRule[],
@@ -45,7 +45,7 @@ export async function findUnreachable(
   return arns.flatMap(arn => (reasons.has(arn) ? [{ arn, reason: reasons.get(arn)! }] : []))
 }
 
-/** What comes later than the deadline comes to nobody. */
+/** Ignores answers after the deadline. */
 function inTime(clock: Clock, test: Promise<void> | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(testMs, () => reject(new Error(`it does not answer within ${testMs / 1000} s`)))

@@ -24,7 +24,7 @@ const eventBridge = 'EventBridgeConfiguration'
 
 const Filter = { S3Key: { FilterRule: { Name: 'text', Value: 'text' } } } as const
 
-/** What the document may hold. */
+/** The allowed elements of the document. */
 export const notificationElements: Readonly<Record<string, XmlShape>> = {
   ...Object.fromEntries(
     kinds.map(kind => [elements[kind][0], { Id: 'text', [elements[kind][1]]: 'text', Event: 'text', Filter }]),

@@ -10,5 +10,5 @@ export const notifyErrors = defineErrors({
   notify_target_not_found: { status: 404, title: 'The target does not exist.' },
 })
 
-/** Says which name it was. */
+/** With the id of the target. */
 export const noTarget = (id: string): Error => notifyErrors.notify_target_not_found(`There is no target "${id}".`)

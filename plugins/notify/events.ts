@@ -1,6 +1,6 @@
-/** Names of events. What nothing here can emit is refused instead of accepted and never sent. */
+/** Names of events. A rule with an event that this server never emits is refused. */
 
-/** What is emitted, without `s3:`; a family (`ObjectCreated:*`) is every name that begins like it. */
+/** Emitted events, without `s3:`. A wildcard (`ObjectCreated:*`) stands for every name with its beginning. */
 const emitted = [
   'ObjectCreated:Put',
   'ObjectCreated:Post',
@@ -20,9 +20,9 @@ const emitted = [
   'ReducedRedundancyLostObject',
 ] as const
 
-const families = ['ObjectCreated', 'ObjectRemoved', 'ObjectTagging', 'LifecycleExpiration', 'ObjectAccessed']
+const wildcards = ['ObjectCreated', 'ObjectRemoved', 'ObjectTagging', 'LifecycleExpiration', 'ObjectAccessed']
 
-/** Names of another server that mean one of ours. */
+/** Names of another server for our events. */
 const aliases: ReadonlyMap<string, string> = new Map([
   ['ObjectCreated:PutTagging', 'ObjectTagging:Put'],
   ['ObjectCreated:DeleteTagging', 'ObjectTagging:Delete'],
@@ -30,8 +30,8 @@ const aliases: ReadonlyMap<string, string> = new Map([
   ['ObjectCreated:PutLegalHold', 'ObjectLegalHold:Put'],
 ])
 
-/** Names that exist elsewhere, for what is not built here: each exactly, or everything below the part before `:`. */
-const notBuilt = new Set([
+/** Events of features that this server does not implement, by the part of their name before `:`. */
+const notImplemented = new Set([
   'Replication',
   'ObjectRestore',
   'ObjectTransition',
@@ -47,7 +47,7 @@ const notBuilt = new Set([
 const matched: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ...emitted.map(name => [`s3:${name}`, [name]] as const),
   ...[...aliases].map(([name, meant]) => [`s3:${name}`, [meant]] as const),
-  ...families.map(family => [`s3:${family}:*`, emitted.filter(name => name.startsWith(`${family}:`))] as const),
+  ...wildcards.map(group => [`s3:${group}:*`, emitted.filter(name => name.startsWith(`${group}:`))] as const),
 ])
 
 /** The events that a name in a rule stands for, without `s3:`; undefined for a name that no rule may have. */
@@ -55,7 +55,7 @@ export function matchedEvents(name: string): readonly string[] | undefined {
   return matched.get(name)
 }
 
-/** Whether a name is one of S3's, or of its kin, for something that is not built here. */
-export function isNotBuilt(name: string): boolean {
-  return name.startsWith('s3:') && notBuilt.has(name.slice('s3:'.length).split(':')[0]!)
+/** Whether S3 or a related server has this event and this server does not. */
+export function isNotImplemented(name: string): boolean {
+  return name.startsWith('s3:') && notImplemented.has(name.slice('s3:'.length).split(':')[0]!)
 }

@@ -1,6 +1,6 @@
 /**
- * Events as they are kept: what the commit knew, as JSON in the shortest form. In a queue the id of the rule that asked for it comes
- * with it. Unknown elements at the end are ignored (they belong to a later release).
+ * Stored events: the facts of the commit, as compact JSON. An entry of a queue also has the id of the rule that matched. Unknown
+ * elements at the end are ignored (a later release wrote them).
  */
 import type { QueueEntry } from 'svc/plugins/queue/api'
 import { type NotifyMessage, PermanentDeliveryError } from './api.ts'
@@ -40,7 +40,7 @@ export function encodeEvent(event: KeptEvent, configurationId?: string): Buffer 
   return Buffer.from(JSON.stringify(configurationId === undefined ? packed : [...packed, configurationId]))
 }
 
-/** Throws SyntaxError or TypeError for what is no event. */
+/** Throws SyntaxError or TypeError for damaged events. */
 export function decodeEvent(bytes: Uint8Array): { readonly event: KeptEvent; readonly configurationId: string } {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const [name, timeMs, bucket, key, sequencer, versionId, object, origin, configurationId = ''] = JSON.parse(

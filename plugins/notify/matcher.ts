@@ -1,4 +1,4 @@
-/** Rules as they are asked on the way of every change: by event, with nothing left to be looked up. */
+/** Rules compiled for the commit of every change: grouped by event, without further lookups. */
 import { matchedEvents } from './events.ts'
 import { filterValue, type NotificationRule } from './rules.ts'
 
@@ -8,7 +8,7 @@ export interface MatchedRule {
 }
 
 export interface NotificationMatcher {
-  /** Rules that want an event (`ObjectCreated:Put`) of a key. */
+  /** Rules that match an event (`ObjectCreated:Put`) of a key. */
   match(event: string, key: string): readonly MatchedRule[]
 }
 
@@ -28,7 +28,7 @@ export function compileRules(rules: readonly NotificationRule[]): NotificationMa
       prefix: filterValue(rule, 'prefix'),
       suffix: filterValue(rule, 'suffix'),
     }
-    // A rule may name an event and its family.
+    // A rule may name both an event and a wildcard for it.
     for (const event of new Set(rule.events.flatMap(name => matchedEvents(name) ?? []))) {
       const others = byEvent.get(event)
       if (others === undefined) byEvent.set(event, [ready])

@@ -1,10 +1,10 @@
 /**
- * The message that goes out, from an event as it is kept. Source: AWS S3 User Guide, "Event message structure"; `EventName`, `Key`,
- * `contentType`, `userMetadata` and `source` are what consumers of another server read beside it.
+ * Makes messages from stored events. Source: AWS S3 User Guide, "Event message structure"; `EventName`, `Key`,
+ * `contentType`, `userMetadata` and `source` are additions that consumers of another server read.
  */
 import type { NotifyMessage } from './api.ts'
 
-/** An event as it is queued: what the commit knew. Everything else of the message is the same for the whole deployment. */
+/** A stored event: the facts of the commit. The rest of a message is the same for the whole deployment. */
 export interface KeptEvent {
   /** Without `s3:`: `ObjectCreated:Put`. */
   readonly name: string
@@ -14,9 +14,9 @@ export interface KeptEvent {
   readonly key: string
   /** See `sequencerOf`. */
   readonly sequencer: string
-  /** Undefined where versioning is off. */
+  /** Undefined while versioning is off. */
   readonly versionId: string | undefined
-  /** What is there now; undefined where the event is that something went. */
+  /** The new state; undefined for removals. */
   readonly object:
     | {
         readonly sizeBytes: number
@@ -33,7 +33,7 @@ export interface KeptEvent {
   }
 }
 
-/** What every message of a deployment says alike. */
+/** The facts that all messages of a deployment share. */
 export interface MessagePlace {
   readonly region: string
   /** Of the root user: every bucket is the deployment's. */
@@ -42,12 +42,12 @@ export interface MessagePlace {
   readonly deploymentId: string
 }
 
-/** The families that came with version 2.3 of the record. */
-const laterFamilies = ['LifecycleExpiration:', 'ObjectTagging:', 'ObjectRetention:', 'ObjectLegalHold:']
+/** Events that version 2.3 of the record added. */
+const laterEvents = ['LifecycleExpiration:', 'ObjectTagging:', 'ObjectRetention:', 'ObjectLegalHold:']
 
 /**
- * 18 hexadecimal digits that grow with the sequence of commits, and within a commit with the number of the event in it: the later
- * event of a key always has the larger one.
+ * 18 hexadecimal digits from the sequence of the commit and the number of the event in it: the later event of a key always has the
+ * larger sequencer.
  */
 export function sequencerOf(sequence: number, numberInCommit: number): string {
   return (
@@ -55,7 +55,7 @@ export function sequencerOf(sequence: number, numberInCommit: number): string {
   )
 }
 
-/** Whether nothing readable is left of what the event names: whoever keeps a table of objects deletes its row. */
+/** Whether the named object or version is no longer readable: a table of objects deletes its row. */
 export function isRemoval(name: string): boolean {
   return name.startsWith('ObjectRemoved:') || name.startsWith('LifecycleExpiration:')
 }
@@ -64,7 +64,7 @@ export function createMessage(event: KeptEvent, configurationId: string, place: 
   const { name, bucket, key, sequencer, versionId, object, origin } = event
   const eventTime = new Date(event.timeMs).toISOString()
   const record = {
-    eventVersion: laterFamilies.some(family => name.startsWith(family)) ? '2.3' : '2.1',
+    eventVersion: laterEvents.some(beginning => name.startsWith(beginning)) ? '2.3' : '2.1',
     eventSource: 'aws:s3',
     awsRegion: place.region,
     eventTime,
@@ -104,8 +104,8 @@ export function createMessage(event: KeptEvent, configurationId: string, place: 
   }
 }
 
-/** As in a form: `+` is a space. Slashes stay, as AWS leaves them. */
+/** Form encoding: `+` is a space. Slashes stay, as on AWS. */
 function encodeKey(key: string): string {
-  // A key is UTF-8, always: nothing in it has no encoding.
+  // Keys are valid UTF-8, so this never throws.
   return encodeURIComponent(key).replaceAll('%20', '+').replaceAll('%2F', '/')
 }

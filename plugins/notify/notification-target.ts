@@ -1,4 +1,4 @@
-/** The targets as rules of buckets know them: by ARN. */
+/** The targets by ARN, for the rules of buckets. */
 
 import type { Targets } from 'svc/plugins/delivery/api'
 import type { NotifyTarget } from './api.ts'
@@ -14,7 +14,7 @@ export interface NotificationTargetOptions {
 }
 
 export function createNotificationTarget({ targets, region, test }: NotificationTargetOptions): NotificationTarget {
-  /** Disabled ones included: what is told to them waits. */
+  /** Disabled targets included: their events wait in the queue. */
   let known: ReadonlySet<string> = new Set()
   return {
     async prepare() {

@@ -1,4 +1,4 @@
-/** From a change of an object to entries of queues and of the outbox, inside the commit of the change. */
+/** Puts the events of a change into queues and the outbox, inside the commit of the change. */
 
 import type { MaybePromise } from 'svc/kernel'
 import type { ObjectEvent, ObjectObserver } from 'svc/plugins/objects/api'
@@ -13,12 +13,11 @@ import type { Outbox } from './outbox.ts'
 export interface ObserverOptions {
   matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
   readonly topic: Pick<QueueTopic, 'put'>
-  /** Undefined: nothing is kept for a replay. */
+  /** Undefined: no event is kept for a replay. */
   readonly outbox: Outbox | undefined
-  /** Entries that a queue may have. */
   limitOf(queue: string): number
-  /** There was no room for an event. */
-  onFull(queue: string): void
+  /** An event found the queue full. */
+  onFull(target: string): void
 }
 
 export function createObserver({ matcher, topic, outbox, limitOf, onFull }: ObserverOptions): ObjectObserver {
@@ -35,8 +34,8 @@ export function createObserver({ matcher, topic, outbox, limitOf, onFull }: Obse
 
   const matcherOf = (bucket: string): NotificationMatcher | undefined => {
     const found = matcher(bucket)
-    // Without them, events would be lost in silence.
-    if (found instanceof Promise) throw new Error('notify: the rules of a bucket are not at hand in the storage thread')
+    if (found instanceof Promise)
+      throw new Error('notify: the storage thread does not have the rules of the bucket in memory')
     return found
   }
 
@@ -57,7 +56,7 @@ export function createObserver({ matcher, topic, outbox, limitOf, onFull }: Obse
   }
 }
 
-/** Each destination once, with the first rule that names it. What names none was put by a former release, or imported. */
+/** Each target once, with the first rule that names it. Rules of a former release, or imported ones, may name no target. */
 export function queuesOf(rules: readonly MatchedRule[]): ReadonlyMap<string, MatchedRule> {
   const queues = new Map<string, MatchedRule>()
   for (const rule of rules) {
@@ -76,7 +75,7 @@ function keep(event: ObjectEvent, tx: Transaction, number: number): KeptEvent {
     name,
     timeMs: tx.nowMs,
     bucket,
-    // What no text can hold stands in the record as U+FFFD, too.
+    // The queue stores text; unpaired surrogates become U+FFFD.
     key: key.toWellFormed(),
     sequencer: sequencerOf(tx.sequence, number),
     versionId,
@@ -90,7 +89,7 @@ function keep(event: ObjectEvent, tx: Transaction, number: number): KeptEvent {
   }
 }
 
-/** By the names of headers, as other servers show them. */
+/** With the names of headers as keys, as other servers do. */
 function shownMetadata(user: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(user).map(([name, value]) => [

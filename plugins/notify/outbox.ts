@@ -1,10 +1,10 @@
 /**
- * The outbox: every event that a rule asked for, for a while, whatever became of its delivery. A record of its own in the commit of the
- * change, so that what could not be queued, or has been lost by its destination, can be replayed. Records lie in the order of the
- * commits, which is that of time: what is over is a range at the beginning, and is deleted in pages.
+ * The outbox keeps every event that a rule asked for, delivered or not, for a limited time. It is a record of its own in the commit of the
+ * change, so that events which found a full queue, or which their target has lost, can be replayed. Records are in the order of commits
+ * and so of time: expired records are a range at the beginning, deleted in pages.
  *
  *     e 65 <8 bytes> <2 bytes>    an event, by sequence of its commit and number within it
- *     e 6e                        (derived, counter) how many there are
+ *     e 6e                        (derived, counter) number of events
  */
 import type { Derive, Procedure, StorageService, Transaction } from 'svc/plugins/storage/api'
 import { decodeEvent, encodeEvent } from './kept-event.ts'
@@ -21,19 +21,19 @@ const trimmedPerCommit = 500
 
 export interface OutboxPage {
   readonly events: readonly KeptEvent[]
-  /** Where to go on; undefined at the end. */
+  /** Where the next page begins; undefined at the end. */
   readonly next: Buffer | undefined
 }
 
 export interface Outbox {
   put(tx: Transaction, numberInCommit: number, event: KeptEvent): void
-  /** Events of fromMs <= t < toMs, oldest first; at most `limit` are looked at. `after`: from the page before. */
+  /** Events of fromMs <= t < toMs, oldest first; at most `limit` are read. `after`: `next` of the last page. */
   read(
     range: { readonly fromMs: number; readonly toMs: number },
     after: Buffer | undefined,
     limit: number,
   ): Promise<OutboxPage>
-  /** Deletes one page of what is older, and of the oldest of what is too many; resolves with how many. */
+  /** Deletes one page of events that are too old or beyond `eventsMax`; resolves with how many. */
   trim(beforeMs: number, eventsMax: number): Promise<number>
   readonly procedures: Readonly<Record<string, Procedure>>
 }
@@ -44,7 +44,7 @@ export const deriveCount: Derive = (key, before, after, emit) => {
 }
 
 export function createOutbox(storage: StorageService): Outbox {
-  /** Everything up to here has been deleted: so that no page looks at what is gone. */
+  /** Records up to this key have been deleted: scans begin here. */
   let trimmed = placeOf(0)
 
   return {

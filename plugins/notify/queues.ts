@@ -1,4 +1,4 @@
-/** What waits, and what was given up: also of targets that are configured no more. */
+/** Queues and dead letters, of removed targets too. */
 import { isCatalogError, type Logger } from 'svc/kernel'
 import { parseTargetId, type Targets } from 'svc/plugins/delivery/api'
 import type { DeadLetter, QueueTopic } from 'svc/plugins/queue/api'
@@ -25,7 +25,7 @@ export type NotifyQueues = Pick<
 export function createQueues({ topic, settings, targets, log }: QueuesOptions): NotifyQueues {
   const configured = async () => new Set((await targets.configured()).map(({ id }) => id))
 
-  /** Settings that no plugin declares are kept, and so is what waits: the plugin may come back. */
+  /** Settings that no loaded plugin declares are kept, and so are their queues: the plugin may be loaded again. */
   const isStored = async (id: string): Promise<boolean> => {
     const name = parseTargetId(id)
     if (name === undefined) return false
@@ -99,7 +99,7 @@ function readEvent(payload: Buffer): NotifyDeadLetter['event'] {
     const { name, timeMs, bucket, key } = decodeEvent(payload).event
     return { name: `s3:${name}`, timeMs, bucket, key }
   } catch {
-    // It became a dead letter because it cannot be read.
+    // A damaged event became a dead letter.
     return undefined
   }
 }

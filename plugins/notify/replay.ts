@@ -1,6 +1,6 @@
 /**
- * Replays: events of the outbox are queued again for a target, in pages. Of what happened, those events are taken that the bucket's
- * rules, as they are now, tell the target of: a rule that was put later gets what another rule had asked for before.
+ * Replays: queue events of the outbox again for a target, in pages. The present rules of the bucket select them, so a new rule gets events
+ * that another rule had asked for.
  */
 import type { Clock, MaybePromise } from 'svc/kernel'
 import type { NewEntry, QueueTopic } from 'svc/plugins/queue/api'
@@ -20,9 +20,9 @@ export interface ReplayOptions {
   limitOf(queue: string): number
 }
 
-/** Events that are looked at, and then held, at once. */
+/** Events in memory. */
 const pageEvents = 500
-/** Pause while the queue is full, and how long nothing may have been taken from it before the replay gives up. */
+/** Pause while the queue is full, and how long it may stay full before the replay ends. */
 const fullPauseMs = 500
 const fullMsMax = 60_000
 
@@ -33,7 +33,7 @@ export async function replay(request: ReplayRequest, options: ReplayOptions, sig
   let after: Buffer | undefined
   do {
     const page = await outbox.read(request, after, pageEvents)
-    // As they are now, also where somebody changes them meanwhile.
+    // Read for each page, because they may change.
     const rules = await matcher(request.bucket)
     const entries = rules === undefined ? [] : page.events.flatMap(event => entryOf(event, request, rules))
     queued += await push(entries, request.target, queued, options, signal)
@@ -68,7 +68,7 @@ async function push(
     idleMs = taken > 0 ? 0 : idleMs + fullPauseMs
     if (idleMs > fullMsMax) {
       throw notifyErrors.notify_queue_full(
-        `The queue of the target is full and nothing leaves it. ${queuedBefore + done} events were queued.`,
+        `The queue of the target is full and does not shrink. ${queuedBefore + done} events were queued.`,
       )
     }
     if (done < entries.length) await pause(clock, signal)

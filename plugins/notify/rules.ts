@@ -1,16 +1,16 @@
-/** Rules as they are stored, and what a list of them may say. */
+/** Stored rules, and the checks of a list of rules. */
 import type { Random } from 'svc/kernel'
 import { type Static, Type } from 'typebox'
-import { isNotBuilt, matchedEvents } from './events.ts'
+import { isNotImplemented, matchedEvents } from './events.ts'
 
 export const NotificationRule = Type.Object(
   {
-    /** Which element of the document it is: they differ in name only. */
+    /** The element of the document; the kinds differ in name only. */
     kind: Type.Union([Type.Literal('topic'), Type.Literal('queue'), Type.Literal('function')]),
     id: Type.String(),
     arn: Type.String(),
     events: Type.Array(Type.String()),
-    /** As they came, in their order; none where the rule is for every key. */
+    /** As they were put, in their order; empty for every key. */
     filters: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }, { additionalProperties: false })),
   },
   { additionalProperties: false },
@@ -18,7 +18,7 @@ export const NotificationRule = Type.Object(
 
 export type NotificationRule = Static<typeof NotificationRule>
 
-/** For a rule that came without one. */
+/** The id of a rule that was put without one. */
 export function newRuleId(random: Random): string {
   return random.bytes(24).toString('base64url')
 }
@@ -27,11 +27,11 @@ export interface NotificationProblem {
   /** Of the rule; -1 for the list as a whole. */
   readonly index: number
   readonly code: 'InvalidArgument' | 'NotImplemented'
-  /** A sentence, as AWS says it where AWS refuses the same. */
+  /** A sentence, in AWS's words when AWS refuses the same. */
   readonly message: string
-  /** What is wrong, where it is one thing. */
+  /** The wrong value, if there is one. */
   readonly argument?: { readonly name: string; readonly value: string }
-  /** What AWS does not say: which other rule it is about. */
+  /** An addition to AWS's message: the other rule. */
   readonly detail?: string
 }
 
@@ -39,7 +39,7 @@ const rulesMax = 100
 const idLengthMax = 255
 const filterLengthMax = 1024
 
-/** Everything that is wrong with a list of rules; nothing for none at all, which removes them. */
+/** All problems of a list of rules. An empty list, which removes all rules, has none. */
 export function checkNotificationRules(
   rules: readonly NotificationRule[],
   isKnown: (arn: string) => boolean,
@@ -57,7 +57,7 @@ export function checkNotificationRules(
     }
     ids.add(rule.id)
   }
-  // The comparison is of each with each: the bound on rules keeps it small.
+  // Compares each rule with each; the bound on rules keeps this small.
   if (rules.length <= rulesMax) problems.push(...overlaps(rules))
   return problems
 }
@@ -76,9 +76,9 @@ function* problemsOf(rule: NotificationRule, isKnown: (arn: string) => boolean):
   if (events.length === 0) yield wrong('A notification needs at least one event.', 'Event', '')
   for (const event of events) {
     if (matchedEvents(event) !== undefined) continue
-    if (!isNotBuilt(event)) yield wrong('A specified event is not supported for notifications.', 'Event', event)
+    if (!isNotImplemented(event)) yield wrong('A specified event is not supported for notifications.', 'Event', event)
     else {
-      const message = `The event ${event} does not happen here: nothing that is loaded emits it.`
+      const message = `The event ${event} does not happen here: no loaded plugin emits it.`
       yield { code: 'NotImplemented', message, argument: { name: 'Event', value: event } }
     }
   }
@@ -95,7 +95,7 @@ function* problemsOf(rule: NotificationRule, isKnown: (arn: string) => boolean):
   }
 }
 
-/** One object and one event would then be told twice, which AWS refuses. */
+/** Refused as by AWS: an event of an object would be sent twice. */
 function* overlaps(rules: readonly NotificationRule[]): Generator<NotificationProblem> {
   const ready = rules.map(rule => ({
     id: rule.id,

@@ -1,4 +1,4 @@
-/** The service: targets and the outbox live in the main thread, the others ask it. */
+/** The service: targets and the outbox are in the main thread; other threads call it. */
 import type { Clock, Logger, Random, Threads } from 'svc/kernel'
 import type { NotifyService, NotifyTargetState, ReplayRequest } from './api.ts'
 import { noTarget, notifyErrors } from './errors.ts'
@@ -19,7 +19,7 @@ export interface ServiceOptions {
   readonly queues: NotifyQueues
 }
 
-/** A test of a target, perhaps for the rules of a bucket that name it. */
+/** A test of a target; with a bucket, for its rules. */
 export interface TargetTest {
   readonly id: string
   readonly bucket: string
@@ -30,7 +30,7 @@ export interface TargetTest {
 export interface CreatedService {
   readonly service: NotifyService
   test(test: TargetTest): Promise<TestOutcome>
-  /** Ends the replays that run. */
+  /** Ends running replays. */
   stop(): void
 }
 
@@ -50,7 +50,7 @@ export function createService(options: ServiceOptions): CreatedService {
     if (replaying.has(target)) throw notifyErrors.conflict()
     replaying.add(target)
     try {
-      // Up to now: what happens meanwhile is queued by itself.
+      // Up to now: later events are queued by their commits.
       const toMs = Math.min(request.toMs, clock.now() + 1)
       const queued = await replay({ ...request, toMs }, { ...options.replay, outbox, clock }, stopping.signal)
       log.info({ ...request, toMs, queued }, 'events were queued again')

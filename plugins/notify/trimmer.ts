@@ -10,7 +10,7 @@ export interface TrimmerOptions {
   readonly outboxEventsMax: number
 }
 
-/** Lets events go that have been kept long enough. */
+/** Deletes expired events of the outbox. */
 export function createTrimmer({ outbox, clock, outboxRetentionMs, outboxEventsMax }: TrimmerOptions): BackgroundWorker {
   return {
     name: 'outbox-trimmer',

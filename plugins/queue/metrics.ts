@@ -39,7 +39,7 @@ export function registerMetrics(metrics: MetricsService, isMain: boolean): Queue
   const sent = counter('sent_total', 'Entries that their destination has taken.')
   const failed = counter('failed_attempts_total', 'Attempts to deliver that failed. They are tried again.')
   const refused = counter('refused_total', 'Entries that found their queue full.')
-  const dropped = counter('dead_letters_dropped_total', 'Dead letters that had to go for newer ones.')
+  const dropped = counter('dead_letters_dropped_total', 'Dead letters that newer ones replaced.')
   const watched = new Map<string, TopicStatus>()
   const gauge = (name: string, help: string, pick: (status: QueueStatus) => number) =>
     metrics.gauge({
@@ -56,7 +56,7 @@ export function registerMetrics(metrics: MetricsService, isMain: boolean): Queue
     })
   gauge('pending', 'Entries that wait to be delivered.', ({ pending }) => pending)
   gauge('pending_bytes', 'Bytes of the payloads that wait to be delivered.', ({ pendingBytes }) => pendingBytes)
-  gauge('dead_letters', 'Entries that were given up.', ({ deadLetters }) => deadLetters)
+  gauge('dead_letters', 'Entries that their destination will never take.', ({ deadLetters }) => deadLetters)
   return {
     of({ topic, queue }) {
       const values = { family: topic, kind: kindOf(queue) }

@@ -1,6 +1,6 @@
 /**
- * Webhook: delivering documents to receivers that operators run, one POST each. What an answer means and which settings there are
- * is the same for events, audit records and whatever else is told to a URL of an operator's own.
+ * Webhook: delivers documents to receivers that operators run, one POST each. Events, audit records and other documents share the settings
+ * and the meaning of answers.
  */
 import type { SettingsProblem } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
@@ -57,8 +57,8 @@ export type WebhookSettings = Static<typeof WebhookSettings>
 
 export interface Webhook {
   /**
-   * Resolves when the receiver has answered 2xx. Rejects with `PermanentDeliveryError` for what it will never take, and with
-   * another error for what is worth another attempt; messages have no secret.
+   * Resolves when the receiver has answered 2xx. Rejects with `PermanentDeliveryError` for documents that it will never take, and with
+   * another error when a later attempt may succeed; messages have no secrets.
    */
   post(body: Uint8Array, signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -67,16 +67,16 @@ export interface Webhook {
 export interface WebhookOptions {
   /** A label of metrics: `notify`, `audit`. */
   readonly purpose: string
-  /** How many posts may be under way at once. */
+  /** Posts under way at once. */
   readonly concurrency: number
 }
 
 export interface WebhookService {
-  /** What is wrong with settings of a receiver that is in use. Looks at no file and no name. */
+  /** Problems in the settings of an enabled receiver. Reads no files and resolves no names. */
   problems(settings: WebhookSettings): readonly SettingsProblem[]
-  /** Scheme, host and path. Empty where there is none. */
+  /** Scheme, host and path. Empty when it is not set. */
   endpoint(settings: WebhookSettings): string
-  /** Opens nothing until the first post. */
+  /** Connects with the first post. */
   connect(settings: WebhookSettings, options: WebhookOptions): Webhook
 }
 

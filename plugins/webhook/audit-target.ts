@@ -1,7 +1,7 @@
 import type { AuditMessage, AuditSinkKind } from 'svc/plugins/audit/api'
 import { type Webhook, type WebhookService, WebhookSettings } from './api.ts'
 
-/** Posts under way to one receiver: one after the other would be as slow as the way there is long. */
+/** Posts under way to one receiver, because each takes a round trip. */
 const concurrency = 16
 const batchMax = 64
 
@@ -22,7 +22,7 @@ export function createAuditTargets(webhooks: WebhookService): AuditSinkKind<type
   }
 }
 
-/** Begins no post after one has failed, and settles when none is under way. */
+/** Starts no post after a failure; settles when none is under way. */
 async function postAll(webhook: Webhook, records: readonly AuditMessage[], signal: AbortSignal): Promise<void> {
   let next = 0
   let failure: { readonly error: unknown } | undefined

@@ -1,4 +1,4 @@
-/** Documents to URLs of operators: events of objects, and audit records. */
+/** Posts documents to URLs of operators: events of objects, and audit records. */
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/audit/api'
 import 'svc/plugins/notify/api'

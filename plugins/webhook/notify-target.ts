@@ -1,7 +1,7 @@
 import type { NotifyTargetKind } from 'svc/plugins/notify/api'
 import { type WebhookService, WebhookSettings } from './api.ts'
 
-/** Posts under way to one receiver. The queue keeps the events of one key apart. */
+/** Posts under way to one receiver. The queue sends the events of a key one after the other. */
 const concurrency = 8
 
 export function createNotifyTargets(webhooks: WebhookService): NotifyTargetKind<typeof WebhookSettings> {

@@ -8,9 +8,9 @@ import type { WebhookService, WebhookSettings } from './api.ts'
 const reach = 'private'
 
 /**
- * Answers that are about this document, and would be the same next time. Others are about the receiver or the way to it, and end when
- * somebody mends that: a receiver answers 404 while it is deployed, a gateway 401 or 403 while a token is renewed. They are tried
- * again, and nothing becomes a dead letter meanwhile. 410 says of itself that it is for good (RFC 9110, section 15.5.11).
+ * Answers that concern this document and would be the same next time. Other answers concern the receiver or the network and end when an
+ * operator repairs that: a receiver answers 404 while it is deployed, a gateway 401 or 403 while a token is renewed. They are tried again
+ * and make no dead letters. 410 is permanent by definition (RFC 9110, section 15.5.11).
  */
 const permanentStatuses: ReadonlySet<number> = new Set([400, 410, 413, 415, 422])
 
@@ -55,7 +55,7 @@ function headersOf({ auth_token: token }: WebhookSettings): Readonly<Record<stri
   return { ...headers, authorization: token.includes(' ') ? token : `Bearer ${token}` }
 }
 
-/** The words of an answer may repeat what was sent: they are not told. */
+/** Errors do not quote the answer, because it may repeat the request. */
 function requireDelivered({ status }: HttpClientAnswer, url: string): void {
   if (status >= 200 && status < 300) return
   const { host } = new URL(url)

@@ -1,4 +1,4 @@
-/** For tests of what posts to webhooks. */
+/** For tests of plugins that post to webhooks. */
 import type { HttpClientService } from 'svc/plugins/http-client/api'
 import type { WebhookService } from './api.ts'
 import { createWebhookService } from './service.ts'
