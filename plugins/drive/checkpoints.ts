@@ -10,6 +10,7 @@
  */
 import type { Clock, Logger } from 'svc/kernel'
 import type { JournalPosition } from './index-position.ts'
+import type { DriveLock } from './lock.ts'
 import { type DriveState, type MemtableObserver, writeFrozen } from './state.ts'
 
 const entriesPerCheckpoint = 16_384
@@ -22,6 +23,7 @@ export interface CheckpointOptions {
   readonly state: DriveState
   readonly clock: Clock
   readonly log: Logger
+  readonly lock: DriveLock
   /** The longest time a durable change waits for its checkpoint. */
   readonly intervalMs: number
   sequence(): number
@@ -122,13 +124,20 @@ export class Checkpoints {
   }
 
   async #checkpoint(): Promise<void> {
-    const { state, log, clock, makeRoom } = this.#options
+    const { state, log, clock, lock, makeRoom } = this.#options
     if (state.frozen === undefined) {
       if (state.durable.isEmpty) return
       state.freeze(this.#options.sequence())
     }
     const frozen = state.frozen!
     for (;;) {
+      const loss = lock.loss()
+      if (loss !== undefined) {
+        // The index may be that of another process now. Everything in the memtable is in the journal.
+        this.#closed = true
+        this.#fail(loss)
+        return
+      }
       try {
         await state.index.commit(write => writeFrozen(frozen, write))
         break
@@ -138,9 +147,7 @@ export class Checkpoints {
         if (await makeRoom(error)) continue
         if (this.failure === undefined)
           log.error({ err: error }, 'the index could not be written; trying again; no data is lost, the journal has it')
-        this.failure = error
-        for (const reject of this.#waiting) reject(error)
-        this.#waiting.clear()
+        this.#fail(error)
         // The engine must learn that its queue cannot proceed.
         this.#options.onDone()
         if (this.#closed) return
@@ -157,6 +164,12 @@ export class Checkpoints {
     this.#options.observer?.onIndexed(frozen.changes.records.keys())
     this.indexed = frozen.position
     this.count++
+  }
+
+  #fail(error: unknown): void {
+    this.failure = error
+    for (const reject of this.#waiting) reject(error)
+    this.#waiting.clear()
   }
 
   /** Stops without a last checkpoint, for a drive that failed to open. Waits for an attempt that is under way. */

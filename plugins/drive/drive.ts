@@ -40,6 +40,7 @@ import type { Journal } from './journal.ts'
 import { JournalCheck } from './journal-check.ts'
 import { segmentHeaderBytes } from './journal-format.ts'
 import { SegmentDamage } from './journal-reader.ts'
+import type { DriveLock } from './lock.ts'
 import { type DriveParts, openDrive } from './open-drive.ts'
 import type { Space } from './space.ts'
 import type { DriveState, MemtableObserver } from './state.ts'
@@ -66,8 +67,8 @@ export interface DriveOptions {
    * new folder, any id of an old one.
    */
   readonly deploymentId?: string
-  /** Takes the lock that keeps other processes out; returns the function that releases it. */
-  lock(path: string): () => void
+  /** Takes the lock that keeps other processes out. */
+  lock(path: string): DriveLock
   readonly observer?: MemtableObserver
   /** Default 1 MiB. */
   readonly batchBytes?: number
@@ -106,7 +107,7 @@ export class Drive {
   readonly journalCheck: JournalCheck
   readonly #marker: IndexMarker
   readonly #highWaterMark: HighWaterMark
-  readonly #unlock: () => void
+  readonly #lock: DriveLock
   /** The index was not checked in full at the start. */
   #isIndexUnchecked: boolean
   #isCheckingIndex = false
@@ -129,7 +130,7 @@ export class Drive {
     this.blobFiles = parts.blobFiles
     this.space = parts.space
     this.ballast = parts.ballast
-    this.#unlock = parts.unlock
+    this.#lock = parts.lock
     this.#marker = parts.marker
     this.#highWaterMark = parts.highWaterMark
     this.#isIndexUnchecked = parts.isIndexUnchecked
@@ -339,19 +340,23 @@ export class Drive {
   }
 
   /**
-   * Makes the drive faulty when the segment at the tail or the folder of blobs has been removed. Open files stay writable after
-   * they lose their name, but what is written to them is lost when the process ends.
+   * Makes the drive faulty when the segment at the tail, a file of the lock or of the index, or the folder of blobs has been removed.
+   * Open files stay writable after they lose their name, but what is written to them is lost when the process ends. (Before each
+   * write to the journal, segment and lock are compared, too.)
    */
   async requireFiles(): Promise<void> {
     const { disk } = this.#options.ports
     const { segment } = this.journal.tail
+    const loss = this.#lock.loss()
+    if (loss !== undefined && !this.#isStopping && !this.#hasFailed) this.engine.fail(loss)
     const paths = [segment > 0 ? this.journal.pathOf(segment) : `${this.path}/journal`, `${this.path}/blobs`]
+    paths.push(...this.#options.index.filesOf(`${this.path}/index`))
     for (const path of paths) {
       if (this.#isStopping || this.#hasFailed || (await disk.exists(path))) continue
       // The tail may have moved on, and the old segment may have been compacted.
       if (segment !== this.journal.tail.segment) return
       this.engine.fail(
-        new Error(`${path} was removed while the drive was in use. Nothing more is written to the drive.`),
+        new Error(`${path} was removed or replaced while the drive was in use. Nothing more is written to the drive.`),
       )
     }
   }
@@ -382,7 +387,7 @@ export class Drive {
       if (!this.#hasFailed && this.checkpoints.isIndexComplete) await this.#marker.onCleanStop()
       await this.#marker.close()
       await this.#highWaterMark.close()
-      this.#unlock()
+      this.#lock.release()
     }
   }
 }

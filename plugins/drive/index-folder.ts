@@ -27,6 +27,8 @@ export interface IndexFolder {
     scope: 'all' | 'start',
     use: 'free' | 'live' | 'untouched',
   ): Promise<{ readonly problem: string | undefined; readonly isWhole: boolean }>
+  /** The files of an open index: none may be removed. */
+  filesOf(path: string): readonly string[]
   /** Keeps the index beside its successor until that is complete. */
   setAside(path: string): Promise<void>
   hasAside(path: string): Promise<boolean>
@@ -46,6 +48,7 @@ export const lmdbIndexFolder: IndexFolder = {
     const isWhole = scope === 'all' || sizeBytes <= alwaysCheckedBytesMax
     return { problem: await checkInProcess([path, isWhole ? 'all' : 'probe', use]), isWhole }
   },
+  filesOf: path => [`${path}/data.mdb`, `${path}/lock.mdb`],
   async setAside(path) {
     const aside = asideOf(path)
     // An older one is still there when its successor never became complete; then the older one has more.

@@ -7,6 +7,7 @@
  *   behind its last acknowledged batch; a batch that failed is cut off, and its place, or the number of its new segment, is used again.
  * - A batch that does not fit starts the next segment. The segment's header is synced before the batch is written, so a header
  *   that does not verify belongs to a segment without acknowledged batches, or is damage.
+ * - Nothing is written after the drive's lock is lost, or the segment has lost its name (`DriveLock.loss`).
  * - The next segment is zeroed ahead of time while the drive is idle. A write into zeroed space changes no file metadata, which
  *   makes it about a third faster; and deletes find space there when the drive is full.
  */
@@ -16,11 +17,13 @@ import type { Batch } from './batch.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { firstPosition, type JournalPosition } from './index-position.ts'
 import { encodeSegmentHeader, sealBatch, segmentHeaderBytes, segmentSalt } from './journal-format.ts'
+import type { DriveLock } from './lock.ts'
 import type { Place } from './place.ts'
 
 export interface JournalOptions {
   readonly disk: Disk
   readonly log: Logger
+  readonly lock: DriveLock
   /** The journal folder. */
   readonly place: Place
   readonly driveId: Buffer
@@ -106,6 +109,8 @@ export class Journal {
    * behind the tail are undefined.
    */
   async append(batch: Batch): Promise<void> {
+    const loss = this.#options.lock.loss()
+    if (loss !== undefined) throw loss
     const { tail } = this
     const { place, length, transactionCount, bodyBytes } = batch
     batch.seal()
@@ -200,7 +205,7 @@ export class Journal {
   }
 
   async #openSegment(segment: number): Promise<DiskFile> {
-    const { disk, direct, place } = this.#options
+    const { disk, direct, lock, place } = this.#options
     this.#isChanging = true
     try {
       await this.#preparing
@@ -209,6 +214,7 @@ export class Journal {
       const file = await disk.open(this.pathOf(segment), { mode: 'create', direct, synchronous: true })
       this.#file = file
       this.#fileSegment = segment
+      lock.watch(this.pathOf(segment))
       // An empty file is new: somebody may have removed the prepared one.
       const wasPrepared = this.#prepared === segment && (await file.size()) > 0
       if (this.#prepared === segment) this.#prepared = undefined
@@ -293,6 +299,7 @@ export class Journal {
     const file = this.#file
     this.#file = undefined
     this.#fileSegment = 0
+    this.#options.lock.watch(undefined)
     await file?.close()
   }
 

@@ -23,6 +23,7 @@ import { type IndexMarker, openIndexMarker } from './index-marker.ts'
 import { firstPosition, type IndexPosition, readPosition } from './index-position.ts'
 import type { IndexStore } from './index-store.ts'
 import { Journal } from './journal.ts'
+import type { DriveLock } from './lock.ts'
 import { Place } from './place.ts'
 import { recover } from './recovery.ts'
 import { isOutOfSpace, reserveBytesOf, type Space, spaceCellCount, watchSpace } from './space.ts'
@@ -49,19 +50,20 @@ export interface DriveParts {
   readonly highWaterMark: HighWaterMark
   readonly isIndexUnchecked: boolean
   readonly missingSegments: readonly number[]
-  readonly unlock: () => void
+  readonly lock: DriveLock
 }
 
 /** Rejects with the reason when the drive cannot be opened; then neither the lock nor a timer is left behind. */
 export async function openDrive(options: DriveOptions, create: (parts: DriveParts) => Drive): Promise<Drive> {
   const { path, config, ports, log } = options
   const { disk, clock } = ports
-  const unlock = await lockFolder(options)
+  const lock = await lockFolder(options)
   /** Undo steps for a failed open, run from last to first. */
-  const undo: (() => Promise<void> | void)[] = [unlock]
+  const undo: (() => Promise<void> | void)[] = [() => lock.release()]
   try {
     const format = await openFormat(disk, ports.random, path, options.deploymentId)
     await requireFolders(disk, path)
+    lock.lockJournal()
     const places = { journal: await Place.of(disk, `${path}/journal`), blobs: await Place.of(disk, `${path}/blobs`) }
     const { totalBytes } = await disk.space(path)
     const ballast = new Ballast({
@@ -89,6 +91,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       onWritten: bytes => space.onWritten(bytes),
       disk,
       log,
+      lock,
       place: places.journal,
       driveId: format.driveId,
       journalKey: format.journalKey,
@@ -118,6 +121,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
         state,
         clock,
         log,
+        lock,
         intervalMs: config.checkpointIntervalMs,
         sequence: () => engine?.sequence ?? sequence,
         makeRoom: async error => {
@@ -239,7 +243,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       highWaterMark,
       isIndexUnchecked: !opened.isWhole,
       missingSegments: recovered.missing,
-      unlock,
+      lock,
     })
     return drive
   } catch (error) {
@@ -278,7 +282,7 @@ function lostJournal(path: string) {
   )
 }
 
-async function lockFolder({ path, ports, lock }: DriveOptions): Promise<() => void> {
+async function lockFolder({ path, ports, lock }: DriveOptions): Promise<DriveLock> {
   try {
     await ports.disk.makeDirectory(path)
     return lock(path)

@@ -9,6 +9,7 @@ import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
 import type { Disk, DrivePorts } from './disk.ts'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
+import { noLock } from './lock.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
 import { checkDrive, lookAtDrive, peekDrive, peekScanDrive } from './preflight.ts'
 import { createSystemDisk } from './system-disk.ts'
@@ -55,10 +56,11 @@ export function createSimulatedDrives({ config, disk, indexOf, ...sizes }: Simul
   const folderOf = (indexPath: string) => indexPath.slice(0, indexPath.lastIndexOf('/'))
   const environment = {
     ...sizes,
-    lock: () => () => undefined,
+    lock: () => noLock,
     index: {
       open: async (path: string) => indexOf(folderOf(path)).open(),
       check: async () => ({ problem: undefined, isWhole: true }),
+      filesOf: () => [],
       setAside: async (path: string) => indexOf(folderOf(path)).remove(),
       hasAside: async () => false,
       discardAside: async () => undefined,

@@ -294,7 +294,7 @@ t.test('a lost or broken index is rebuilt from the journal (invariant 3)', async
 
 t.test('damage in the journal refuses a start that would lose later writes (invariant 4)', async t => {
   const path = await filledDrive(t)
-  const [first, , third] = (await readdir(join(path, 'journal'))).sort()
+  const [, first, , third] = (await readdir(join(path, 'journal'))).sort()
   await flipByte(join(path, 'journal', first!), 4096 + 20)
   const drive = await openDrive(path)
   t.equal(drive.counter(countKey)[0], 200, 'the index has everything, so the start reads nothing there')
@@ -426,8 +426,44 @@ t.test('the removal of the journal in use is noticed', async t => {
   t.equal(drive.status().state, 'online')
   await rename(join(path, 'journal'), join(path, 'away'))
   await drive.requireFiles()
-  t.match(drive.status(), { state: 'faulty', error: /journal.* was removed while the drive was in use/ })
+  t.match(drive.status(), { state: 'faulty', error: /journal.* was removed or replaced while the drive was in use/ })
   await t.rejects(drive.execute('table.put', { name: 'after', value: '' }, undefined), { code: 'faulty' })
+})
+
+t.test('no removed or replaced file lets a second process write the drive', async t => {
+  for (const removed of [['lock'], ['journal/.lock'], ['index'], ['lock', 'journal/.lock'], ['journal/0000000001']]) {
+    const path = await newFolder(t)
+    const drive = await openDrive(path)
+    await drive.execute('table.put', { name: 'before', value: '' }, undefined)
+    await drive.checkpoints.flush()
+    for (const name of removed) await rename(join(path, name), join(path, `${name}.away`))
+    const other = openDrive(path)
+    if (removed.length > 1) t.ok(await other, 'only without both files of the lock')
+    else await t.rejects(other, { code: 'drive_in_use' }, removed[0])
+    if (removed[0] === 'index') await drive.requireFiles()
+    const late = drive.execute('table.put', { name: 'after', value: '' }, undefined)
+    await t.rejects(late, { code: 'faulty' }, `${removed}: nothing is acknowledged any more`)
+    t.match(drive.status(), { state: 'faulty', error: /was removed or replaced while the drive was in use/ })
+    t.ok(drive.get(recordKey('before')), 'reads go on')
+    await drive.close()
+    if (removed.length === 1) continue
+    const second = await other
+    await second.execute('table.put', { name: 'second', value: '' }, undefined)
+    await second.close()
+    const third = await openDrive(path)
+    t.ok(third.get(recordKey('before')) && third.get(recordKey('second')), 'both have what was acknowledged')
+    await third.close()
+  }
+})
+
+t.test('the index is left alone once another process may have it', async t => {
+  const path = await newFolder(t)
+  const drive = await openDrive(path, { config: { ...smallConfig, checkpointIntervalMs: 60_000 } })
+  await drive.execute('table.put', { name: 'a', value: '' }, undefined)
+  for (const name of ['lock', 'journal/.lock']) await rm(join(path, name))
+  const before = drive.checkpoints.count
+  await drive.close()
+  t.equal(drive.checkpoints.count, before)
 })
 
 t.test('the caller decides whether a blob kept on several drives is garbage', async t => {

@@ -12,6 +12,7 @@ import { contentOf, SimulatedTime } from 'svc/testing'
 import { createBlobId } from '../blob-files.ts'
 import { Drive } from '../drive.ts'
 import { checkIndex } from '../index-check.ts'
+import { noLock } from '../lock.ts'
 import { SimulatedIndex, simulatedDriveConfig } from '../testing.ts'
 import type { DriveTransaction } from '../transaction.ts'
 import { countKey, deriveCount, derivedKey, recordKey, tableByte } from './fixtures/table.ts'
@@ -124,11 +125,12 @@ export class SimulatedDrive {
           if (this.index.isRotten !== (problem !== undefined)) this.#wrongCheck = problem ?? 'rot was not noticed'
           return { problem, isWhole: true }
         },
+        filesOf: () => [],
         setAside: async () => this.index.remove(),
         hasAside: async () => false,
         discardAside: async () => undefined,
       },
-      lock: () => () => undefined,
+      lock: () => noLock,
     })
     let settled = false
     opening.then(
