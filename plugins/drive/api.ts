@@ -45,6 +45,11 @@ export interface DriveOptions {
    * again. Without an id: whether that is unknown for all blobs. Default: `delete`.
    */
   garbage?(blobId?: string): Garbage
+  /**
+   * No other drive has this data: bytes that a record refers to and that are missing or damaged are `corrupt`, and counted in the
+   * status. Otherwise missing ones are `gone`.
+   */
+  readonly isAlone?: boolean
   /** The configured memory (caches, buffers) is divided by this number of drives. Default 1. */
   readonly shareOf?: number
 }

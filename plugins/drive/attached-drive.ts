@@ -25,6 +25,7 @@ import { BodyReader } from './body-reader.ts'
 import { asBuffer, decodeCounter, keyText } from './bytes.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { unpackEntries, walk, walkOver } from './cursor.ts'
+import { explainedBody, type NoteDamage } from './damage.ts'
 import type { DrivePorts } from './disk.ts'
 import { noPosition } from './drive.ts'
 import { positionKey } from './index-position.ts'
@@ -49,6 +50,8 @@ export interface AttachedDriveOptions {
   readonly config: DriveConfig
   readonly ports: DrivePorts
   readonly log: Logger
+  /** See `DriveOptions` of `api.ts`. */
+  readonly isAlone: boolean | undefined
   openIndex(path: string): IndexStore
 }
 
@@ -64,7 +67,7 @@ const memtableAttemptsMax = 10
 
 /** Registers this worker's message handlers; `start` attaches to the storage thread. */
 export function createAttachedDrive(options: AttachedDriveOptions): Drive {
-  const { threads, config, ports, log } = options
+  const { threads } = options
   let drive: AttachedDrive | undefined
   const open = (): AttachedDrive => {
     if (drive === undefined || drive.isDetached) throw storageErrors.unavailable('The drive is not open.')
@@ -77,7 +80,7 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
       if (drive !== undefined) throw new Error('the drive is open')
       const attachment = await threads.call<Attachment>(main, message.attach)
       const index = options.openIndex(`${attachment.path}/index`)
-      drive = new AttachedDrive(threads, config, ports, log, attachment, index)
+      drive = new AttachedDrive(options, attachment, index)
     },
     async stop() {
       const closing = drive
@@ -110,6 +113,7 @@ class AttachedDrive {
   readonly #shared: SharedState
   readonly #arena: BodyArena
   readonly #pins: BlobPins
+  readonly #noteDamage: NoteDamage | undefined
   readonly #blobReading: BlobReading
   readonly #blobWriting: BlobWriterOptions
   #outgoing: ExecuteMessage[] = []
@@ -118,10 +122,7 @@ class AttachedDrive {
   #isClosed = false
 
   constructor(
-    threads: Threads,
-    config: DriveConfig,
-    ports: DrivePorts,
-    log: Logger,
+    { threads, config, ports, log, isAlone }: AttachedDriveOptions,
     attachment: Attachment,
     index: IndexStore,
   ) {
@@ -144,7 +145,8 @@ class AttachedDrive {
       spare: id => threads.call<void>(main, message.spareBlob, id),
       discard: id => threads.call<void>(main, message.discardBlob, id),
     })
-    this.#blobReading = new BlobReading(ports.disk, files, config.readBufferBytes)
+    if (isAlone) this.#noteDamage = (place, reason) => threads.call<boolean>(main, message.noteDamage, [place, reason])
+    this.#blobReading = new BlobReading(ports.disk, files, config.readBufferBytes, this.#noteDamage)
     this.#blobWriting = blobWriting(ports.disk, files, config, createSpaceBudget(this.#shared.spaceCells))
   }
 
@@ -296,7 +298,7 @@ class AttachedDrive {
   }
 
   readBody(ref: BodyRef): MaybePromise<Buffer> {
-    return this.bodies.read(ref)
+    return explainedBody(this.bodies.read(ref), ref, this.#noteDamage)
   }
 
   createBlob(id?: string): BlobWriter {

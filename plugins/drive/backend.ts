@@ -15,5 +15,6 @@ export function validateEndpoints(endpoints: readonly string[]): string[] {
 
 export function createBackend(options: StorageBackendOptions, drives: Pick<DrivesService, 'create'>): StorageBackend {
   const { procedures, derive, threads, ports, log } = options
-  return drives.create({ path: options.endpoints[0]!, name: 'storage', procedures, derive, threads, ports, log })
+  const path = options.endpoints[0]!
+  return drives.create({ path, name: 'storage', procedures, derive, threads, ports, log, isAlone: true })
 }

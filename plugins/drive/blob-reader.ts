@@ -10,6 +10,7 @@ import { storageErrors } from 'svc/plugins/storage/api'
 import { anyBlobCheck } from './api.ts'
 import type { BlobFiles } from './blob-files.ts'
 import { blobBlockBytes, decodeFooter, footerBytes, footerOffset } from './blob-format.ts'
+import { explainUnreadable, type NoteDamage } from './damage.ts'
 import type { Disk, DiskFile } from './disk.ts'
 
 const chunkBytesMax = 2 * blobBlockBytes
@@ -25,6 +26,8 @@ const tableCacheBytes = 4 * 1024 * 1024
 export class BlobReading {
   readonly disk: Disk
   readonly files: BlobFiles
+  /** See `explainUnreadable`. */
+  readonly noteDamage: NoteDamage | undefined
   readonly tables: LRUCache<string, Buffer>
   /** Free buffers by size. */
   readonly #free: ReadonlyMap<number, Buffer[]> = new Map(bufferSizes.map(size => [size, []]))
@@ -32,9 +35,10 @@ export class BlobReading {
   #lentBytes = 0
   #freeBytes = 0
 
-  constructor(disk: Disk, files: BlobFiles, bytesMax: number) {
+  constructor(disk: Disk, files: BlobFiles, bytesMax: number, noteDamage?: NoteDamage) {
     this.disk = disk
     this.files = files
+    this.noteDamage = noteDamage
     this.#bytesMax = Math.max(chunkBytesMax, bytesMax)
     this.tables = new LRUCache({ maxSize: tableCacheBytes, sizeCalculation: table => table.length + 200 })
   }
@@ -149,8 +153,7 @@ export class DriveBlobReader implements BlobReader {
       }
     } catch (error) {
       this.#shared.takeBack(buffer)
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw storageErrors.gone()
-      throw error
+      throw await explainUnreadable(error, { blobId: this.#ref.id }, this.#shared.noteDamage)
     } finally {
       this.#underWay--
       if (this.#isClosed) this.#closeFile()

@@ -29,6 +29,7 @@ import type { Checkpoints } from './checkpoints.ts'
 import { Compaction } from './compaction.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import { collectMemtable, packEntries, walk } from './cursor.ts'
+import { Damage, explainedBody, type NoteDamage } from './damage.ts'
 import type { DeadBlobs } from './dead-blobs.ts'
 import type { DrivePorts } from './disk.ts'
 import type { Engine } from './engine.ts'
@@ -76,6 +77,8 @@ export interface DriveOptions {
   readonly readWindowMs?: number
   /** See `DriveOptions` of `api.ts`. */
   garbage?(blobId?: string): Garbage
+  /** See `DriveOptions` of `api.ts`. */
+  readonly isAlone?: boolean
   /** Whether a worker thread has pinned this blob. */
   isPinnedElsewhere?(id: string): boolean
   /** In shared memory when there are worker threads. */
@@ -97,12 +100,14 @@ export class Drive {
   readonly blobFiles: BlobFiles
   readonly #pins: BlobPins
   readonly #deadBlobs: DeadBlobs
+  readonly #noteDamage: NoteDamage | undefined
   readonly #blobReading: BlobReading
   readonly #blobWriting: BlobWriterOptions
   readonly space: Space
   readonly ballast: Ballast
   /** Called after a segment's file has been deleted. */
   onSegmentRemoved: ((segment: number) => void) | undefined
+  readonly damage: Damage
   readonly compaction: Compaction
   readonly journalCheck: JournalCheck
   readonly #marker: IndexMarker
@@ -138,6 +143,12 @@ export class Drive {
     this.#pins = parts.pins
     this.#deadBlobs = parts.deadBlobs
     const { disk, clock } = options.ports
+    this.damage = new Damage({
+      log: options.log,
+      path: options.path,
+      isBlobReferenced: id => parts.state.isBlobReferenced(id),
+      hasLiveBytes: segment => (parts.state.segments.get(segment)?.liveBytes ?? 0) > 0,
+    })
     this.compaction = new Compaction({
       disk,
       clock,
@@ -152,7 +163,10 @@ export class Drive {
       readWindowMs: options.readWindowMs ?? readWindowMs,
       isFull: () => parts.space.isFull(),
       freeBytes: () => parts.space.latest.freeBytes,
-      onSegmentRemoved: segment => this.onSegmentRemoved?.(segment),
+      onSegmentRemoved: segment => {
+        this.damage.forgetSegment(segment)
+        this.onSegmentRemoved?.(segment)
+      },
     })
     this.journalCheck = new JournalCheck({
       disk,
@@ -164,7 +178,8 @@ export class Drive {
       intervalMs: options.config.journalCheckIntervalMs,
       bytesPerSecond: checkedBytesPerSecond,
     })
-    this.#blobReading = new BlobReading(disk, parts.blobFiles, options.config.readBufferBytes)
+    this.#noteDamage = options.isAlone === true ? this.damage.note : undefined
+    this.#blobReading = new BlobReading(disk, parts.blobFiles, options.config.readBufferBytes, this.#noteDamage)
     this.#blobWriting = blobWriting(disk, parts.blobFiles, options.config, parts.space)
     for (const segment of parts.missingSegments) {
       this.compaction.onDamaged(segment, new SegmentDamage(segmentHeaderBytes, 'its file is missing'))
@@ -216,7 +231,7 @@ export class Drive {
   }
 
   readBody(ref: BodyRef): MaybePromise<Buffer> {
-    return this.bodies.read(ref)
+    return explainedBody(this.bodies.read(ref), ref, this.#noteDamage)
   }
 
   createBlob(id?: string): BlobWriter {
@@ -242,7 +257,7 @@ export class Drive {
   status(): DriveStatus {
     const { latest } = this.space
     const fault = this.engine.fault ?? this.#error
-    const problem = fault ?? this.checkpoints.failure ?? this.compaction.problem
+    const problem = fault ?? this.checkpoints.failure ?? this.damage.problem ?? this.compaction.problem
     return {
       path: this.path,
       id: this.driveId,
@@ -281,6 +296,7 @@ export class Drive {
       compactionMovedBytes: this.compaction.bytesMoved,
       checkedSegments: this.journalCheck.segmentsChecked,
       damagedSegments: this.compaction.segmentsDamaged,
+      damagedBodies: this.damage.count,
     }
   }
 

@@ -28,7 +28,8 @@ export function createDrives(config: DriveConfig, disk: Disk): Drives {
     if (threads.isMain) return createOwnedDrive({ ...options, threads, ports }, share, open)
     // Read-only, because only one thread writes; opening for writing would also commit five transactions per thread.
     const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true })
-    return createAttachedDrive({ threads, config: share, ports, log: options.log, openIndex })
+    const { log, isAlone } = options
+    return createAttachedDrive({ threads, config: share, ports, log, isAlone, openIndex })
   }
   return {
     open,

@@ -214,7 +214,10 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
           return true
         },
         onBody: (segment, offset, bytes) => bodies.remember(segment, offset, bytes),
-        onUnreferenced: ids => deadBlobs.add(ids),
+        onUnreferenced: ids => {
+          drive?.damage.forgetBlobs(ids)
+          deadBlobs.add(ids)
+        },
         onFaulty: error => {
           drive?.setError(error)
           log.error({ err: error, path }, 'the drive has failed and takes no writes until the server is restarted')

@@ -39,7 +39,7 @@ export function createOwnedDrive(
   open: Set<OpenDrive>,
   environment: DriveEnvironment = realEnvironment,
 ): OfferedDrive {
-  const { path, name, procedures, derive, threads, ports, log, deploymentId, garbage } = options
+  const { path, name, procedures, derive, threads, ports, log, deploymentId, isAlone, garbage } = options
   const host = createWorkerHost(threads)
   let opened: Opened | undefined
   /** Serializes starts and stops. */
@@ -64,6 +64,7 @@ export function createOwnedDrive(
       ports,
       log,
       deploymentId,
+      isAlone,
       garbage,
       observer: memory?.shared,
       spaceCells: memory?.shared.spaceCells,

@@ -13,6 +13,7 @@ export const message = {
   status: 'status',
   spareBlob: 'spareBlob',
   discardBlob: 'discardBlob',
+  noteDamage: 'noteDamage',
   forgetSegment: 'forgetSegment',
 } as const
 

@@ -6,6 +6,7 @@ import { storageErrors } from 'svc/plugins/storage/api'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
 import { BlobPins, blobPinsBytes } from './blob-pins.ts'
 import { createArenaMemory } from './body-arena.ts'
+import type { NoteDamage } from './damage.ts'
 import type { Drive } from './drive.ts'
 import { SharedState, sharedStateBytes } from './shared-state.ts'
 import {
@@ -113,6 +114,10 @@ export function createWorkerHost(threads: Threads): WorkerHost {
   threads.handle(message.discardBlob, (id: string, worker) => {
     requireAttached(worker)
     return open().blobFiles.discard(id)
+  })
+  threads.handle(message.noteDamage, ([place, reason]: Parameters<NoteDamage>, worker) => {
+    requireAttached(worker)
+    return open().damage.note(place, reason)
   })
   threads.handle(message.status, () => (drive === undefined ? [] : [drive.status()]))
   threads.onExit(worker => {

@@ -25,6 +25,11 @@ const families: readonly (readonly [name: string, help: string, value: (drive: D
     'Files of the journal that are not what was written, and are kept because something in them is needed.',
     drive => drive.metrics?.damagedSegments ?? 0,
   ],
+  [
+    'svc_drive_damaged_bodies',
+    'Bodies of objects that readers found missing or damaged since the start. Of sets: see svc_redundancy_….',
+    drive => drive.metrics?.damagedBodies ?? 0,
+  ],
 ]
 
 const setHelp = {

@@ -17,6 +17,10 @@ export function checkDrives(drives: readonly DriveStatus[]): HealthState {
   if (online < drives.length) return { ok: true, detail: count }
   if (lacking > 0) return { ok: true, detail: `${lacking} of ${drives.length} drives catch up` }
   if (sets.some(({ state }) => state === 'read_only')) return { ok: true, detail: 'full: new data is refused' }
+  const isDamaged = drives.some(
+    ({ metrics = {} }) => Number(metrics.damagedBodies ?? 0) + Number(metrics.damagedSegments ?? 0) > 0,
+  )
+  if (isDamaged) return { ok: true, detail: 'stored data is damaged' }
   return { ok: true, detail: isFull ? 'a drive is full' : undefined }
 }
 

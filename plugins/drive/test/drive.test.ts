@@ -417,6 +417,39 @@ t.test('a damaged body or blob is an error, never wrong bytes (invariant 4)', as
   await t.rejects(drive.readBlob({ ...ref, id: '0'.repeat(26) }, 0, 1).next(), { code: 'gone' })
 })
 
+t.test('missing and damaged bodies that a record refers to are told, once each', async t => {
+  const path = await newFolder(t)
+  const lines: string[] = []
+  const said = pino({ level: 'error' }, { write: line => void lines.push(line) })
+  const drive = await openDrive(path, { isAlone: true, log: said, config: { ...smallConfig, cacheBytes: 0 } })
+  t.teardown(() => drive.close())
+  const write = async (name: string) => {
+    const writer = drive.createBlob()
+    await writer.write(Buffer.alloc(300_000, 3))
+    const ref = await writer.finish()
+    await drive.execute('table.put', { name, value: '', blobs: [ref.id] }, undefined)
+    return ref
+  }
+  const [missing, flipped] = [await write('missing'), await write('flipped')]
+  await drive.execute('table.put', { name: 'small', value: '' }, Buffer.alloc(9000, 1))
+  const { body } = drive.get(recordKey('small'))!
+  await rm(drive.blobFiles.pathOf(missing.id))
+  await flipByte(drive.blobFiles.pathOf(flipped.id), 3)
+  await flipByte(join(path, 'journal', '0000000001'), body!.offset + 5000)
+  for (let tries = 0; tries < 2; tries++) {
+    await t.rejects(drive.readBlob(missing, 0, 1).next(), { code: 'corrupt', message: /its file is missing/ })
+    await t.rejects(drive.readBlob(flipped, 0, 1).next(), { code: 'corrupt' })
+    await t.rejects(async () => drive.readBody(body!), { code: 'corrupt' })
+  }
+  const unknown = { ...missing, id: '0'.repeat(26) }
+  await t.rejects(drive.readBlob(unknown, 0, 1).next(), { code: 'gone' }, 'no record refers to it')
+  t.equal(lines.length, 3)
+  t.match(lines[0], missing.id)
+  t.match(drive.status(), { state: 'online', error: /^3 bodies of objects/, metrics: { damagedBodies: 3 } })
+  await drive.execute('table.put', { name: 'missing', value: '' }, undefined)
+  t.equal(drive.status().metrics!.damagedBodies, 2, 'what is replaced is no damage any more')
+})
+
 t.test('the removal of the journal in use is noticed', async t => {
   const path = await newFolder(t)
   const drive = await openDrive(path)

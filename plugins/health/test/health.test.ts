@@ -91,6 +91,8 @@ t.test('the three probes say what the drives say', async t => {
       t.equal((await fetch(`${url}/svc/health/${path}`, { method: 'POST' })).status, 404)
     }
   }
+  stage.drives = () => [{ ...drive('online'), metrics: { damagedBodies: 1 } }]
+  t.match(await probe(base, 'ready'), [200, { ok: true, checks: { storage: 'stored data is damaged' } }])
   stage.drives = () => [drive('full')]
   t.match(await probe(base, 'ready'), [200, { ok: true }])
   t.match(await probe(base, 'cluster'), [503, { ok: false, status: 'degraded', drivesOnline: 1, writeQuorum: false }])
