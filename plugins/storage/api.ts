@@ -12,7 +12,7 @@ import type { Findings, Logger, MaybePromise, Ports, Threads } from 'svc/kernel'
 
 export { isInDoubt, storageErrors } from './errors.ts'
 export { bucketKey, recordTable } from './record-tables.ts'
-export { isReadable, type SetSummary, summarizeSets } from './set-summary.ts'
+export { isReadable, type SetSummary, summarizeSets, usedBytes } from './set-summary.ts'
 
 export type RecordKey = Buffer
 

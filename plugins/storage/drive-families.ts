@@ -2,7 +2,7 @@
 import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
-import { type DriveStatus, isReadable, type StorageService, summarizeSets } from './api.ts'
+import { type DriveStatus, isReadable, type StorageService, summarizeSets, usedBytes } from './api.ts'
 
 const families: readonly (readonly [name: string, help: string, value: (drive: DriveStatus) => number])[] = [
   ['svc_drive_online', 'Whether the drive can be read: 1 or 0.', drive => (isReadable(drive) ? 1 : 0)],
@@ -38,10 +38,6 @@ const setHelp = {
   read_only: 'Sets that can only be read.',
   unavailable: 'Sets that cannot be read.',
 } as const
-
-function usedBytes({ totalBytes, freeBytes, reservedBytes = 0 }: DriveStatus): number {
-  return totalBytes - freeBytes - reservedBytes
-}
 
 const states = ['healthy', 'degraded', 'read_only', 'unavailable'] as const
 

@@ -21,6 +21,12 @@ export function isReadable({ state }: DriveStatus): boolean {
   return state === 'online' || state === 'full'
 }
 
+/** Used bytes of the drive's file system, as `df` shows them: neither free nor kept for root. */
+export function usedBytes(drive: Pick<DriveStatus, 'totalBytes' | 'freeBytes' | 'reservedBytes'>): number {
+  const { totalBytes, freeBytes, reservedBytes = 0 } = drive
+  return totalBytes - freeBytes - reservedBytes
+}
+
 /** Drives outside of a set count as sets of one, each of which everything depends on. */
 export function summarizeSets(drives: readonly DriveStatus[]): readonly SetSummary[] {
   const sets = new Map<string, DriveStatus[]>()

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type { KmsStatus } from 'svc/plugins/kms/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
-import { type DriveStatus, type SetSummary, summarizeSets } from 'svc/plugins/storage/api'
+import { type DriveStatus, type SetSummary, summarizeSets, usedBytes } from 'svc/plugins/storage/api'
 import type { CertificateInfo } from 'svc/plugins/tls/api'
 import { ServerInfo } from './server-schema.ts'
 
@@ -109,7 +109,7 @@ function describePools(drives: readonly DriveStatus[]) {
   })
 }
 
-function describeDrive(drive: DriveStatus, index: number) {
+export function describeDrive(drive: DriveStatus, index: number) {
   const { path, id, state, error, totalBytes, freeBytes, place } = drive
   return {
     endpoint: path,
@@ -122,7 +122,7 @@ function describeDrive(drive: DriveStatus, index: number) {
     state: state === 'full' ? ('online' as const) : state,
     total: totalBytes,
     free: freeBytes,
-    used: totalBytes - freeBytes,
+    used: usedBytes(drive),
     healing: place?.isHealing === true,
     error: error ?? (state === 'full' ? 'the drive is full' : ''),
   }
