@@ -50,6 +50,11 @@ export interface DriveOptions {
    * status. Otherwise missing ones are `gone`.
    */
   readonly isAlone?: boolean
+  /**
+   * Called in the main thread when the drive has failed, also where nobody waits for an answer; the caller tells the operator, and may
+   * stop and start the drive. Without it the drive logs that it takes no writes until a restart.
+   */
+  onFault?(error: unknown): void
   /** The configured memory (caches, buffers) is divided by this number of drives. Default 1. */
   readonly shareOf?: number
 }

@@ -78,6 +78,8 @@ export interface DriveOptions {
   /** See `DriveOptions` of `api.ts`. */
   garbage?(blobId?: string): Garbage
   /** See `DriveOptions` of `api.ts`. */
+  onFault?(error: unknown): void
+  /** See `DriveOptions` of `api.ts`. */
   readonly isAlone?: boolean
   /** Whether a worker thread has pinned this blob. */
   isPinnedElsewhere?(id: string): boolean
@@ -118,7 +120,6 @@ export class Drive {
   #isCheckingIndex = false
   /** Monotonic time of the last full check of the index. */
   #indexCheckedMs: number
-  #error: unknown
   #isStopping = false
   #writtenBefore = 0
 
@@ -247,16 +248,12 @@ export class Drive {
   }
 
   get #hasFailed(): boolean {
-    return this.engine.fault !== undefined || this.#error !== undefined
-  }
-
-  setError(error: unknown): void {
-    this.#error = error
+    return this.engine.fault !== undefined
   }
 
   status(): DriveStatus {
     const { latest } = this.space
-    const fault = this.engine.fault ?? this.#error
+    const { fault } = this.engine
     const problem = fault ?? this.checkpoints.failure ?? this.damage.problem ?? this.compaction.problem
     return {
       path: this.path,
@@ -347,7 +344,7 @@ export class Drive {
       if (problem === undefined || this.#isStopping) return
       this.engine.fail(
         new Error(
-          `The index is damaged: ${problem}. No data is lost: restart the server, which rebuilds the index from the journal.`,
+          `The index is damaged: ${problem}. No data is lost: the next start rebuilds the index from the journal.`,
         ),
       )
     } finally {

@@ -428,6 +428,7 @@ function pause(clock: Clock, delayMs: number): Promise<void> {
   })
 }
 
-function faulty(cause: unknown) {
+/** What callers of a failed drive get. */
+export function faulty(cause: unknown) {
   return storageErrors.faulty(undefined, { cause })
 }

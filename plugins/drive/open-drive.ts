@@ -219,8 +219,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
           deadBlobs.add(ids)
         },
         onFaulty: error => {
-          drive?.setError(error)
-          log.error({ err: error, path }, 'the drive has failed and takes no writes until the server is restarted')
+          if (options.onFault !== undefined) options.onFault(error)
+          else log.error({ err: error, path }, 'the drive has failed and takes no writes until the server is restarted')
         },
         observer: options.observer,
       },

@@ -4,6 +4,7 @@ import type { DriveOptions, Drive as OfferedDrive } from './api.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import type { DrivePorts } from './disk.ts'
 import { Drive } from './drive.ts'
+import { faulty } from './engine.ts'
 import { type IndexFolder, lmdbIndexFolder } from './index-folder.ts'
 import { lockDrive } from './lock.ts'
 import { createWorkerHost } from './worker-host.ts'
@@ -39,7 +40,7 @@ export function createOwnedDrive(
   open: Set<OpenDrive>,
   environment: DriveEnvironment = realEnvironment,
 ): OfferedDrive {
-  const { path, name, procedures, derive, threads, ports, log, deploymentId, isAlone, garbage } = options
+  const { path, name, procedures, derive, threads, ports, log, deploymentId, isAlone, garbage, onFault } = options
   const host = createWorkerHost(threads)
   let opened: Opened | undefined
   /** Serializes starts and stops. */
@@ -65,6 +66,8 @@ export function createOwnedDrive(
       log,
       deploymentId,
       isAlone,
+      // Those whose requests have failed come first; an error of a drive that was opened again meanwhile is old.
+      onFault: onFault && (error => setImmediate(() => opened?.drive.engine.fault === error && onFault(faulty(error)))),
       garbage,
       observer: memory?.shared,
       spaceCells: memory?.shared.spaceCells,

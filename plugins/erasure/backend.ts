@@ -106,8 +106,15 @@ function createMainSet(options: BackendOptions): SetBackend {
   const made: WatchedDrive[] = []
   const create = (index: number, deploymentId: string) => {
     const garbage = (blobId?: string) => (running === undefined ? 'later' : garbageIn(running, index, blobId))
-    made[index] ??= createDrive(driveOptions, index, watch, { deploymentId, garbage })
+    const onFault = (error: unknown) => failDrive(index, error)
+    made[index] ??= createDrive(driveOptions, index, watch, { deploymentId, garbage, onFault })
     return made[index]
+  }
+  /** A drive has failed, perhaps while nobody used it. Before the set is open, the start finds it. */
+  const failDrive = (index: number, error: unknown) => {
+    const member = running?.set.members.find(each => each.index === index)
+    if (member?.isOpen) running!.set.onDriveError(member.slot, error)
+    else log.error({ err: error, path: endpoints[index] }, 'a drive of the set has failed')
   }
   /**
    * An offline drive may hold a change that was never acknowledged, and may become the leader: then the other drives need their shards of

@@ -53,7 +53,9 @@ export class Member {
 
   /** Status without its place in the set. */
   status(own: DriveStatus | undefined): DriveStatus {
-    const error = this.error === undefined ? undefined : String((this.error as Error).message ?? this.error)
+    const { message = String(this.error), cause } = (this.error ?? {}) as Partial<Error>
+    const reason = cause instanceof Error ? `${message} ${cause.message}` : message
+    const error = this.error === undefined ? undefined : reason
     if (own !== undefined && this.isOpen) {
       return this.state === 'offline' ? { ...own, state: own.state === 'faulty' ? 'faulty' : 'offline', error } : own
     }

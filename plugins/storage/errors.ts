@@ -5,7 +5,7 @@ export const storageErrors = defineErrors({
   corrupt: { status: 500, title: 'Stored bytes do not match their checksum.' },
   gone: { status: 404, title: 'The record has moved or was deleted; read it again.' },
   full: { status: 507, title: 'The drive is full.' },
-  faulty: { status: 503, title: 'The drive has failed and takes no writes until the server is restarted.' },
+  faulty: { status: 503, title: 'The drive has failed and takes no writes.' },
   /** Signed S3 clients are told the detail, unless it contains a path. */
   unavailable: { status: 503, title: 'The storage is not available.' },
   body_too_large: { status: 400, title: 'The body is larger than the backend stores beside a record.' },
