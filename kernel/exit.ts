@@ -1,4 +1,46 @@
 /** The end of a process. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
+
+/** How long native code may hold a process that has nothing left to do. */
+export const LAST_MS = 5000
+
+/** Runs in a process of its own, which no lock that native code holds here can stop. Its standard input ends when this process does. */
+const lastResort = `
+const kill = () => {
+  const line = { level: 'fatal', time: new Date().toISOString(), msg: 'the process did not end by itself and is killed' }
+  require('node:fs').writeSync(2, JSON.stringify(line) + '\\n')
+  process.kill(process.ppid, 'SIGKILL')
+}
+let timer
+process.stdin.on('data', ms => {
+  clearTimeout(timer)
+  timer = setTimeout(kill, Number(ms))
+})
+process.stdin.on('end', () => process.exit())`
+
+let watching: ChildProcess | undefined
+
+/** Kills this process if it has not ended after `ms`; called again, from then on. */
+export function endWithin(ms: number): void {
+  if (watching === undefined) {
+    const argv = ['--input-type=commonjs', '-e', lastResort]
+    watching = spawn(process.execPath, argv, { stdio: ['pipe', 'ignore', 'inherit'], detached: true, env: {} })
+    // Without the memory for another process there is no last resort: whoever started this one has one of their own.
+    watching.on('error', () => {})
+    watching.stdin!.on('error', () => {})
+    watching.unref()
+    ;(watching.stdin as Socket).unref()
+  }
+  watching.stdin!.write(String(ms))
+}
+
+/** Takes `endWithin` back. Resolves when nothing is left of it. */
+export async function endWhenever(): Promise<void> {
+  const child = watching
+  if (child === undefined || !child.kill('SIGKILL')) return
+  await new Promise(resolve => child.once('exit', resolve))
+}
 
 const turnMs = 1
 const turns = 10

@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import type { Boot } from './boot.ts'
 import { ConfigurationError } from './config/index.ts'
 import { isCatalogError } from './errors.ts'
-import { exit } from './exit.ts'
+import { endWhenever, endWithin, exit, LAST_MS } from './exit.ts'
 import { createKernel } from './kernel.ts'
 import { withDeadline } from './lifecycle.ts'
 import { createLogger, createStderrSink, type Logger, type LogSink, setLogLevel } from './log.ts'
@@ -69,6 +69,8 @@ export async function runServer(
   }
   function stop(reason: string, restart = false): void {
     isRestart = restart && stopping === undefined
+    // A start has deadlines of its own. The rest: a time to drain, one to stop.
+    if (stopping === undefined && kernel.service.state() === 'ready') endWithin(2 * stopTimeoutMs + LAST_MS)
     stopping ??= stopAll(reason).catch(error => {
       exitCode = 1
       log.fatal({ err: error }, 'stop failed')
@@ -107,7 +109,11 @@ export async function runServer(
   clearInterval(keepAlive)
   // Who reads the log may have stopped reading: that must not keep a stopped server from ending.
   await withDeadline(() => sink.flush(), LOG_FLUSH_MS, ports.clock).catch(() => {})
-  if (isRestart) restartProcess()
+  if (isRestart) {
+    await endWhenever()
+    restartProcess()
+  }
+  endWithin(LAST_MS)
   return exitCode
 }
 
@@ -139,11 +145,13 @@ function handleProcessEvents(
     }
     log.warn({ reason: signal }, 'stopped at once by a second signal')
     sink.flushSync()
+    endWithin(LAST_MS)
     exit(128 + constants.signals[signal])
   }
   const onUncaught = (error: unknown): void => {
     log.fatal({ err: error }, 'uncaught error')
     sink.flushSync()
+    endWithin(LAST_MS)
     exit(1)
   }
   const onHangUp = (): void => {

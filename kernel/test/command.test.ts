@@ -245,6 +245,18 @@ t.test('a second signal stops at once; a drain that hangs is cut off', async t =
   )
 })
 
+t.test('a process that native code holds ends all the same, and says so', { timeout: 120_000 }, async t => {
+  for (const SVC_TROUBLE of ['exit', 'hold']) {
+    const server = start(t, ['server', '--stop-timeout=100ms'], { env: { ...complete, SVC_TROUBLE } })
+    await server.logged('ready')
+    server.child.kill('SIGTERM')
+    const { signal, stderr } = await server.ended
+    t.equal(signal, 'SIGKILL', SVC_TROUBLE)
+    t.match(stderr, /"msg":"closed"/, 'the log is complete')
+    t.match(stderr, /"msg":"the process did not end by itself and is killed"/)
+  }
+})
+
 t.test('what fails is logged and becomes the exit code', async t => {
   const trouble = (SVC_TROUBLE: string) => start(t, ['server'], { env: { ...complete, SVC_TROUBLE } })
   const runs = ['start', 'uncaught', 'unhandled', 'stop-request'].map(trouble)
