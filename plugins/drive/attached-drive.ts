@@ -73,27 +73,52 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
     if (drive === undefined || drive.isDetached) throw storageErrors.unavailable('The drive is not open.')
     return drive
   }
+  let isWanted = false
+  let attaching: Promise<void> | undefined
+  const attach = async (): Promise<void> => {
+    const attachment = await threads.call<Attachment>(main, message.attach)
+    const index = options.openIndex(`${attachment.path}/index`)
+    index.onLost = ({ message: reason }) => {
+      // The storage thread may be closing the drive already.
+      threads.call<void>(main, message.indexLost, reason).catch(() => undefined)
+    }
+    drive = new AttachedDrive(options, attachment, index)
+  }
+  /** As `open`, but a drive that alone has its data is waited for while the storage thread opens it again. */
+  const whenOpen = <T>(use: (opened: AttachedDrive) => MaybePromise<T>): MaybePromise<T> => {
+    if (drive?.isDetached === false || !isWanted || options.isAlone !== true) return use(open())
+    attaching ??= release()
+      .then(attach)
+      .finally(() => {
+        attaching = undefined
+      })
+    return attaching.then(() => use(open()))
+  }
+  const release = async (): Promise<void> => {
+    const closing = drive
+    drive = undefined
+    await closing?.close()
+  }
+  threads.handle(message.release, release)
   threads.handle(message.forgetSegment, (segment: number) => drive?.bodies.forget(segment))
   return {
     inlineBytesMax,
     async start() {
       if (drive !== undefined) throw new Error('the drive is open')
-      const attachment = await threads.call<Attachment>(main, message.attach)
-      const index = options.openIndex(`${attachment.path}/index`)
-      drive = new AttachedDrive(options, attachment, index)
+      isWanted = true
+      await attach()
     },
     async stop() {
-      const closing = drive
-      drive = undefined
-      await closing?.close()
+      isWanted = false
+      await release()
     },
     execute: <Result>(procedure: string, args: unknown, body?: Uint8Array) =>
-      open().execute(procedure, args, body) as Promise<Result>,
-    get: key => open().get(key),
-    scan: (start, end, visit) => open().scan('records', start, end, visit),
-    scanDerived: (start, end, visit) => open().scan('derived', start, end, visit),
-    counter: key => open().counter(key),
-    readBody: ref => open().readBody(ref),
+      whenOpen(opened => opened.execute(procedure, args, body)) as Promise<Result>,
+    get: key => whenOpen(opened => opened.get(key)),
+    scan: (start, end, visit) => whenOpen(opened => opened.scan('records', start, end, visit)),
+    scanDerived: (start, end, visit) => whenOpen(opened => opened.scan('derived', start, end, visit)),
+    counter: key => whenOpen(opened => opened.counter(key)),
+    readBody: ref => whenOpen(opened => opened.readBody(ref)),
     createBlob: (_sizeHint, options) => open().createBlob(options?.id),
     syncBlob: async id => open().syncBlob(id),
     pinBlobs: refs => open().pinBlobs(refs),

@@ -127,23 +127,25 @@ export class Checkpoints {
     const { state, log, clock, lock, makeRoom } = this.#options
     if (state.frozen === undefined) {
       if (state.durable.isEmpty) return
-      state.freeze(this.#options.sequence())
+      try {
+        state.freeze(this.#options.sequence())
+      } catch (error) {
+        if (state.index.loss === undefined) throw error
+        return this.#end(error)
+      }
     }
     const frozen = state.frozen!
     for (;;) {
       const loss = lock.loss()
-      if (loss !== undefined) {
-        // The index may be that of another process now. Everything in the memtable is in the journal.
-        this.#closed = true
-        this.#fail(loss)
-        return
-      }
+      // The index may be that of another process now. Everything in the memtable is in the journal.
+      if (loss !== undefined) return this.#end(loss)
       try {
         await state.index.commit(write => writeFrozen(frozen, write))
         break
       } catch (error) {
         // The journal has all the data. Only the memtable grows meanwhile, and `isBehind` bounds it.
         this.failures++
+        if (state.index.loss !== undefined) return this.#end(error)
         if (await makeRoom(error)) continue
         if (this.failure === undefined)
           log.error({ err: error }, 'the index could not be written; trying again; no data is lost, the journal has it')
@@ -164,6 +166,12 @@ export class Checkpoints {
     this.#options.observer?.onIndexed(frozen.changes.records.keys())
     this.indexed = frozen.position
     this.count++
+  }
+
+  /** Nothing is written to the index any more. */
+  #end(error: unknown): void {
+    this.#closed = true
+    this.#fail(error)
   }
 
   #fail(error: unknown): void {

@@ -6,7 +6,7 @@
  * - There is no time limit for a pin here. A reader that makes progress finishes, and the server cuts off clients that stop
  *   reading.
  */
-import type { Clock } from 'svc/kernel'
+import { type Clock, isCatalogError } from 'svc/kernel'
 import type { BlobMarks } from './blob-marks.ts'
 
 const sweepMs = 250
@@ -70,7 +70,13 @@ export class DeadBlobs {
     if (this.#cancelTimer !== undefined || this.#isClosed || this.count === 0) return
     this.#cancelTimer = this.#options.clock.after(Math.min(sweepMs, this.#options.readWindowMs), () => {
       this.#cancelTimer = undefined
-      this.#sweep()
+      try {
+        this.#sweep()
+      } catch (error) {
+        // The drive has failed, and nobody knows any more which blobs are needed. The next start does.
+        if (!isCatalogError(error)) throw error
+        this.close()
+      }
       this.#arm()
     })
   }

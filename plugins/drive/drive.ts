@@ -77,7 +77,7 @@ export interface DriveOptions {
   readonly readWindowMs?: number
   /** See `DriveOptions` of `api.ts`. */
   garbage?(blobId?: string): Garbage
-  /** See `DriveOptions` of `api.ts`. */
+  /** Called once, when the drive becomes faulty. */
   onFault?(error: unknown): void
   /** See `DriveOptions` of `api.ts`. */
   readonly isAlone?: boolean

@@ -5,6 +5,7 @@ import { createAttachedDrive } from './attached-drive.ts'
 import { createBlobId } from './blob-files.ts'
 import { type DriveConfig, shareOfConfig } from './config.ts'
 import type { Disk } from './disk.ts'
+import { lossOf } from './index-folder.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
 import { checkDrive, lookAtDrive, peekDrive, peekScanDrive } from './preflight.ts'
@@ -27,7 +28,7 @@ export function createDrives(config: DriveConfig, disk: Disk): Drives {
     const ports = { ...options.ports, disk: options.disk ?? disk }
     if (threads.isMain) return createOwnedDrive({ ...options, threads, ports }, share, open)
     // Read-only, because only one thread writes; opening for writing would also commit five transactions per thread.
-    const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true })
+    const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true, lossOf })
     const { log, isAlone } = options
     return createAttachedDrive({ threads, config: share, ports, log, isAlone, openIndex })
   }

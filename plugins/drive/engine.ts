@@ -28,7 +28,7 @@
  * 7. A full disk refuses new writes and harms nothing stored: a failed batch is rolled back whole. Deletes go on even when other
  *    software has taken the last byte: the ballast is released for them, and each delete is tried several times.
  */
-import type { Clock, Logger } from 'svc/kernel'
+import { type Clock, isCatalogError, type Logger } from 'svc/kernel'
 import type { Procedure } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import { alignUp } from './aligned-memory.ts'
@@ -309,7 +309,15 @@ export class Engine {
     const changes = state.inFlight!
     state.inFlight = undefined
     this.#inFlight = undefined
-    const unreferenced = state.absorb(changes, journal.tail, observer)
+    let unreferenced: readonly string[]
+    try {
+      unreferenced = state.absorb(changes, journal.tail, observer)
+    } catch (error) {
+      // The index cannot be read any more. The changes are in the journal, and the next start finds them.
+      if (!isCatalogError(error)) throw error
+      this.fail(error, batch.outcomes)
+      return
+    }
     checkpoints.onCommit()
     // The next write starts before this batch's callers are told, so that the drive does not wait for them.
     const { outcomes } = batch
@@ -383,11 +391,13 @@ export class Engine {
    * Makes the drive faulty: a write or sync failed, or the index is damaged. The content of the disk is then unknown, so nothing
    * more is written before a restart has read it. A batch in flight is rejected, but the restart may still find it.
    */
-  fail(error: unknown): void {
+  fail(error: unknown, durable: readonly Pending[] = []): void {
+    if (this.fault !== undefined) return
     const { state, onFaulty } = this.#options
     this.fault = error
     onFaulty(error)
     const waiting = [
+      ...durable,
       ...(this.#inFlight?.outcomes ?? []),
       ...this.#filling.outcomes,
       ...this.#queue.slice(this.#queueHead),

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { rename, rm, stat } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { storageErrors } from 'svc/plugins/storage/api'
 import type { IndexStore } from './index-store.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
 
@@ -29,15 +30,20 @@ export interface IndexFolder {
   ): Promise<{ readonly problem: string | undefined; readonly isWhole: boolean }>
   /** The files of an open index: none may be removed. */
   filesOf(path: string): readonly string[]
-  /** Keeps the index beside its successor until that is complete. */
+  /** Keeps the index beside its successor, which is empty, until that is complete. */
   setAside(path: string): Promise<void>
   hasAside(path: string): Promise<boolean>
   /** Removes the index that was set aside, if there is one. */
   discardAside(path: string): Promise<void>
 }
 
+/** What callers of a drive whose index is lost get. */
+export function lossOf(message: string, cause: unknown): Error {
+  return storageErrors.faulty(message, { cause })
+}
+
 export const lmdbIndexFolder: IndexFolder = {
-  open: async path => openLmdbIndex(path),
+  open: async path => openLmdbIndex(path, { lossOf }),
   async check(path, scope, use) {
     const sizeBytes = await stat(`${path}/data.mdb`).then(
       ({ size }) => size,
@@ -54,6 +60,9 @@ export const lmdbIndexFolder: IndexFolder = {
     // An older one is still there when its successor never became complete; then the older one has more.
     if (await exists(aside)) await rm(path, { recursive: true, force: true })
     else await rename(path, aside)
+    // In a process of its own, because LMDB crashes where a file that it creates cannot be written.
+    const problem = await checkInProcess([path, 'probe', 'free'])
+    if (problem !== undefined) throw new Error(`A new index cannot be created: ${problem}.`)
   },
   hasAside: path => exists(asideOf(path)),
   async discardAside(path) {

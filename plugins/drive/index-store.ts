@@ -18,6 +18,13 @@ export interface IndexRange {
 export type IndexWrite = (table: IndexTable, key: Uint8Array, value: Uint8Array | undefined) => void
 
 export interface IndexStore {
+  /**
+   * Why the index cannot be used any more, neither read nor written: a write of its root has failed. Every method that needs it then
+   * throws or rejects with this error. Undefined as long as it can be used.
+   */
+  readonly loss: Error | undefined
+  /** Called once when the index is lost. */
+  onLost: ((loss: Error) => void) | undefined
   /** A copy of the value. */
   get(table: IndexTable, key: Uint8Array): Buffer | undefined
   /** Entries with start <= key < end. */

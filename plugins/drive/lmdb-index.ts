@@ -4,11 +4,16 @@
  * - A `commit` is one LMDB transaction.
  * - Reads of one turn of the event loop share a read transaction, which `refresh` renews.
  * - Returned values are copies, because the package reuses its buffer.
+ *
+ * After a failed write of a root page LMDB refuses everything (MDB_PANIC), in all threads, until all of them have closed the
+ * environment. Nothing is committed after that: the package would keep its lock on writers for ever, and its `close` and its handler of
+ * the end of the process would wait for it.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { getSystemErrorMap } from 'node:util'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { positionKey } from './index-position.ts'
 import { type IndexRange, type IndexStore, type IndexTable, indexTables } from './index-store.ts'
 
 /** LMDB fits at least two entries on a page, so keys of 3,900 bytes need pages of this size. */
@@ -44,14 +49,30 @@ const tableOptions = {
 
 type Table = Database<Buffer, Uint8Array> & { lastSize: number; getBinaryFast(key: Uint8Array): Buffer | undefined }
 
-export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexStore {
+export interface LmdbIndexOptions {
+  readonly readOnly?: boolean
+  /** Makes the error of an index that is lost. The process that checks an index knows no catalogues of errors. */
+  lossOf?(message: string, cause: unknown): Error
+}
+
+export function openLmdbIndex(
+  path: string,
+  { readOnly = false, lossOf = plainLoss }: LmdbIndexOptions = {},
+): IndexStore {
   // The package creates the folder even for a reader. At an unmounted drive, the next mount would then find its mount point not
   // empty.
   if (readOnly) statSync(join(path, 'data.mdb'))
   const environment = openEnvironment(path, readOnly)
-  const tables = Object.fromEntries(
-    indexTables.map(name => [name, environment.openDB<Buffer, Uint8Array>(name, tableOptions)]),
-  ) as unknown as Record<IndexTable, Table>
+  let tables: Record<IndexTable, Table>
+  try {
+    tables = Object.fromEntries(
+      indexTables.map(name => [name, environment.openDB<Buffer, Uint8Array>(name, tableOptions)]),
+    ) as unknown as Record<IndexTable, Table>
+  } catch (error) {
+    // Left open, it would be found by the next attempt of this process.
+    void closeNow(environment)
+    throw isPanic(error) ? lossOf(lostMessage, error) : error
+  }
   const ranges = Object.fromEntries(indexTables.map(name => [name, new LmdbRanges(tables[name])])) as unknown as Record<
     IndexTable,
     LmdbRanges
@@ -60,10 +81,25 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
   let closed = false
   // After a failed commit, the package's promises for `flushed` and `close` never settle until a commit succeeds.
   let lastFailure: unknown
-  return {
+  const explain = (error: unknown): unknown => {
+    if (!isPanic(error)) return error
+    if (store.loss === undefined) {
+      store.loss = lossOf(lostMessage, lastFailure ?? error)
+      store.onLost?.(store.loss)
+    }
+    return store.loss
+  }
+  const store: { -readonly [K in keyof IndexStore]: IndexStore[K] } = {
+    loss: undefined,
+    onLost: undefined,
     get(name, key) {
       const table = tables[name]
-      const shared = table.getBinaryFast(key)
+      let shared: Buffer | undefined
+      try {
+        shared = table.getBinaryFast(key)
+      } catch (error) {
+        throw explain(error)
+      }
       if (shared === undefined) return undefined
       const size = table.lastSize
       const copy = Buffer.allocUnsafe(size)
@@ -71,8 +107,15 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
       else shared.copy(copy, 0, 0, size)
       return copy
     },
-    range: (name, start, end) => ranges[name].begin(start, end),
+    range(name, start, end) {
+      try {
+        return ranges[name].begin(start, end)
+      } catch (error) {
+        throw explain(error)
+      }
+    },
     async commit(fill) {
+      if (store.loss !== undefined) throw store.loss
       try {
         let shared: Promise<unknown> | undefined
         // Braces, because the package waits for a returned promise inside the transaction.
@@ -88,6 +131,9 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
         lastFailure = undefined
       } catch (error) {
         lastFailure = await reasonOf(error)
+        records.resetReadTxn()
+        // Reading shows whether anything can be committed again.
+        store.get('internal', positionKey)
         throw lastFailure
       }
       records.resetReadTxn()
@@ -101,9 +147,23 @@ export function openLmdbIndex(path: string, { readOnly = false } = {}): IndexSto
       if (closed) return
       closed = true
       // Committed data is in the file, and the journal has the rest.
-      if (lastFailure === undefined) await environment.close()
+      if (lastFailure === undefined && store.loss === undefined) await environment.close()
+      else await closeNow(environment)
     },
   }
+  return store
+}
+
+const plainLoss = (message: string, cause: unknown) => new Error(message, { cause })
+const isPanic = (error: unknown) => /MDB_PANIC/.test((error as Error).message)
+const lastSyncMs = 100
+const lostMessage = 'The index of the drive can be neither read nor written any more: a write of its root has failed.'
+
+/** Without waiting for promises of the package, which do not settle after a failed commit; a last sync may still be ending. */
+async function closeNow(environment: RootDatabase): Promise<void> {
+  await new Promise(resolve => setTimeout(resolve, lastSyncMs))
+  Object.assign(environment, { _endWrites: undefined })
+  await environment.close()
 }
 
 function ignore(): void {}

@@ -159,6 +159,7 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       from,
       sequence,
     )
+    if (index.loss !== undefined) throw index.loss
     if (recovered.tail.segment > 0) highWaterMark.requireEnd(recovered.tail)
     journal.resume(recovered.tail)
     const marks = options.blobMarks ?? new BlobMarks(new ArrayBuffer(blobMarksBytes))
@@ -218,14 +219,12 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
           drive?.damage.forgetBlobs(ids)
           deadBlobs.add(ids)
         },
-        onFaulty: error => {
-          if (options.onFault !== undefined) options.onFault(error)
-          else log.error({ err: error, path }, 'the drive has failed and takes no writes until the server is restarted')
-        },
+        onFaulty: error => options.onFault?.(error),
         observer: options.observer,
       },
       recovered.sequence,
     )
+    index.onLost = loss => engine!.fail(loss)
     if (recovered.batchesReplayed > 0)
       log.info({ batches: recovered.batchesReplayed }, 'replayed the end of the journal, which the index did not have')
     drive = create({

@@ -1,5 +1,6 @@
 /** The `Drive` of `api.ts` in the main thread. The object survives that the drive is closed and opened again. */
-import { storageErrors } from 'svc/plugins/storage/api'
+import type { MaybePromise } from 'svc/kernel'
+import { type DriveStatus, storageErrors } from 'svc/plugins/storage/api'
 import type { DriveOptions, Drive as OfferedDrive } from './api.ts'
 import { type DriveConfig, inlineBytesMax } from './config.ts'
 import type { DrivePorts } from './disk.ts'
@@ -28,6 +29,9 @@ export interface DriveEnvironment {
 
 const realEnvironment: DriveEnvironment = { index: lmdbIndexFolder, lock: lockDrive }
 
+/** A lost index is opened again once in this time: a disk that goes on failing needs an operator. */
+const reopenAgainMs = 600_000
+
 interface Opened extends OpenDrive {
   /** Aborts the current unit of work and waits for its end. */
   endWork(): Promise<void>
@@ -41,8 +45,16 @@ export function createOwnedDrive(
   environment: DriveEnvironment = realEnvironment,
 ): OfferedDrive {
   const { path, name, procedures, derive, threads, ports, log, deploymentId, isAlone, garbage, onFault } = options
-  const host = createWorkerHost(threads)
   let opened: Opened | undefined
+  /** Why the drive is closed although it should be open: its index was lost, and it could not be opened again. */
+  let failure: unknown
+  let reopening: Promise<void> | undefined
+  let reopenedMs = Number.NEGATIVE_INFINITY
+  const status = (): readonly DriveStatus[] => {
+    if (opened !== undefined) return [{ ...opened.drive.status(), needsRestart: failure !== undefined }]
+    return failure === undefined && reopening === undefined ? [] : [failedStatus(path, failure)]
+  }
+  const host = createWorkerHost(threads, async () => reopening, status)
   /** Serializes starts and stops. */
   let changing: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
@@ -54,8 +66,12 @@ export function createOwnedDrive(
     if (opened === undefined) throw storageErrors.unavailable('The drive is not open.')
     return opened.drive
   }
+  /** Callers wait for a drive that is being opened again. */
+  const whenOpen = <T>(use: (drive: Drive) => MaybePromise<T>): MaybePromise<T> =>
+    reopening === undefined ? use(get()) : reopening.then(() => use(get()))
   const start = async (): Promise<void> => {
     if (opened !== undefined) throw new Error(`drive ${name} is open`)
+    failure = undefined
     const memory = host.prepare()
     const drive = await Drive.open({
       path,
@@ -67,7 +83,10 @@ export function createOwnedDrive(
       deploymentId,
       isAlone,
       // Those whose requests have failed come first; an error of a drive that was opened again meanwhile is old.
-      onFault: onFault && (error => setImmediate(() => opened?.drive.engine.fault === error && onFault(faulty(error)))),
+      onFault: error =>
+        setImmediate(() => {
+          if (opened !== undefined && opened.drive.engine.fault === error) onFailed(opened.drive, error)
+        }),
       garbage,
       observer: memory?.shared,
       spaceCells: memory?.shared.spaceCells,
@@ -80,34 +99,71 @@ export function createOwnedDrive(
     open.add(opened)
   }
   const stop = async (): Promise<void> => {
+    failure = undefined
     const closing = opened
     if (closing === undefined) return
     opened = undefined
     open.delete(closing)
     host.close()
+    if (closing.drive.state.index.loss !== undefined) await host.release()
     await closing.endWork()
     await closing.drive.close()
+  }
+  const nowMs = () => Number(ports.clock.monotonicNs() / 1_000_000n)
+  const onFailed = (drive: Drive, error: unknown): void => {
+    if (onFault !== undefined) {
+      onFault(faulty(error))
+      return
+    }
+    const isLost = drive.state.index.loss !== undefined
+    if (!isLost || nowMs() - reopenedMs < reopenAgainMs) {
+      log.error({ err: error, path }, 'the drive has failed and takes no writes until the server is restarted')
+      if (isLost) failure = error
+      return
+    }
+    log.error({ err: error, path }, 'the index of the drive has failed: the drive is opened again, requests wait')
+    reopenedMs = nowMs()
+    reopening = inTurn(async () => {
+      if (opened?.drive !== drive) return
+      await stop()
+      try {
+        await start()
+        log.info({ path }, 'the drive is open again; no data is lost')
+      } catch (cause) {
+        failure = cause
+        log.error({ err: cause, path }, 'the drive could not be opened again: restart the server')
+      }
+    }).finally(() => {
+      reopening = undefined
+    })
   }
   return {
     inlineBytesMax,
     start: () => inTurn(start),
     stop: () => inTurn(stop),
     execute: <Result>(procedure: string, args: unknown, body?: Uint8Array) =>
-      get().execute(procedure, args, body) as Promise<Result>,
-    get: key => get().get(key),
-    scan: (start, end, visit) => get().scan(start, end, visit),
-    scanDerived: (start, end, visit) => get().scanDerived(start, end, visit),
-    counter: key => get().counter(key),
-    readBody: ref => get().readBody(ref),
+      whenOpen(drive => drive.execute(procedure, args, body)) as Promise<Result>,
+    get: key => whenOpen(drive => drive.get(key)),
+    scan: (start, end, visit) => whenOpen(drive => drive.scan(start, end, visit)),
+    scanDerived: (start, end, visit) => whenOpen(drive => drive.scanDerived(start, end, visit)),
+    counter: key => whenOpen(drive => drive.counter(key)),
+    readBody: ref => whenOpen(drive => drive.readBody(ref)),
     createBlob: (_sizeHint, options) => get().createBlob(options?.id),
     syncBlob: async id => get().blobFiles.sync(id),
     pinBlobs: refs => get().pinBlobs(refs),
     readBlob: (ref, start, length) => get().readBlob(ref, start, length),
-    drives: () => (opened === undefined ? [] : [opened.drive.status()]),
+    drives: status,
     get driveId() {
       return get().driveId
     },
   }
+}
+
+function failedStatus(path: string, failure: unknown): DriveStatus {
+  const error =
+    failure === undefined ? 'The drive is being opened again.' : String((failure as Error).message ?? failure)
+  const unknown = { id: '', totalBytes: 0, freeBytes: 0, freeInodes: 0 }
+  return { path, ...unknown, state: 'faulty', error, needsRestart: failure !== undefined }
 }
 
 function createOpened(name: string, drive: Drive): Opened {

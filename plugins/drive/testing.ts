@@ -195,6 +195,8 @@ export class SimulatedIndex {
   open(): IndexStore {
     const life = this.#life
     return {
+      loss: undefined,
+      onLost: undefined,
       get: (table, key) => {
         const value = this.#current.maps[table].get(Buffer.from(key).latin1Slice())
         return value === undefined ? undefined : Buffer.from(value)

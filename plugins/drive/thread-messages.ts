@@ -14,6 +14,8 @@ export const message = {
   spareBlob: 'spareBlob',
   discardBlob: 'discardBlob',
   noteDamage: 'noteDamage',
+  indexLost: 'indexLost',
+  release: 'release',
   forgetSegment: 'forgetSegment',
 } as const
 

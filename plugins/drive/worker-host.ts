@@ -2,7 +2,7 @@
  * The storage thread's side of the worker messages: answers reads of `AttachedDrive` and runs the procedures that workers send.
  */
 import type { Threads } from 'svc/kernel'
-import { storageErrors } from 'svc/plugins/storage/api'
+import { type DriveStatus, storageErrors } from 'svc/plugins/storage/api'
 import { BlobMarks, blobMarksBytes } from './blob-marks.ts'
 import { BlobPins, blobPinsBytes } from './blob-pins.ts'
 import { createArenaMemory } from './body-arena.ts'
@@ -27,12 +27,24 @@ export interface WorkerHost {
   open(drive: Drive): void
   /** Refuses the attached workers until they attach again, even if the drive is opened again meanwhile. */
   close(): void
+  /** After `close`: the workers close what they have open. An index that is lost can be opened when all threads have closed it. */
+  release(): Promise<void>
 }
 
-/** Registers the handlers. They answer after `open`. */
-export function createWorkerHost(threads: Threads): WorkerHost {
+/** Registers the handlers. They answer after `open`; a worker that attaches waits for `settled` first. */
+export function createWorkerHost(
+  threads: Threads,
+  settled: () => Promise<unknown>,
+  status: () => readonly DriveStatus[],
+): WorkerHost {
   if (threads.workerCount === 0) {
-    return { prepare: () => undefined, isPinned: () => false, open: () => undefined, close: () => undefined }
+    return {
+      prepare: () => undefined,
+      isPinned: () => false,
+      open: () => undefined,
+      close: () => undefined,
+      release: async () => undefined,
+    }
   }
   let memory = new SharedArrayBuffer(sharedStateBytes)
   let shared = new SharedState(memory)
@@ -49,7 +61,8 @@ export function createWorkerHost(threads: Threads): WorkerHost {
     if (!arenas.has(worker)) throw storageErrors.unavailable('The drive has been opened again.')
   }
 
-  threads.handle<void, Attachment>(message.attach, (_payload, worker) => {
+  threads.handle<void, Attachment>(message.attach, async (_payload, worker) => {
+    await settled()
     const { path, driveId, blobFiles } = open()
     const arena = createArenaMemory()
     arenas.set(worker, arena)
@@ -119,7 +132,11 @@ export function createWorkerHost(threads: Threads): WorkerHost {
     requireAttached(worker)
     return open().damage.note(place, reason)
   })
-  threads.handle(message.status, () => (drive === undefined ? [] : [drive.status()]))
+  threads.handle(message.indexLost, (reason: string, worker) => {
+    requireAttached(worker)
+    open().engine.fail(storageErrors.faulty(reason))
+  })
+  threads.handle(message.status, status)
   threads.onExit(worker => {
     arenas.delete(worker)
     pins.delete(worker)
@@ -147,6 +164,9 @@ export function createWorkerHost(threads: Threads): WorkerHost {
       drive = undefined
       arenas.clear()
       pins.clear()
+    },
+    async release() {
+      await threads.callOthers(message.release)
     },
   }
 }

@@ -17,6 +17,8 @@ export interface DriveCount {
   readonly drivesOnline: number
   /** Every erasure set (here: the one drive) accepts writes. */
   readonly writeQuorum: boolean
+  /** Nothing but a restart of the process helps. */
+  readonly needsRestart?: boolean
 }
 
 declare module 'svc/kernel' {

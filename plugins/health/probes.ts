@@ -1,5 +1,5 @@
 /** The three questions and their answers. */
-import type { Contribution, KernelService, Logger, Ports } from 'svc/kernel'
+import { type Contribution, isCatalogError, type KernelService, type Logger, type Ports } from 'svc/kernel'
 import type { DriveCount, HealthCheck, HealthState } from './api.ts'
 
 export interface LiveBody {
@@ -24,7 +24,8 @@ export interface ClusterBody extends LiveBody {
 }
 
 export interface Probes {
-  live(): LiveBody
+  /** 503 only where nothing but a restart helps. */
+  live(): Promise<LiveBody>
   ready(): Promise<ReadyBody>
   cluster(): Promise<ClusterBody>
 }
@@ -42,21 +43,46 @@ const noDrives: DriveCount = { drives: 0, drivesOnline: 0, writeQuorum: false }
 
 /** A check that has not answered by then is not ok. */
 const checkTimeoutMs = 2_000
+/** A thread that has not told of its drives by then hangs, and its process with it. */
+const hangTimeoutMs = 10_000
+const hanging: DriveCount = { ...noDrives, needsRestart: true }
+/** The same problem is logged again after this time. */
+const repeatMs = 300_000
 
 export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptions): Probes {
-  async function run(name: string, check: HealthCheck): Promise<HealthState> {
+  const said = new Map<string, { readonly problem: string; readonly atMs: number }>()
+  /** Once when the problem is new, then every few minutes: probes come every second. */
+  function warn(check: string, error: unknown): void {
+    const problem = String((error as Error).message ?? error)
+    const atMs = ports.clock.now()
+    const before = said.get(check)
+    if (before?.problem === problem && atMs - before.atMs < repeatMs) return
+    said.set(check, { problem, atMs })
+    log.warn({ err: error, check }, 'health check failed')
+  }
+
+  async function within<T>(answer: Promise<T> | T, timeoutMs: number, late: T): Promise<T> {
     let cancel: (() => void) | undefined
-    const timeout = new Promise<HealthState>(resolve => {
-      cancel = ports.clock.after(checkTimeoutMs, () => resolve({ ok: false, detail: 'no answer' }))
+    const timeout = new Promise<T>(resolve => {
+      cancel = ports.clock.after(timeoutMs, () => resolve(late))
     })
     try {
-      return await Promise.race([check(), timeout])
-    } catch (error) {
-      // The reason may name paths or hosts: it goes to the log, not to whoever asks.
-      log.warn({ err: error, check: name }, 'health check failed')
-      return { ok: false }
+      return await Promise.race([answer, timeout])
     } finally {
       cancel?.()
+    }
+  }
+
+  async function run(name: string, check: HealthCheck): Promise<HealthState> {
+    try {
+      const state = await within(check(), checkTimeoutMs, { ok: false, detail: 'no answer' })
+      said.delete(name)
+      return state
+    } catch (error) {
+      // The reason may name paths or hosts: it goes to the log, not to whoever asks.
+      warn(name, error)
+      const isOfStorage = isCatalogError(error) && (error.code === 'unavailable' || error.code === 'faulty')
+      return { ok: false, detail: isOfStorage ? 'unknown: the storage does not answer' : undefined }
     }
   }
 
@@ -66,7 +92,7 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
       try {
         counts.push(await value())
       } catch (error) {
-        log.warn({ err: error, drives: id }, 'drives cannot be counted for the cluster probe')
+        warn(`drives of ${id}`, error)
         counts.push(noDrives)
       }
     }
@@ -78,7 +104,21 @@ export function createProbes({ kernel, checks, drives, ports, log }: ProbesOptio
   }
 
   return {
-    live: () => ({ ok: true, status: 'live' }),
+    async live() {
+      if (kernel.state() !== 'ready') return { ok: true, status: 'live' }
+      const counts = await Promise.all(
+        drives().map(async ({ value }) => {
+          try {
+            return await within(value(), hangTimeoutMs, hanging)
+          } catch {
+            // A storage that cannot tell is no reason for a restart.
+            return noDrives
+          }
+        }),
+      )
+      const needsRestart = counts.some(count => count.needsRestart === true)
+      return { ok: !needsRestart, status: needsRestart ? 'restart needed' : 'live' }
+    },
 
     async ready() {
       const state = kernel.state()

@@ -9,8 +9,8 @@ export function createHealthRoutes(probes: Probes): FastifyPluginCallback {
       .header('cache-control', 'no-store')
       .send(body)
   return (fastify, _options, done) => {
-    fastify.get('/svc/health/live', { config: { operation: 'HealthLive' } }, (_request, reply) =>
-      answer(reply, probes.live()),
+    fastify.get('/svc/health/live', { config: { operation: 'HealthLive' } }, async (_request, reply) =>
+      answer(reply, await probes.live()),
     )
     fastify.get('/svc/health/ready', { config: { operation: 'HealthReady' } }, async (_request, reply) =>
       answer(reply, await probes.ready()),

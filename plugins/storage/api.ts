@@ -169,6 +169,8 @@ export interface DriveStatus {
   readonly freeInodes: number
   /** Backend-specific figures by camelCase name, for metrics and diagnosis. */
   readonly metrics?: Readonly<Record<string, number>>
+  /** Nothing but a restart of the server helps: it is neither read nor written, and nobody tries again. */
+  readonly needsRestart?: boolean
   /** For a drive in a set. Absent for a single drive, on which everything depends. */
   readonly place?: DrivePlace
 }

@@ -30,5 +30,6 @@ export function countDrives(drives: readonly DriveStatus[]): DriveCount {
     drives: drives.length,
     drivesOnline: drives.filter(isReadable).length,
     writeQuorum: sets.length > 0 && sets.every(({ state }) => state === 'ok' || state === 'degraded'),
+    needsRestart: drives.some(({ needsRestart }) => needsRestart === true),
   }
 }
