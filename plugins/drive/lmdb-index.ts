@@ -146,9 +146,9 @@ export function openLmdbIndex(
     async close() {
       if (closed) return
       closed = true
-      // Committed data is in the file, and the journal has the rest.
-      if (lastFailure === undefined && store.loss === undefined) await environment.close()
-      else await closeNow(environment)
+      // Committed data is in the file, and the journal has the rest. A lost index must be closed, so that it can be opened again.
+      if (store.loss !== undefined) await closeNow(environment)
+      else if (lastFailure === undefined) await environment.close()
     },
   }
   return store
