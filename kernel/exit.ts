@@ -7,10 +7,13 @@ export const LAST_MS = 5000
 
 /** Runs in a process of its own, which no lock that native code holds here can stop. Its standard input ends when this process does. */
 const lastResort = `
+const watched = Number(process.argv[1])
 const kill = () => {
+  // Where it has just ended, somebody else is the parent.
+  if (process.ppid !== watched) return
   const line = { level: 'fatal', time: new Date().toISOString(), msg: 'the process did not end by itself and is killed' }
   require('node:fs').writeSync(2, JSON.stringify(line) + '\\n')
-  process.kill(process.ppid, 'SIGKILL')
+  process.kill(watched, 'SIGKILL')
 }
 let timer
 process.stdin.on('data', ms => {
@@ -24,7 +27,7 @@ let watching: ChildProcess | undefined
 /** Kills this process if it has not ended after `ms`; called again, from then on. */
 export function endWithin(ms: number): void {
   if (watching === undefined) {
-    const argv = ['--input-type=commonjs', '-e', lastResort]
+    const argv = ['--input-type=commonjs', '-e', lastResort, String(process.pid)]
     watching = spawn(process.execPath, argv, { stdio: ['pipe', 'ignore', 'inherit'], detached: true, env: {} })
     // Without the memory for another process there is no last resort: whoever started this one has one of their own.
     watching.on('error', () => {})
