@@ -16,9 +16,10 @@ const kill = () => {
   process.kill(watched, 'SIGKILL')
 }
 let timer
-process.stdin.on('data', ms => {
+process.stdin.on('data', bytes => {
   clearTimeout(timer)
-  timer = setTimeout(kill, Number(ms))
+  // Several may come at once.
+  timer = setTimeout(kill, Number(String(bytes).trim().split(' ').at(-1)))
 })
 process.stdin.on('end', () => process.exit())`
 
@@ -35,7 +36,7 @@ export function endWithin(ms: number): void {
     watching.unref()
     ;(watching.stdin as Socket).unref()
   }
-  watching.stdin!.write(String(ms))
+  watching.stdin!.write(` ${ms} `)
 }
 
 /** Takes `endWithin` back. Resolves when nothing is left of it. */
