@@ -156,10 +156,10 @@ export function openLmdbIndex(
 
 const plainLoss = (message: string, cause: unknown) => new Error(message, { cause })
 const isPanic = (error: unknown) => /MDB_PANIC/.test((error as Error).message)
-const lastSyncMs = 100
+const lastSyncMs = 2000
 const lostMessage = 'The index of the drive can be neither read nor written any more: a write of its root has failed.'
 
-/** Without waiting for promises of the package, which do not settle after a failed commit; a last sync may still be ending. */
+/** Without waiting for promises of the package, which do not settle after a failed commit. Native code may still be in its last sync, and would crash. */
 async function closeNow(environment: RootDatabase): Promise<void> {
   await new Promise(resolve => setTimeout(resolve, lastSyncMs))
   Object.assign(environment, { _endWrites: undefined })
@@ -184,7 +184,7 @@ async function reasonOf(error: unknown): Promise<unknown> {
 
 function patience(): Promise<undefined> {
   return new Promise(resolve => {
-    setTimeout(() => resolve(undefined), 1000)
+    setTimeout(() => resolve(undefined), 10_000)
   })
 }
 
