@@ -1,7 +1,7 @@
 /**
- * The client of Kafka, in a thread of its own. The library works with callbacks in the events of sockets: what it throws there, over
- * an answer that no broker should give, nobody can catch, and it would end the server. Here it ends this thread, and `producer.ts`
- * starts another. Compressing does not hold up the server either.
+ * The client of Kafka, in a thread of its own. The library handles events of sockets in callbacks: an exception there, caused by an
+ * invalid answer of a broker, cannot be caught and would end the server. Here it ends this thread, and `producer.ts` starts another.
+ * Compression does not block the server either.
  */
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -15,16 +15,16 @@ import { type KafkaSettings, parseBroker } from './settings.ts'
 
 export interface ThreadData {
   readonly settings: KafkaSettings
-  /** URL of `svc/plugins/http-client/api`: only the server knows where that is. */
+  /** URL of `svc/plugins/http-client/api`, which only the server can resolve. */
   readonly httpClient: string
-  /** What may be connected to. */
+  /** The addresses that may be connected to. */
   readonly reach: GuardOptions['reach']
   readonly allowedNetworks: GuardOptions['allowedNetworks']
-  /** How many there were before it. */
+  /** The number of threads before it. */
   readonly thread: number
 }
 
-/** Values lie one behind the other. */
+/** The values are concatenated. */
 export interface ThreadRequest {
   readonly id: number
   /** Undefined: any partition. */
@@ -36,7 +36,7 @@ export interface ThreadRequest {
 /** The first, with the id 0, says that the thread is ready. */
 export interface ThreadAnswer {
   readonly id: number
-  /** Undefined: every replica that is in sync has all of them. */
+  /** Undefined: every in-sync replica has all records. */
   readonly failure: Failure | undefined
 }
 
@@ -76,46 +76,46 @@ async function produce({ keys, lengths, bytes }: ThreadRequest): Promise<void> {
     acks: ProduceAcks.ALL,
     messages,
     compression: settings.compression,
-    // As the Java client: who writes to the same topic with that one finds the same partitions.
+    // As the Java client, so that both choose the same partitions of a topic.
     partitioner: (message, key) => compatibilityPartitioner(message, key as Buffer | undefined),
   })
 }
 
 function createClient(): Client {
   const brokers = settings.brokers.map(broker => parseBroker(broker)!)
-  // The library begins with the first broker and stays there also when that one is silent: each new client begins with another.
+  // The library starts with the first broker and stays there even when it is silent, so each new client starts with another broker.
   const first = clients++ % brokers.length
   const options: ProducerOptions<Buffer, Buffer, Buffer, Buffer> = {
     clientId: 'svc',
     bootstrapBrokers: [...brokers.slice(first), ...brokers.slice(0, first)],
-    // Who asked tries again, in order and with pauses.
+    // The queue tries again, in order and with pauses.
     retries: 0,
     autocreateTopics: false,
     timeout: answerMsMax,
-    // So that another broker can be tried where one does not answer.
+    // Lets the library try another broker when one does not answer.
     connectTimeout: Math.ceil(answerMsMax / Math.min(brokers.length, 3)),
     metadataMaxAge: 60_000,
   }
   if (settings.tls) {
     options.tls = tlsOf(settings)
-    // Proxies tell clusters apart by it; of an address there is none.
+    // Proxies distinguish clusters by it; an address has none.
     options.tlsServerName = brokers.every(({ host }) => isIP(host) === 0)
   }
   if (settings.sasl) {
     const mechanism = settings.sasl_mechanism.toUpperCase() as 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
     options.sasl = { mechanism, username: settings.sasl_username, password: settings.sasl_password }
   }
-  // Its type lacks it; connections read it.
+  // The type lacks it; connections read it.
   Object.assign(options, { requestTimeout: answerMsMax })
   const created = new Producer<Buffer, Buffer, Buffer, Buffer>(options)
-  // A connection may fail once more after it was given up.
+  // A closed connection may fail again.
   created.connections.on('connecting', ({ connection }: { connection: NodeJS.EventEmitter }) => {
     connection.on('error', () => {})
   })
   return created
 }
 
-/** What a failure leaves behind of connections and of what is known of the cluster: the next attempt begins anew. */
+/** Drops the connections and metadata of the cluster after a failure; the next attempt starts without them. */
 function drop(): void {
   const dropped = client
   client = undefined
@@ -126,7 +126,7 @@ function answer(id: number, failure: Failure | undefined): void {
   port.postMessage({ id, failure } satisfies ThreadAnswer)
 }
 
-/** Files are read anew for each client: certificates are renewed. */
+/** Reads the files for each client, because certificates are renewed. */
 function tlsOf({ ca_cert, client_tls_cert, client_tls_key, tls_skip_verify }: KafkaSettings) {
   const ca = read('ca_cert', ca_cert)
   const cert = read('client_tls_cert', client_tls_cert)

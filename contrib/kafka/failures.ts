@@ -1,9 +1,9 @@
-/** What went wrong with brokers, in words of ours: theirs may repeat what was sent to them. */
+/** Failures of brokers in our words, because theirs may repeat the request. */
 
 export interface Failure {
   /** A sentence for operators, without secrets. */
   readonly reason: string
-  /** The brokers will never take it. */
+  /** The brokers will never take the records. */
   readonly isPermanent: boolean
 }
 
@@ -23,14 +23,14 @@ const sentences: Readonly<Record<string, string>> = {
 const errorsMax = 64
 
 interface Known {
-  /** Why an address is not connected to, in words of ours. */
+  /** The reason why the guard refuses an address, in our words. */
   readonly refusals: readonly string[]
   readonly apiIds: readonly string[]
   readonly codes: readonly string[]
   readonly messages: readonly string[]
 }
 
-/** From an error of the client, with all that it was caused by. */
+/** From an error of the client and its causes. */
 export function describeFailure(error: unknown): Failure {
   const { refusals, apiIds, codes, messages } = collect(error)
   const permanent = apiIds.find(id => refusedForGood.has(id))
@@ -68,7 +68,7 @@ function collect(error: unknown): Known {
     if (typeof apiId === 'string' && /^[A-Z_]+$/.test(apiId)) apiIds.push(apiId)
     if (typeof code === 'string' && /^[A-Z0-9_]+$/.test(code)) codes.push(code)
     messages.push(at.message)
-    // Of a thread of its own, where the class is another one.
+    // By name, because this thread has another class.
     if (at.name === 'HttpClientError') refusals.push(at.message)
     if (Array.isArray(errors)) waiting.push(...errors)
     if (cause !== undefined) waiting.push(cause)

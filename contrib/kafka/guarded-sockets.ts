@@ -2,13 +2,14 @@ import { Socket } from 'node:net'
 import type { AddressGuard } from 'svc/plugins/http-client/api'
 
 /**
- * Whatever connects in this thread connects to addresses that the guard allows: the client of Kafka takes no `lookup`, and connects to
- * brokers that other brokers name. Builtin modules are of their thread, so that no other one notices. TLS verifies the name as before.
+ * Restricts all connections of this thread to addresses that the guard allows, because the client of Kafka has no option `lookup` and
+ * connects to brokers that other brokers name. Builtin modules belong to their thread, so other threads are unaffected. TLS still
+ * verifies the name.
  */
 export function guardSockets(guard: AddressGuard): void {
   const connect = Socket.prototype.connect
   Socket.prototype.connect = function (this: Socket, ...given: readonly unknown[]) {
-    // `net.connect` hands on a list of options and listener, `tls.connect` the two.
+    // `net.connect` passes an array of options and listener, `tls.connect` two arguments.
     const [options] = Array.isArray(given[0]) ? given[0] : given
     try {
       const { host, path } = Object(options)
@@ -16,7 +17,7 @@ export function guardSockets(guard: AddressGuard): void {
       guard.check(host)
       options.lookup = guard.lookup
     } catch (error) {
-      // As any failure of a connection: later, and to whoever listens.
+      // Like every failure of a connection: later, as an event.
       process.nextTick(() => this.destroy(error as Error))
       return this
     }

@@ -1,4 +1,4 @@
-/** What a kind of target has of Kafka, whatever is sent. */
+/** The parts of the kinds for events and audit records that are the same. */
 import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { KafkaProducer, KafkaRecord } from './producer.ts'
 import { checkKafka, KafkaSettings, kafkaEndpoint } from './settings.ts'
@@ -11,7 +11,7 @@ export function kafkaKind(guard: AddressGuard) {
   }
 }
 
-/** `batchMax`: of one call. */
+/** `batchMax`: records per call. */
 export function sending<Message>(
   producer: KafkaProducer,
   batchMax: number,

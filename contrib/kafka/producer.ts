@@ -1,4 +1,4 @@
-/** Sends records to a topic, each acknowledged by every replica that is in sync. See client-thread.ts for why there is a thread. */
+/** Sends records to a topic, each acknowledged by every in-sync replica. See client-thread.ts for the reason of the thread. */
 import { Worker } from 'node:worker_threads'
 import type { AddressGuard } from 'svc/plugins/http-client/api'
 import { PermanentDeliveryError } from 'svc/plugins/notify/api'
@@ -13,22 +13,21 @@ export interface KafkaRecord {
 
 export interface KafkaProducer {
   /**
-   * Resolves when the brokers have all of them, in the order of each key. Rejects within the settings' timeout, and as soon as the
-   * signal is aborted; some may have been taken then. A send that does not
-   * end in time takes others that are under way with it.
+   * Resolves when the brokers have all records, in the order of each key. Rejects within the timeout of the settings, and as soon as the
+   * signal is aborted; the brokers may have some records then. A call that does not end in time fails the other calls under way, too.
    */
   send(records: readonly KafkaRecord[], signal: AbortSignal): Promise<void>
   /** Idempotent. */
   close(): Promise<void>
 }
 
-/** Of one request. Brokers take 1 MiB (`message.max.bytes`) of one partition unless they are told otherwise. */
+/** Per request. The default of brokers is 1 MiB (`message.max.bytes`) per partition. */
 const requestBytesMax = 512 * 1024
 const heapMbMax = 256
 
 interface Thread {
   readonly worker: Worker
-  /** Resolves also when it ends before. */
+  /** Resolves when the thread ends early, too. */
   readonly ready: Promise<void>
   isEnded: boolean
 }
@@ -45,7 +44,7 @@ export function createKafkaProducer(settings: KafkaSettings, guard: AddressGuard
   let isClosed = false
   let thread = startThread()
 
-  /** Starts at once, so that an attempt seldom waits for it: on a busy machine it takes longer than brokers do. */
+  /** Starts early, because on a busy machine a thread starts more slowly than brokers answer. */
   function startThread(): Thread {
     const entry = new URL(`./client-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
     const worker = new Worker(entry, {
@@ -57,7 +56,7 @@ export function createKafkaProducer(settings: KafkaSettings, guard: AddressGuard
         allowedNetworks: [...guard.allowedNetworks],
         thread: threads++,
       } satisfies ThreadData,
-      // What the process was started with (loaders, conditions, debuggers) is not for it.
+      // Without the options of the process (loaders, conditions, debuggers).
       env: {},
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
@@ -70,8 +69,8 @@ export function createKafkaProducer(settings: KafkaSettings, guard: AddressGuard
       if (failure === undefined) attempt?.resolve()
       else attempt?.reject(failure.isPermanent ? new PermanentDeliveryError(failure.reason) : new Error(failure.reason))
     })
-    // Its words may have what a broker sent.
-    worker.on('error', () => end(started, 'The brokers answer what cannot be read.'))
+    // Does not quote the error, which may repeat the answer of a broker.
+    worker.on('error', () => end(started, 'The brokers give answers that cannot be read.'))
     worker.on('exit', () => {
       end(started, 'The client of Kafka ended.')
       resolve()
@@ -79,7 +78,7 @@ export function createKafkaProducer(settings: KafkaSettings, guard: AddressGuard
     return started
   }
 
-  /** Everybody who waits for this thread is told; the next one who sends gets another. */
+  /** Rejects all attempts in this thread; the next call starts another thread. */
   function end(ended: Thread, reason: string): void {
     if (ended.isEnded) return
     ended.isEnded = true
@@ -100,7 +99,7 @@ export function createKafkaProducer(settings: KafkaSettings, guard: AddressGuard
         run()
       }
       attempts.set(id, { resolve: () => settle(resolve), reject: error => settle(() => reject(error)) })
-      // One buffer that changes hands, not a copy of each pool that a small buffer lies in.
+      // One transferred buffer instead of copies of the pools below small buffers.
       const bytes = new Uint8Array(records.reduce((sum, { value }) => sum + value.byteLength, 0))
       let offset = 0
       for (const { value } of records) {
@@ -144,7 +143,7 @@ export function createKafkaProducer(settings: KafkaSettings, guard: AddressGuard
   }
 }
 
-/** In their order, as few as may be. */
+/** In order, in as few parts as possible. */
 function partsOf(records: readonly KafkaRecord[]): readonly (readonly KafkaRecord[])[] {
   const parts: KafkaRecord[][] = []
   let partBytes = Number.POSITIVE_INFINITY

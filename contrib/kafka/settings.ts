@@ -57,7 +57,7 @@ export type KafkaSettings = Static<typeof KafkaSettings>
 const topicPattern = /^[A-Za-z0-9._-]{1,249}$/
 const brokersMax = 32
 
-/** What no single key can say. */
+/** Checks over several keys. */
 export function checkKafka(settings: KafkaSettings, guard: AddressGuard): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const complain = (key: keyof KafkaSettings, problem: string) => problems.push({ key, problem })
@@ -88,7 +88,7 @@ export function checkKafka(settings: KafkaSettings, guard: AddressGuard): readon
   return problems
 }
 
-/** `kafka-1:9092`, `[::1]:9092`; undefined for what is none. */
+/** `kafka-1:9092`, `[::1]:9092`; undefined when it is malformed. */
 export function parseBroker(broker: string): { readonly host: string; readonly port: number } | undefined {
   const found = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(broker.trim())
   if (found === null) return undefined

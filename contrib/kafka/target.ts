@@ -16,7 +16,7 @@ export function createKafkaTarget(guard: AddressGuard): NotifyTargetKind<typeof 
       const producer = createKafkaProducer(settings, guard)
       return {
         ...sending(producer, batchMax, recordOf),
-        // Topics that are compacted take nothing without a key.
+        // Compacted topics refuse records without a key.
         test: (body, signal) => producer.send([{ key: 's3:TestEvent', value: body }], signal),
       }
     },

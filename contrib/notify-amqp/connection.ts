@@ -1,7 +1,7 @@
 /**
- * A connection to a broker with one channel, that is never made again by itself: who finds it lost makes another one. The client library
- * tells of trouble by events of the connection and of the channel, an unheard one of which would end the process, and leaves the socket
- * open where a broker does not answer, so that ending means destroying the socket.
+ * A connection to a broker with one channel. It never reconnects: the caller that finds it lost opens another. The client library reports
+ * problems as events of the connection and the channel; an `error` event without a listener would end the process. It leaves the socket
+ * open when a broker does not answer, so `end` destroys the socket.
  */
 import { readFile } from 'node:fs/promises'
 import amqp, { type Channel, type ChannelModel, type ConfirmChannel, type Message } from 'amqplib'
@@ -11,13 +11,13 @@ import type { AmqpSettings, Broker } from './settings.ts'
 
 export interface Connection {
   isLost(): boolean
-  /** Resolves when the broker has taken all of them. */
+  /** Resolves when the broker has confirmed all of them. */
   publish(messages: readonly Publication[], signal: AbortSignal): Promise<void>
-  /** Says goodbye, and leaves nothing open half a second later. Idempotent. */
+  /** Closes the connection properly, or by force after half a second. Idempotent. */
   close(): Promise<void>
-  /** At once. What is under way rejects. Idempotent. */
+  /** Closes by force, at once. Operations under way reject. Idempotent. */
   end(): void
-  /** Why `error` came about: of the first thing that went wrong all others are consequences. */
+  /** The cause of `error`: the first failure of the connection, because later errors are its consequences. */
   reason(error: unknown): string
 }
 
@@ -29,7 +29,7 @@ export interface Publication {
 const closeMsMax = 500
 const accessRefused = 403
 
-/** Rejects with an Error without secrets. What `signal` aborts leaves nothing open. */
+/** Rejects with an Error without secrets. An aborted attempt leaves no socket open. */
 export async function openConnection(
   broker: Broker,
   settings: AmqpSettings,
@@ -84,7 +84,7 @@ export async function openConnection(
             clearTimeout(timer)
             done()
           })
-          // It never settles when the connection is lost meanwhile.
+          // The library never settles it when the connection is lost.
           model.close().then(end, end)
         })
         return closing
@@ -97,7 +97,7 @@ export async function openConnection(
   }
 }
 
-/** The first of them has the reason. */
+/** The first error has the reason. */
 function hear(emitter: ChannelModel | Channel, fail: (error: unknown) => void): void {
   emitter.on('error', fail)
   emitter.on('close', fail)
@@ -110,7 +110,7 @@ function addressOf(broker: Broker) {
     port: broker.port,
     username: broker.user,
     password: broker.password,
-    // The library decodes it once more.
+    // The library decodes it again.
     vhost: encodeURIComponent(broker.vhost),
     heartbeat: broker.heartbeatSeconds,
   }
@@ -126,7 +126,7 @@ async function readTls({ isTls, authority, certificate, key, isVerified }: Broke
 async function openChannel(model: ChannelModel, settings: AmqpSettings, fail: (error: unknown) => void) {
   const { exchange, exchange_type, durable, auto_deleted: autoDelete, internal } = settings
   if (exchange !== '') {
-    // On a channel of its own, which the broker closes when it refuses.
+    // On a separate channel, because the broker closes a channel when it refuses a request.
     const declaring = await model.createChannel()
     declaring.on('error', () => undefined)
     try {
@@ -134,7 +134,7 @@ async function openChannel(model: ChannelModel, settings: AmqpSettings, fail: (e
       await declaring.close()
     } catch (error) {
       if ((error as { code?: unknown }).code !== accessRefused) throw error
-      // Who may publish need not be allowed to declare: it is enough that it exists.
+      // A user with the right to publish may lack the right to declare: the exchange only has to exist.
       const looking = await model.createChannel()
       looking.on('error', () => undefined)
       await looking.checkExchange(exchange)
@@ -146,7 +146,7 @@ async function openChannel(model: ChannelModel, settings: AmqpSettings, fail: (e
   return channel
 }
 
-/** One at a time. The broker returns what it cannot route before it confirms it. */
+/** One at a time. The broker returns an unroutable message before it confirms it. */
 async function publish(
   channel: Channel | ConfirmChannel,
   settings: AmqpSettings,
@@ -175,7 +175,7 @@ async function publish(
       isConfirmed.catch(() => undefined)
       confirmed.push(isConfirmed)
     }
-    // Without confirms an answer to something that came later shows at least that the broker has read them.
+    // Without confirms, the answer to a later request shows that the broker has read the messages.
     await ('waitForConfirms' in channel ? Promise.all(confirmed) : channel.prefetch(1))
   } finally {
     channel.off('return', onReturn)
@@ -188,7 +188,7 @@ async function publish(
   }
 }
 
-/** What a broker routes by (`headers`), and a consumer may look at without parsing. */
+/** Headers for routing (`headers` exchanges), and for consumers that do not parse the body. */
 function propertiesOf(about: Publication['about']) {
   const contentType = 'application/json'
   if (about === undefined) return { contentType, appId: 'svc', type: 's3:TestEvent' }

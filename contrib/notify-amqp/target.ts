@@ -11,7 +11,7 @@ import type { SettingsProblem } from 'svc/plugins/settings/api'
 import type { Connection, Publication } from './connection.ts'
 import { AmqpSettings, type Broker, checkSettings, parseUrl } from './settings.ts'
 
-/** The client library is loaded when a target is first used: few servers have one. */
+/** The client library is loaded with the first use of a target, because few servers have one. */
 const open = async (
   ...parameters: Parameters<typeof import('./connection.ts').openConnection>
 ): Promise<Connection> => {
@@ -44,7 +44,7 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
   const attempts = createAttempts(place, settings.timeout, () => import('./connection.ts'))
   let current: Connection | undefined
 
-  /** What fails ends the connection: what is on its way over it is not known. */
+  /** A failure closes the connection, because the state of its messages is unknown. */
   const publish = async (connection: Connection, messages: readonly Publication[], signal: AbortSignal) => {
     signal.addEventListener('abort', connection.end, { once: true })
     try {
@@ -73,7 +73,7 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
           limited,
         )
       }),
-    // Over a connection of its own: it may come at any time, and tells whether one can be made now.
+    // Over a new connection: a test may come at any time, and shows whether the target can connect now.
     test: (body, signal) =>
       attempts.run(signal, async limited => {
         const own = await open(broker, settings, guard, limited)
@@ -87,7 +87,7 @@ export function connectAmqp(settings: AmqpSettings, { log }: NotifyTargetContext
   }
 }
 
-/** A target that is not enabled may be tested before anybody has set what it needs. */
+/** A disabled target may be tested before its settings are complete. */
 function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
   const refuse = () => Promise.reject(new Error(`The settings cannot be used: ${key} ${problem}.`))
   return { send: refuse, test: refuse, close: () => Promise.resolve() }

@@ -1,6 +1,6 @@
 /**
- * One connection to NATS. It never reconnects by itself: the library would keep what is published meanwhile in memory, without
- * bound, and say that all is well.
+ * One connection to NATS. It never reconnects: the library would keep messages in memory meanwhile, without bound, and report
+ * success.
  */
 import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -25,10 +25,10 @@ import { reasonOf, SetupError } from './failures.ts'
 import { type NatsSettings, parseServer } from './settings.ts'
 
 export interface Publication {
-  /** Those with the same key reach the server one after the other. */
+  /** Messages with the same key reach the server one after the other. */
   readonly key: string
   readonly body: Uint8Array
-  /** What a stream knows duplicates by; undefined: it does not look for them. No line breaks. */
+  /** The id by which a stream detects duplicates; undefined: no detection. No line breaks. */
   readonly id: string | undefined
 }
 
@@ -36,11 +36,11 @@ export interface Connection {
   /** Resolves when the server, or where `jetstream` is on a stream, has all of them. */
   publish(publications: readonly Publication[]): Promise<void>
   isLost(): boolean
-  /** At once; what is under way rejects. Idempotent. */
+  /** Closes at once; operations under way reject. Idempotent. */
   end(): void
 }
 
-/** What is on its way before the server is asked whether it has it. */
+/** Messages published before a flush asks whether the server has them. */
 const underWayBytesMax = 1024 * 1024
 const underWayMax = 64
 
@@ -56,7 +56,7 @@ class GuardedTransport extends NodeTransport {
     return new Promise((resolve, reject) => {
       this.#guard.check(host)
       const socket = connect({ host, port, lookup: this.#guard.lookup, noDelay: true })
-      // Who closes a transport that is not connected yet destroys its socket.
+      // Closing a transport that is still connecting destroys its socket.
       this.socket = socket
       let failure: Error | undefined
       socket.once('connect', () => {
@@ -70,13 +70,13 @@ class GuardedTransport extends NodeTransport {
     })
   }
 
-  /** The library does not tell Node.js what address it connected to, and certificates of addresses are refused. */
+  /** The library does not pass the address to Node.js, which then refuses certificates of addresses. */
   override connect(server: Parameters<NodeTransport['connect']>[0], options: NodeConnectionOptions): Promise<void> {
     const host = server.tlsName || server.hostname
     return super.connect(server, options.tls ? { ...options, tls: { ...options.tls, host } as TlsOptions } : options)
   }
 
-  /** The library leaves sockets open to servers that take connections and say nothing: one for each attempt. */
+  /** The library leaves a socket open per attempt when a server accepts connections and says nothing. */
   override close(error?: Error): Promise<void> {
     if (!this.connected) this.discard()
     return super.close(error)
@@ -90,7 +90,7 @@ export async function openConnection(
 ): Promise<Connection> {
   const authenticator = await authenticatorOf(settings)
   const tls = settings.tls ? await tlsOf(settings) : null
-  // As `connect` of the package does; names are looked up, and checked, where they are connected to.
+  // Like `connect` of the package; the transport resolves names and checks their addresses.
   setTransportFactory({ factory: () => new GuardedTransport(guard), dnsResolveFn: async name => [name] })
   const opening = NatsConnectionImpl.connect({
     servers: settings.address.map(address => parseServer(address)!),
@@ -100,10 +100,10 @@ export async function openConnection(
     timeout: Math.ceil(settings.timeout / Math.min(settings.address.length, 3)),
     noAsyncTraces: true,
     authenticator,
-    // Null refuses servers that ask for TLS; with options those that have none.
+    // Null refuses servers that require TLS; options refuse servers without TLS.
     tls,
   })
-  // Connecting cannot be stopped; who comes too late is sent away.
+  // Connecting cannot be aborted; a connection that is too late is closed.
   const connection = await opening.then(opened => {
     if (signal.aborted) void opened.close()
     signal.throwIfAborted()
@@ -119,7 +119,7 @@ function wrap(connection: NatsConnection, settings: NatsSettings): Connection {
     throw error instanceof Error ? error : new Error('the connection was closed')
   })
   lost.catch(() => {})
-  // That a message was refused is told beside the messages.
+  // The server reports refused messages asynchronously.
   const watch = async () => {
     for await (const status of connection.status()) if (status.type === 'error') refusal = status.error
   }
@@ -127,7 +127,7 @@ function wrap(connection: NatsConnection, settings: NatsSettings): Connection {
 
   const flush = async () => {
     await Promise.race([connection.flush(), lost])
-    // Errors come before the answer to a flush, and take a turn longer to be told.
+    // The errors arrive before the answer to a flush, and the library reports them one turn later.
     await afterEvents()
     if (refusal !== undefined) throw refusal
   }
@@ -164,8 +164,8 @@ function wrap(connection: NatsConnection, settings: NatsSettings): Connection {
 }
 
 /**
- * In their order, cut where a key comes again: of two of a key the second is published when the first is stored, so that the first
- * cannot fail and come later.
+ * Splits messages, in order, where a key repeats: the second message of a key is published after the first is stored, so that the
+ * first cannot fail and arrive later.
  */
 function groupsOf(publications: readonly Publication[]): readonly (readonly Publication[])[] {
   const groups: Publication[][] = []
@@ -196,16 +196,15 @@ async function authenticatorOf(settings: NatsSettings): Promise<Authenticator | 
         ? credsAuthenticator(await read('credentials_file', credentials_file))
         : undefined
   try {
-    // Here, where it is known what went wrong.
     authenticator?.('nonce')
   } catch {
     const key = nkey_specification !== '' ? 'nkey_specification' : 'credentials_file'
-    throw new SetupError(`what ${key} has cannot be used`)
+    throw new SetupError(`the value of ${key} cannot be used`)
   }
   return authenticator
 }
 
-/** Files are read anew for each connection: certificates are renewed. */
+/** Reads the files for each connection, because certificates are renewed. */
 async function tlsOf({ ca_cert, client_cert, client_key, tls_skip_verify }: NatsSettings): Promise<TlsOptions> {
   const pem = async (key: string, path: string) => (path === '' ? undefined : (await read(key, path)).toString())
   const [ca, cert, key] = [
@@ -218,7 +217,7 @@ async function tlsOf({ ca_cert, client_cert, client_key, tls_skip_verify }: Nats
   } catch {
     throw new SetupError('the certificates or the key cannot be used')
   }
-  // The library hands on to Node.js what it does not know.
+  // The library passes unknown options to Node.js.
   return { ca, cert, key, rejectUnauthorized: !tls_skip_verify, minVersion: 'TLSv1.2' } as TlsOptions
 }
 

@@ -1,15 +1,15 @@
-/** What went wrong with NATS, in words of ours: those of a server may repeat what was sent to it. */
+/** Failures of NATS in our words, because those of a server may repeat the request. */
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/transport-node'
 import { HttpClientError } from 'svc/plugins/http-client/api'
 
-/** Files and keys that are no good: its message is ours. */
+/** Unusable files and keys, with a message of ours. */
 export class SetupError extends Error {}
 
 export interface Failure {
-  /** Without the beginning that says who: `refuses the user`. No secrets. */
+  /** A sentence without its subject: `refuses the user`. No secrets. */
   readonly reason: string
-  /** It will never be taken. */
+  /** The server will never take the message. */
   readonly isPermanent: boolean
 }
 
@@ -21,7 +21,7 @@ const streamRefusals: Readonly<Record<number, string>> = {
   10077: 'the stream is full, or sealed',
 }
 const tooLarge = 10054
-/** Words of nats-server that have nothing of the request in them. */
+/** Messages of nats-server that do not repeat the request. */
 const knownWords = /maximum (account active )?connections exceeded|slow consumer|stale connection|server shutdown/i
 
 export function reasonOf(error: unknown): Failure {

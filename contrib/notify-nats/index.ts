@@ -1,6 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/http-client/api'
-// For their types only: they declare the extension point `notify.target` and the service `httpClient`.
+// Imported for their types: they declare the extension point `notify.target` and the service `httpClient`.
 import type {} from 'svc/plugins/notify/api'
 import { createNatsKind } from './target.ts'
 

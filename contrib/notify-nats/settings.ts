@@ -57,7 +57,7 @@ const defaultPort = 4222
 /** Tokens between dots; no wildcards. Source: https://docs.nats.io/nats-concepts/subjects. */
 const subjectPattern = /^[!-~]+$/
 
-/** What no single key can say. */
+/** Checks over several keys. */
 export function checkNats(settings: NatsSettings, guard: AddressGuard): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = []
   const complain = (key: keyof NatsSettings, problem: string) => problems.push({ key, problem })
@@ -99,7 +99,7 @@ function hostOf(address: string): string | undefined {
   return found?.[1] ?? found?.[2]
 }
 
-/** `nats-1:4222`, `nats-1`, `[::1]:4222`, as the client takes it; undefined for what is none. */
+/** `nats-1:4222`, `nats-1`, `[::1]:4222`, as the client expects it; undefined when it is malformed. */
 export function parseServer(address: string): string | undefined {
   const found = serverPattern.exec(address.trim())
   if (found === null) return undefined

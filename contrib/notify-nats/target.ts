@@ -35,13 +35,13 @@ export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext
     throw isPermanent ? new PermanentDeliveryError(`${service}: ${reason}.`) : new Error(`${service}: ${reason}.`)
   }
 
-  /** The client library is loaded when a target is first used: few servers have one. */
+  /** The client library is loaded with the first use of a target, because few servers have one. */
   const open = async (signal: AbortSignal): Promise<Connection> => {
     const { openConnection } = await import('./connection.ts')
     return openConnection(settings, guard, signal).catch(fail)
   }
 
-  /** What fails ends the connection: what is on its way over it is not known. */
+  /** A failure closes the connection, because the state of its messages is unknown. */
   const use = async (connection: Connection, signal: AbortSignal, publications: readonly Publication[]) => {
     const giveUp = () => connection.end()
     signal.addEventListener('abort', giveUp, { once: true })
@@ -66,7 +66,7 @@ export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext
         }
         await use(current, limited, messages.map(publicationOf))
       }),
-    // Over a connection of its own: it may come at any time, and tells whether one can be made now.
+    // Over a new connection: a test may come at any time, and shows whether the target can connect now.
     test: (body, signal) =>
       attempts.run(signal, async limited => {
         const own = await open(limited)
@@ -81,8 +81,8 @@ export function connectNats(settings: NatsSettings, { log }: NotifyTargetContext
 }
 
 /**
- * Streams know a message that is sent again by its id: a hash, because headers have no line breaks and keys may. The body is in it,
- * since of one version there may be several events with the same sequencer.
+ * Streams detect a repeated message by its id: a hash, because keys may have line breaks and headers not. The hash covers the body, because
+ * several events of one version may have the same sequencer.
  */
 function publicationOf({ bucket, key, sequencer, body }: NotifyMessage): Publication {
   const path = `${bucket}/${key}`

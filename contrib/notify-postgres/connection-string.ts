@@ -1,6 +1,6 @@
 /**
- * The URL of a database. It is read here and not by the client library, which would take what is left out from the environment of the
- * server, read files whenever it connects, and ignore what it does not know. Source: PostgreSQL, "Connection URIs".
+ * The URL of a database. It is parsed here and not by the client library, which would read missing parts from the environment of the
+ * server, read files whenever it connects, and ignore unknown parameters. Source: PostgreSQL, "Connection URIs".
  */
 
 export interface Place {
@@ -10,7 +10,7 @@ export interface Place {
   readonly user: string
   readonly password: string
   readonly database: string
-  /** Undefined: not encrypted. */
+  /** Undefined: without TLS. */
   readonly tls: TlsFiles | undefined
   /** For people. */
   readonly endpoint: string
@@ -27,11 +27,11 @@ export interface TlsFiles {
 
 const defaultPort = 5432
 const knownParameters = new Set(['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
-/** All but the last verify the name and the certificate, more than some of them would elsewhere. */
+/** All modes but the last verify name and certificate, which is stricter than in other clients. */
 const encryptedModes = ['require', 'verify-ca', 'verify-full', 'no-verify']
 const modes = ['disable', ...encryptedModes]
 
-/** `problem` follows the name of the key and tells nothing of the text, which has a password in it. */
+/** `problem` follows the name of the key and does not quote the text, which has a password. */
 export function parseConnectionString(text: string): Place | { readonly problem: string } {
   let url: URL
   let parts: { user: string; password: string; database: string; host: string }
@@ -76,7 +76,7 @@ export function parseConnectionString(text: string): Place | { readonly problem:
   }
 }
 
-/** What is sent there leaves no machine: it need not be encrypted. */
+/** Connections within this machine need no TLS. */
 function isLocal(host: string): boolean {
   return host.startsWith('/') || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

@@ -1,6 +1,6 @@
 /**
- * Connections to PostgreSQL, at most so many at once. The client library tells of lost connections by events on the client and on the
- * pool, an unheard one of which would end the process, and throws where a server does not speak its protocol: both are caught here.
+ * A bounded pool of connections to PostgreSQL. The client library reports lost connections as events of the client and the pool, which
+ * would end the process without a listener, and throws when a server does not speak its protocol. This file catches both.
  */
 import { readFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
@@ -8,15 +8,15 @@ import pg from 'pg'
 import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { Place } from './connection-string.ts'
 
-/** What PostgreSQL says went wrong; empty for what is no answer of it. */
+/** The error code of PostgreSQL; empty for other errors. */
 export function codeOf(error: unknown): string {
   return (error instanceof pg.DatabaseError && error.code) || ''
 }
 
 export interface Pool {
   /**
-   * Gives a connection to `work`. When `work` rejects, or `signal` is aborted, the connection is closed, which undoes what was not
-   * committed.
+   * Lends a connection to `work`. When `work` rejects, or `signal` is aborted, the connection is closed, which rolls back its
+   * transaction.
    */
   use<T>(signal: AbortSignal, work: (client: pg.PoolClient) => Promise<T>): Promise<T>
   /** Within half a second, also when the server does not answer. */
@@ -25,18 +25,18 @@ export interface Pool {
 
 export interface PoolOptions {
   readonly connectionsMax: number
-  /** Of making a connection. */
+  /** Of connecting. */
   readonly timeoutMs: number
   readonly guard: AddressGuard
 }
 
 const closeMsMax = 500
 
-/** Rejects when a file of the settings cannot be read. Connects when it is used. */
+/** Rejects when a file of the settings cannot be read. Connects with the first use. */
 export async function createPool(place: Place, { connectionsMax, timeoutMs, guard }: PoolOptions): Promise<Pool> {
   const sockets = new Set<Socket>()
   let made: Socket | undefined
-  /** Hears what the pool does not while it connects or has lent a client; what is under way rejects by itself. */
+  /** Listens for errors while the pool does not: while it connects or has lent a client. Operations under way reject by themselves. */
   class HeardClient extends pg.Client {
     // The client has asked for it in its constructor.
     readonly #socket = made!
@@ -46,7 +46,7 @@ export async function createPool(place: Place, { connectionsMax, timeoutMs, guar
       this.on('error', () => undefined)
     }
 
-    // A server that refuses and stays connected would be left so.
+    // Closes the connection to a server that refuses and stays connected.
     override connect(): Promise<pg.Client>
     override connect(callback: (error: Error) => void): void
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
@@ -62,7 +62,7 @@ export async function createPool(place: Place, { connectionsMax, timeoutMs, guar
     port: place.port,
     user: place.user,
     database: place.database,
-    // As text, an empty one would be taken from the environment of the server.
+    // The library replaces an empty text by the value of the environment of the server.
     password: () => place.password,
     ssl: await readTls(place),
     stream: () => {
@@ -78,7 +78,7 @@ export async function createPool(place: Place, { connectionsMax, timeoutMs, guar
     keepAlive: true,
     application_name: 'svc',
   })
-  // A connection was lost that nobody was using: the next one is made when it is needed.
+  // An idle connection was lost; the next use opens another.
   connections.on('error', () => undefined)
   return {
     async use(signal, work) {
@@ -88,7 +88,7 @@ export async function createPool(place: Place, { connectionsMax, timeoutMs, guar
         if (!isReleased) client.release(failure)
         isReleased = true
       }
-      const giveUp = () => release(new Error('given up'))
+      const giveUp = () => release(new Error('the attempt was ended'))
       signal.addEventListener('abort', giveUp, { once: true })
       try {
         signal.throwIfAborted()
@@ -134,13 +134,13 @@ class GuardedSocket extends Socket {
     return super.connect({ port: Number(place), host, lookup: this.#guard.lookup })
   }
 
-  /** What it throws in a listener of `data` is about what came: the connection is of no use any more. */
+  /** The library throws in a listener of `data` when the input is invalid: the connection is unusable. */
   override emit(event: string | symbol, ...values: unknown[]): boolean {
     if (event !== 'data') return super.emit(event as string, ...values)
     try {
       return super.emit(event, ...values)
     } catch (error) {
-      this.destroy(new Error(`what it answers is not PostgreSQL: ${(error as Error).message}`))
+      this.destroy(new Error(`it does not answer in the protocol of PostgreSQL: ${(error as Error).message}`))
       return true
     }
   }

@@ -38,7 +38,7 @@ export type PostgresSettings = Static<typeof PostgresSettings>
 /** Longer names are cut off by PostgreSQL, silently. */
 const identifierBytesMax = 63
 
-/** As it stands in SQL, quoted: nothing in it can be anything but a name. Undefined where it cannot be one. */
+/** The quoted name for SQL, safe from injection. Undefined when it cannot be a name. */
 export function quoteTable(table: string): string | undefined {
   const parts = table.split('.')
   const isName = (part: string) =>

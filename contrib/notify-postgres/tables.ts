@@ -1,6 +1,6 @@
 /**
- * What is stored, in two formats. Source: MinIO, "Publish events to PostgreSQL". A batch is one statement of each sort, whatever its
- * size; in `namespace` only the last event of each key in it counts.
+ * The rows, in two formats. Source: MinIO, "Publish events to PostgreSQL". A batch is one statement of each kind,
+ * whatever its size; in `namespace` only the last event of each key counts.
  */
 import type { NotifyMessage } from 'svc/plugins/notify/api'
 import type { PostgresSettings } from './settings.ts'
@@ -11,9 +11,9 @@ export interface Statement {
 }
 
 export interface TableFormat {
-  /** SQL. Does nothing where the table is. */
+  /** SQL. Does nothing when the table exists. */
   readonly create: string
-  /** Those that write the messages; with none of them, those that would. */
+  /** The statements that write the messages; without messages, the same statements writing no row. */
   write(messages: readonly NotifyMessage[]): readonly Statement[]
   /** Undefined: no test message is stored. */
   writeTest?(body: Buffer): Statement

@@ -1,7 +1,7 @@
 /**
- * Events to PostgreSQL: a table with a row for each object, or one of everything that happened. A batch is one transaction. On the
- * server a statement is ended after the same time as an attempt here, so that one that was given up does not wait for a lock until
- * after the next has committed.
+ * Events to PostgreSQL: a table with a row for each object, or a table of all events. A batch is one transaction. The
+ * server ends a statement after the same time as an attempt here, so that the statement of an aborted attempt does not wait for a lock
+ * until the next attempt has committed.
  */
 
 import type { AddressGuard } from 'svc/plugins/http-client/api'
@@ -21,7 +21,7 @@ import { createFormat, type Statement } from './tables.ts'
 const batchMax = 100
 
 const undefinedTable = '42P01'
-/** Somebody else was making the same table, with its type and its index, at the same time. */
+/** Another client created the same table, with its type and its index, at the same time. */
 const tableExists = new Set(['42P07', '42710', '23505'])
 
 export function createPostgresKind(guard: AddressGuard): NotifyTargetKind<typeof PostgresSettings> {
@@ -48,7 +48,7 @@ export function connectPostgres(settings: PostgresSettings, guard: AddressGuard)
 
   let codeOf: (error: unknown) => string = () => ''
 
-  /** The client library is loaded when a target is first used: few servers have one. */
+  /** The client library is loaded with the first use of a target, because few servers have one. */
   const makePool = async (): Promise<Pool> => {
     const client = await import('./pool.ts')
     codeOf = client.codeOf
@@ -71,7 +71,7 @@ export function connectPostgres(settings: PostgresSettings, guard: AddressGuard)
         `BEGIN; SET LOCAL statement_timeout = ${timeout}; SET LOCAL idle_in_transaction_session_timeout = ${timeout}`,
       )
       for (const { text, values } of statements) await client.query(text, [...values])
-      // It says so when it has done something else: of a transaction that failed a COMMIT is a ROLLBACK.
+      // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK.
       const { command } = await client.query(end)
       if (command !== end) throw new Error(`it answers ${command} to ${end}`)
     })
@@ -91,7 +91,7 @@ export function connectPostgres(settings: PostgresSettings, guard: AddressGuard)
     }
   }
 
-  /** What could be written, was it so; the table is made only for as long as that takes. */
+  /** Executes the statements and rolls them back; a table that it creates is rolled back, too. */
   const check = async (signal: AbortSignal) => {
     try {
       await transact(signal, format.write([]), 'ROLLBACK')
@@ -118,7 +118,7 @@ export function connectPostgres(settings: PostgresSettings, guard: AddressGuard)
       attempts.close()
       const pool = opened
       opened = undefined
-      // Where it could not be made there is nothing to close.
+      // A pool that could not be created needs no close.
       await pool?.then(
         made => made.close(),
         () => undefined,
@@ -127,13 +127,13 @@ export function connectPostgres(settings: PostgresSettings, guard: AddressGuard)
   }
 }
 
-/** A target that is not enabled may be tested before anybody has set what it needs. */
+/** A disabled target may be tested before its settings are complete. */
 function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
   const refuse = () => Promise.reject(new Error(`The settings cannot be used: ${key} ${problem}.`))
   return { send: refuse, test: refuse, close: () => Promise.resolve() }
 }
 
-/** What PostgreSQL says, as what to look at. Its details are left out: they quote what is stored. */
+/** The error of PostgreSQL as advice for operators, without its details, which quote stored values. */
 function explain(error: unknown, code: string, { host, port, password }: Place, { table }: PostgresSettings): Error {
   let reason = reasonOf(error, [password])
   if (code === '42P10')
@@ -141,6 +141,6 @@ function explain(error: unknown, code: string, { host, port, password }: Place, 
   else if (code === '57014') reason = 'the statement took too long, or waited for a lock for too long'
   else if (reason.includes('does not support SSL')) reason = 'it does not encrypt; sslmode=disable would allow that'
   const message = `PostgreSQL at ${host}:${port}: ${reason}${code === '' ? '' : ` (${code})`}`
-  // Class 22 is about the data itself: a NUL, which no text of PostgreSQL can have.
+  // Class 22 concerns the data itself, such as NUL, which no text of PostgreSQL may contain.
   return code.startsWith('22') ? new PermanentDeliveryError(message) : new Error(message)
 }

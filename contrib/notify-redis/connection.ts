@@ -1,6 +1,6 @@
 /**
- * One connection to Redis that is never made again by itself: who finds it lost makes another one. The client library tells of trouble
- * by an event beside the rejections, and waits for ever for what a server does not answer, so that ending means closing the socket.
+ * One connection to Redis. It never reconnects: the caller that finds it lost opens another. The client library reports problems as an
+ * event beside the rejections, and waits for an answer without end, so `end` closes the socket.
  */
 import { readFile } from 'node:fs/promises'
 import { createClient, MultiErrorReply } from 'redis'
@@ -11,15 +11,15 @@ import { parseAddress, type RedisSettings } from './settings.ts'
 export interface Connection {
   readonly client: RedisClient
   isLost(): boolean
-  /** Idempotent. What is under way rejects. */
+  /** Operations under way reject. Idempotent. */
   end(): void
-  /** Why `error` came about: of the first thing that went wrong all others are consequences. */
+  /** The cause of `error`: the first failure of the connection, because later errors are its consequences. */
   reason(error: unknown): string
 }
 
 export type RedisClient = ReturnType<typeof createRedisClient>
 
-/** Rejects with an Error without secrets. What `signal` aborts leaves nothing open. */
+/** Rejects with an Error without secrets. An aborted attempt leaves no socket open. */
 export async function openConnection(
   settings: RedisSettings,
   guard: AddressGuard,
@@ -35,7 +35,7 @@ export async function openConnection(
     end() {
       signal.removeEventListener('abort', connection.end)
       client.destroy()
-      // What is not connected yet is no business of the client, and would connect later.
+      // The client ignores a socket that is still connecting, which would connect later.
       ended.abort()
     },
     reason: error => reasonOf(failure ?? firstOf(error), [settings.password]),
@@ -69,19 +69,19 @@ function createRedisClient(
   const trust = { tls: true as const, ca: authority, rejectUnauthorized: !tls_skip_verify }
   return createClient({
     socket: tls ? { ...socket, ...trust } : socket,
-    // Any server since Redis 6 knows both; of the third version we would use nothing.
+    // Every server since Redis 6 has both versions; we use nothing of the third.
     RESP: 2,
     username: user === '' ? undefined : user,
     password: password === '' ? undefined : password,
     database: db,
     disableOfflineQueue: true,
-    // Commands that a narrow access control list would refuse.
+    // A narrow access control list would refuse these commands.
     disableClientInfo: true,
     maintNotifications: 'disabled',
   })
 }
 
-/** Of a transaction, that of the first command that failed in it. */
+/** The error of a transaction is that of its first failed command. */
 function firstOf(error: unknown): unknown {
   return error instanceof MultiErrorReply ? error.replies[error.errorIndexes[0]!] : error
 }

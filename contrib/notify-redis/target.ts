@@ -1,9 +1,9 @@
 /**
- * Events to Redis: a hash with a field for each object, or a list of everything that happened. Source of what is stored: MinIO,
+ * Events to Redis: a hash with a field for each object, or a list of all events. Source of what is stored: MinIO,
  * "Bucket notifications", formats `namespace` and `access`.
  *
- * One connection, made by the send that finds none and given up by the first that fails. Redis works off what a connection had sent
- * before it answers a later one, so that an attempt that was given up cannot write after the next.
+ * One connection: a `send` opens it when there is none, and the first failure closes it. Redis executes the commands of an old connection
+ * before it answers a later one, so an aborted attempt cannot write after the next one.
  */
 
 import type { AddressGuard } from 'svc/plugins/http-client/api'
@@ -18,7 +18,7 @@ import type { SettingsProblem } from 'svc/plugins/settings/api'
 import type { Connection } from './connection.ts'
 import { checkSettings, RedisSettings } from './settings.ts'
 
-/** The client library is loaded when a target is first used: few servers have one. */
+/** The client library is loaded with the first use of a target, because few servers have one. */
 const open = async (
   ...parameters: Parameters<typeof import('./connection.ts').openConnection>
 ): Promise<Connection> => {
@@ -26,14 +26,14 @@ const open = async (
   return openConnection(...parameters)
 }
 
-/** In one transaction: Redis serves nobody else meanwhile. */
+/** In one transaction, which blocks other clients of Redis. */
 const batchMax = 100
 
 const keyTypes = { namespace: 'hash', access: 'list' } as const
 
 export function createRedisKind(guard: AddressGuard): NotifyTargetKind<typeof RedisSettings> {
   return {
-    description: 'Events to Redis: a hash of the objects that there are, or a list of everything that happened.',
+    description: 'Events to Redis: a hash of the objects that there are, or a list of all events.',
     settings: RedisSettings,
     validate: settings => checkSettings(settings, guard),
     endpoint: ({ address, db }) => (address === '' ? 'redis' : `redis://${address}/${db}`),
@@ -48,7 +48,7 @@ export function connectRedis(settings: RedisSettings, { log }: NotifyTargetConte
   const attempts = createAttempts(`Redis at ${address}`, timeout, () => import('./connection.ts'))
   let current: Connection | undefined
 
-  /** What `work` rejects with ends the connection: what is on its way over it is not known. */
+  /** A rejection of `work` closes the connection, because the state of its commands is unknown. */
   const use = async (connection: Connection, signal: AbortSignal, work: (connection: Connection) => Promise<void>) => {
     const giveUp = () => connection.end()
     signal.addEventListener('abort', giveUp, { once: true })
@@ -72,7 +72,7 @@ export function connectRedis(settings: RedisSettings, { log }: NotifyTargetConte
     }
     const replies: readonly unknown[] = await transaction.exec()
     if (replies.length !== messages.length || !replies.every(Number.isInteger)) {
-      throw new Error('what it answers is not the answer to the transaction')
+      throw new Error('it gives an unexpected answer to the transaction')
     }
   }
 
@@ -86,7 +86,7 @@ export function connectRedis(settings: RedisSettings, { log }: NotifyTargetConte
         }
         await use(current, limited, connection => write(connection, messages.map(entryOf(format))))
       }),
-    // Over a connection of its own: it may come at any time, and tells whether one can be made now.
+    // Over a new connection: a test may come at any time, and shows whether the target can connect now.
     test: (body, signal) =>
       attempts.run(signal, async limited => {
         const own = await open(settings, guard, limited)
@@ -104,7 +104,7 @@ export function connectRedis(settings: RedisSettings, { log }: NotifyTargetConte
   }
 }
 
-/** A target that is not enabled may be tested before anybody has set what it needs. */
+/** A disabled target may be tested before its settings are complete. */
 function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
   const refuse = () => Promise.reject(new Error(`The settings cannot be used: ${key} ${problem}.`))
   return { send: refuse, test: refuse, close: () => Promise.resolve() }
@@ -112,7 +112,7 @@ function createUnusable({ key, problem }: SettingsProblem): NotifyTarget {
 
 interface Entry {
   readonly field: string
-  /** Empty for what is removed. */
+  /** Empty for removed objects. */
   readonly value: string
 }
 
@@ -134,7 +134,7 @@ function testValue(body: Buffer): string {
 
 const wrongType = 'WRONGTYPE'
 
-/** What Redis says in a word or two, as what to look at. */
+/** Turns the short error codes of Redis into advice for operators. */
 function explain(reason: string, { key, format }: RedisSettings): string {
   if (reason.startsWith(wrongType)) {
     return `the key ${JSON.stringify(key)} holds something else than the ${keyTypes[format]} that format ${format} needs`

@@ -205,9 +205,9 @@ resolver_preload: { ${accounts.join('\n')} }`,
   writeFileSync(broken, `no credentials, but a secret: ${password}`)
   const refused = async (settings: Partial<NatsSettings>, message: RegExp) =>
     t.rejects(connect(t, { address: ['127.0.0.1:1'], ...settings }).send([testMessage()], noSignal), { message })
-  await refused({ credentials_file: broken }, /: what credentials_file has cannot be used\.$/)
+  await refused({ credentials_file: broken }, /: the value of credentials_file cannot be used\.$/)
   await refused({ credentials_file: join(folder, 'none') }, /: the file of credentials_file .*ENOENT\.$/)
-  await refused({ nkey_specification: `SU${'A'.repeat(56)}` }, /: what nkey_specification has cannot be used\.$/)
+  await refused({ nkey_specification: `SU${'A'.repeat(56)}` }, /: the value of nkey_specification cannot be used\.$/)
 })
 
 t.test('TLS: authorities, client certificates, and what is wrong with them', { skip }, async t => {

@@ -144,7 +144,7 @@ t.test('each subscription is checked on its own', async t => {
     answer.json.ruleErrors.map(({ message }: Record<string, string>) => message),
     [
       `Unable to validate the following destination configurations (Arn ${arn('three')})`,
-      'The event s3:Replication:* does not happen here: nothing that is loaded emits it.',
+      'The event s3:Replication:* does not happen here: no loaded plugin emits it.',
       'A specified event is not supported for notifications. (Event s3:Nothing)',
       'Same ID used for multiple configurations. IDs must be unique (Id good)',
       'Configurations overlap. Configurations on the same bucket cannot share a common event type when their prefixes and suffixes overlap. With rule good: s3:ObjectCreated:Put',
