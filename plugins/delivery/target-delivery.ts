@@ -21,14 +21,19 @@ export interface DeliveryOptions<Message, AnyTarget> {
   createDirectWay?(delivery: TargetDelivery<AnyTarget>): DirectWay
 }
 
-export interface RunningDelivery<AnyTarget> extends TargetDelivery<AnyTarget> {
-  readonly directWay: DirectWay | undefined
+export interface DeliveryState {
   /** Connected, and no attempt has failed since the last success. */
   readonly isOnline: boolean
   /** Empty when online: a sentence without secrets. */
   readonly lastError: string
   readonly failedTotal: number
   readonly lastSuccessMs: number | undefined
+}
+
+export interface RunningDelivery<AnyTarget> extends TargetDelivery<AnyTarget> {
+  /** In memory, in front of the queue. */
+  readonly pending: number
+  state(): DeliveryState
   /** Takes over settings, one change after the other; undefined: the target is not enabled. */
   apply(values: TargetValues | undefined): Promise<void>
   /** Runs `work` with the connected target, or with one that is connected for it alone when these settings are not in force. */
@@ -52,9 +57,7 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
   let target: AnyTarget | undefined
   let delivery: Delivery | undefined
   let queueLimit = 0
-  let lastError = ''
-  let failedTotal = 0
-  let lastSuccessMs: number | undefined
+  const state = { lastError: '', failedTotal: 0, lastSuccessMs: undefined as number | undefined }
   let last: Promise<void> = Promise.resolve()
 
   const open = (values: TargetValues): AnyTarget =>
@@ -70,7 +73,7 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
     const former = target
     target = undefined
     await former?.close()
-    lastError = ''
+    state.lastError = ''
     if (values === undefined) return directWay?.moveToQueue()
     const connected = open(values)
     target = connected
@@ -91,38 +94,27 @@ export function createTargetDelivery<Message, AnyTarget extends Target<Message>>
 
   const self: RunningDelivery<AnyTarget> = {
     id,
-    get directWay() {
-      return directWay
-    },
     get target() {
       return target
     },
     get queueLimit() {
       return queueLimit
     },
-    get isOnline() {
-      return target !== undefined && lastError === ''
+    get pending() {
+      return directWay?.pending ?? 0
     },
-    get lastError() {
-      return lastError
-    },
-    get failedTotal() {
-      return failedTotal
-    },
-    get lastSuccessMs() {
-      return lastSuccessMs
-    },
+    state: () => ({ ...state, isOnline: target !== undefined && state.lastError === '' }),
     onSent(count) {
       counters.onSent(id, count)
-      if (lastError !== '') log.info({ target: id }, `a target takes ${messages} again`)
-      lastError = ''
-      lastSuccessMs = clock.now()
+      if (state.lastError !== '') log.info({ target: id }, `a target takes ${messages} again`)
+      state.lastError = ''
+      state.lastSuccessMs = clock.now()
     },
     onFailed(reason) {
       counters.onFailed(id)
-      if (lastError === '') log.warn({ target: id, reason }, `a target takes no ${messages}: they are queued`)
-      lastError = reason
-      failedTotal++
+      if (state.lastError === '') log.warn({ target: id, reason }, `a target takes no ${messages}: they are queued`)
+      state.lastError = reason
+      state.failedTotal++
     },
     apply(values) {
       last = last

@@ -13,7 +13,12 @@ import {
 } from 'svc/plugins/settings/api'
 import type { AnyTargetKind, Target, TargetName } from './api.ts'
 import { registerTargetMetrics } from './metrics.ts'
-import { createTargetDelivery, type DeliveryOptions, type RunningDelivery } from './target-delivery.ts'
+import {
+  createTargetDelivery,
+  type DeliveryOptions,
+  type DeliveryState,
+  type RunningDelivery,
+} from './target-delivery.ts'
 
 export interface TargetsOptions<Message, AnyTarget> extends DeliveryOptions<Message, AnyTarget> {
   readonly threads: Threads
@@ -43,15 +48,11 @@ export interface ConfiguredTarget {
   readonly isReadable: boolean
 }
 
-export interface TargetState extends ConfiguredTarget {
+export interface TargetState extends ConfiguredTarget, DeliveryState {
   readonly endpoint: string
-  readonly isOnline: boolean
   /** In memory and in the queue. */
   readonly pending: number
   readonly deadLetters: number
-  readonly failedTotal: number
-  readonly lastError: string
-  readonly lastSuccessMs: number | undefined
 }
 
 export interface Targets<AnyTarget> {
@@ -146,18 +147,10 @@ export function createTargets<Message, AnyTarget extends Target<Message>>(
   const states = async (): Promise<readonly TargetState[]> =>
     Promise.all(
       (await configured()).map(async target => {
-        const { isOnline, failedTotal, lastError, lastSuccessMs, directWay } = deliveryOf(target)
+        const delivery = deliveryOf(target)
         const { pending, deadLetters } = await topic.status(target.id)
-        return {
-          ...target,
-          endpoint: kinds.get(target.name.kind)!.kind.endpoint(target.values),
-          isOnline,
-          pending: pending + (directWay?.pending ?? 0),
-          deadLetters,
-          failedTotal,
-          lastError,
-          lastSuccessMs,
-        }
+        const endpoint = kinds.get(target.name.kind)!.kind.endpoint(target.values)
+        return { ...target, ...delivery.state(), endpoint, pending: pending + delivery.pending, deadLetters }
       }),
     )
 

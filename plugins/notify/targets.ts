@@ -46,28 +46,21 @@ export function createTargetStates({ targets, notQueued, region, clock }: Target
 
   return {
     async states() {
-      return (await targets.states()).map(state => {
-        const { id, name, values, isReadable, endpoint, isOnline, pending, deadLetters, lastSuccessMs } = state
-        const refused = notQueued(id)
+      return (await targets.states()).map(({ name, values, isReadable, pending: pendingEvents, ...state }) => {
+        const refused = notQueued(state.id)
+        const isFull = refused > 0 && pendingEvents >= values.queue_limit
         const errors = [
-          ...(isReadable ? [] : [unreadable]),
-          ...(state.lastError === '' ? [] : [state.lastError]),
-          ...(refused > 0 && pending >= values.queue_limit
-            ? [`The queue is full: ${refused} events since the start were only kept for a replay.`]
-            : []),
+          isReadable ? '' : unreadable,
+          state.lastError,
+          isFull ? `The queue is full: ${refused} events since the start were only kept for a replay.` : '',
         ]
         return {
-          id,
+          ...state,
           kind: name.kind,
           arn: arnOf(name, region()),
           isEnabled: values.enable,
-          endpoint,
-          isOnline,
-          pendingEvents: pending,
-          deadLetters,
-          failedTotal: state.failedTotal,
-          lastError: errors.join(' '),
-          lastSuccessMs,
+          pendingEvents,
+          lastError: errors.filter(error => error !== '').join(' '),
           queueLimit: values.queue_limit,
         }
       })

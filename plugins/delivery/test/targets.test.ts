@@ -63,7 +63,7 @@ async function start(t: Test, createDirectWay?: () => DirectWay) {
         createDirectWay,
       })
       targets = created
-      return { start: () => created.start([{ id: 'fake', value: kind }]), stop: created.stop }
+      return { start: () => created.start([{ id: 'fake', plugin: 'news', value: kind }]), stop: created.stop }
     },
   })
   const kernel = await startKernel({
