@@ -4,13 +4,13 @@
  * calls `handle` and writes the answer; OpenAPI, audit, trace and generated tests come from the same declaration.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { MaybePromise, ServiceName, Services } from 'svc/kernel'
+import type { MaybePromise, ObjectOf, ServiceName, Services } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { ActiveSession, Identity } from 'svc/plugins/iam/api'
 import type { ChangeOrigin } from 'svc/plugins/objects/api'
 import type { Payload } from 'svc/plugins/payload/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
-import type { Static, TObject, TSchema } from 'typebox'
+import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
 export { adminErrors, type FieldProblem, invalidFields } from './errors.ts'
 export {
@@ -115,6 +115,22 @@ export interface EventSubscription {
   end(): void
 }
 
+/** As `ObjectOf`, for the other kinds of schemas that bodies have; the compiler works out all kinds for `Static<Schema>`. */
+type ValueOf<Schema extends TSchema> = 0 extends 1 & Schema
+  ? // biome-ignore lint/suspicious/noExplicitAny: the value of any schema is any
+    any
+  : Schema extends TObject<infer Properties>
+    ? Static<TObject<Properties>>
+    : Schema extends TRecord<infer Key, infer Value>
+      ? Static<TRecord<Key, Value>>
+      : Schema extends TArray<infer Item>
+        ? Static<TArray<Item>>
+        : Schema extends TUnion<infer Types>
+          ? Static<TUnion<Types>>
+          : Schema extends TUnsafe<infer Type>
+            ? Type
+            : unknown
+
 export interface AdminOperationDeclaration<
   Params extends TObject = TObject,
   Query extends TObject = TObject,
@@ -135,7 +151,7 @@ export interface AdminOperationDeclaration<
    * `authorize`, which then only says what is in the document.
    */
   readonly authorizeRequest?: (
-    request: AdminRequest<Static<Params>, Static<Query>, Static<Body>>,
+    request: AdminRequest<ObjectOf<Params>, ObjectOf<Query>, ValueOf<Body>>,
   ) => ActionTarget & { readonly actions: RequiredActions }
   /** Default: none but those in the path, each any text. */
   readonly params?: Params
@@ -160,7 +176,7 @@ export interface AdminOperationDeclaration<
   /** Instead of `response`: server-sent events by name, with the schema of their data. */
   readonly events?: Readonly<Record<string, TSchema>>
   /** POST that creates answers 201 with this as `Location`, relative to `/api/v1`. */
-  readonly location?: (response: Static<Response>, params: Static<Params>) => string
+  readonly location?: (response: ValueOf<Response>, params: ObjectOf<Params>) => string
   /** POST that starts something which goes on after the answer: 202. */
   readonly isJob?: boolean
   /** The answer carries `ETag` (its field `etag`), and what changes it takes `If-Match`. */
@@ -201,9 +217,9 @@ export interface AdminOperationDefinition<
   /** Services that `handle` needs. */
   readonly uses?: readonly Uses[]
   handle(
-    request: AdminRequest<Static<Params>, Static<Query>, Static<Body>>,
+    request: AdminRequest<ObjectOf<Params>, ObjectOf<Query>, ValueOf<Body>>,
     services: Pick<Services, Uses>,
-  ): MaybePromise<AdminResult<Static<Response>>>
+  ): MaybePromise<AdminResult<ValueOf<Response>>>
 }
 
 export function defineAdminOperation<
