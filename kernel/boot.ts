@@ -12,7 +12,7 @@ import {
   type ResolvedConfiguration,
   resolveConfiguration,
 } from './config/index.ts'
-import { type Discovery, discoverPlugins, loadedOf, type PluginSelection, selectPlugins } from './discover.ts'
+import { type Discovery, discoverPlugins, type PluginSelection, pluginsIn, selectPlugins } from './discover.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { type KernelConfiguration, KernelSettings, kernelSection } from './settings.ts'
 import { fallingPlugins } from './start-facts.ts'
@@ -57,7 +57,7 @@ export async function boot(
   const base = pathToFileURL(path ?? resolve(directory, 'svc.json'))
   const selection = selectPlugins(look(file).plugins, base)
   const discovery = await discoverPlugins(selection)
-  const plugins = loadedOf(discovery)
+  const plugins = pluginsIn(discovery, 'loaded')
   const falling = fallingPlugins(discovery)
   if (requireAll && falling.size > 0) throw new PluginGraphError([...new Set(falling.values())])
   const { problems, ...resolved } = resolveConfiguration([kernelSection, ...plugins], { argv, env, file })
@@ -73,16 +73,15 @@ export async function boot(
 }
 
 /** A setting that nobody knows may be one of a plugin that is disabled: that is what the operator has to hear. */
-function explainDisabled({ found }: Discovery): (problem: ConfigurationProblem) => ConfigurationProblem {
-  const disabled = found.filter(({ state }) => state === 'disabled').map(({ plugin }) => plugin)
-  const owners = new Map<string, string>()
-  for (const { plugin, variable, flag, fileKey, secret } of configurationKeys(disabled)) {
-    for (const name of [variable, secret && `${variable}_FILE`, flag && `--${flag}`, fileKey]) {
-      if (name) owners.set(name, plugin)
-    }
-    // The file names the section alone where no loaded plugin has it.
-    owners.set(plugin, plugin)
-  }
+function explainDisabled(discovery: Discovery): (problem: ConfigurationProblem) => ConfigurationProblem {
+  // The plugin's own name: the file names the section alone where no loaded plugin has it.
+  const names = configurationKeys(pluginsIn(discovery, 'disabled')).flatMap(
+    ({ plugin, variable, flag, fileKey, secret }) =>
+      [variable, secret && `${variable}_FILE`, flag && `--${flag}`, fileKey, plugin].map(
+        name => [name, plugin] as const,
+      ),
+  )
+  const owners = new Map<unknown, string>(names)
   return problem => {
     const owner = problem.plugin === undefined ? owners.get(problem.key) : undefined
     return owner === undefined

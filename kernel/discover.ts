@@ -200,8 +200,10 @@ export async function loadPlugins(selection: PluginSelection): Promise<readonly 
   return loadedOf(await discoverPlugins(selection))
 }
 
-export function loadedOf({ found }: Discovery): readonly AnyPlugin[] {
-  return found.filter(({ state }) => state === 'loaded').map(({ plugin }) => plugin)
+export const loadedOf = (discovery: Discovery) => pluginsIn(discovery, 'loaded')
+
+export function pluginsIn({ found }: Discovery, wanted: FoundPlugin['state']): readonly AnyPlugin[] {
+  return found.filter(({ state }) => state === wanted).map(({ plugin }) => plugin)
 }
 
 /** The plugins of the module; of one of `contrib/`, instead, why it is left out. */

@@ -5,7 +5,7 @@ import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Boot } from './boot.ts'
 import { resolveConfiguration } from './config/index.ts'
-import type { Discovery, FoundPlugin, PluginModule } from './discover.ts'
+import { type Discovery, type FoundPlugin, type PluginModule, pluginsIn } from './discover.ts'
 import { createKernel, type Kernel } from './kernel.ts'
 import type { PointDescription } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
@@ -24,17 +24,14 @@ export function setUpToAsk(plugins: readonly AnyPlugin[], sections: Sections): K
   return kernel
 }
 
-const inState = ({ found }: Discovery, wanted: FoundPlugin['state']): readonly AnyPlugin[] =>
-  found.filter(({ state }) => state === wanted).map(({ plugin }) => plugin)
-
 /**
  * The loaded plugins that cannot run because they require what a disabled one provides. The reason by the name: a sentence for each
  * disabled plugin that others require, with all of them in it.
  */
 export function fallingPlugins(discovery: Discovery): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>()
-  for (const plugin of inState(discovery, 'disabled')) {
-    const fallen = dependentsOf(plugin, inState(discovery, 'loaded'))
+  for (const plugin of pluginsIn(discovery, 'disabled')) {
+    const fallen = dependentsOf(plugin, pluginsIn(discovery, 'loaded'))
     if (fallen.size === 0) continue
     const steps = Array.from(fallen, ([name, service]) => `"${name}" requires the service "${service}"`).join(', ')
     const all = JSON.stringify({ disable: [plugin.name, ...fallen.keys()] })
@@ -67,7 +64,7 @@ function absentServices({ provides = [] }: AnyPlugin, loaded: readonly AnyPlugin
 
 /** What the neighbours of each disabled plugin go on without: `bell; clerk would use its services`. */
 export function effectsOfDisabling({ discovery, plugins, falling, resolved }: Booted): readonly string[] {
-  const disabled = inState(discovery, 'disabled')
+  const disabled = pluginsIn(discovery, 'disabled')
   if (disabled.length === 0) return []
   // Which contributions are dropped is known only as if all ran.
   const { points } = pointsOf([...plugins, ...disabled], resolved.sections)
