@@ -1,5 +1,6 @@
 /** `svc server`: runs the kernel in the main thread and in its workers, from the first log line to the exit code. */
 import { constants } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
 import type { Boot } from './boot.ts'
 import { ConfigurationError } from './config/index.ts'
 import { isCatalogError } from './errors.ts'
@@ -92,6 +93,8 @@ export async function runServer(
     await pool.serve()
     await kernel.serve()
     const startMs = Date.now() - started
+    // Until here main.ts lets the young generation not grow.
+    setFlagsFromString('--semi-space-growth-factor=2')
     if (stopping === undefined) log.info({ version, ...kernel.announcements(), workers: workerCount, startMs }, 'ready')
     await new Promise<void>(resolve => {
       if (kernel.service.state() !== 'ready') return resolve()

@@ -3,7 +3,7 @@
  * what is then connected to, so that nothing is resolved a second time in between.
  */
 import type { Clock } from 'svc/kernel'
-import { Agent, type Dispatcher, request as sendRequest } from 'undici'
+import type { Agent, Dispatcher, request as UndiciRequest } from 'undici'
 import type { AddressGuard, HttpClient, HttpClientAnswer, HttpClientOptions, HttpClientRequest } from './api.ts'
 import { createConnector } from './connector.ts'
 import { HttpClientError } from './error.ts'
@@ -32,13 +32,15 @@ export function createClient(options: ClientOptions): HttpClient {
   /** All that have connections: the one in use, and former ones whose requests have not ended. */
   const agents = new Set<Agent>()
   let agent: Agent | undefined
+  let sendRequest: typeof UndiciRequest
   let opening: Promise<Agent> | undefined
   let isClosed = false
 
-  function makeAgent(files: TlsFiles): Agent {
+  function makeAgent(files: TlsFiles, { Agent, buildConnector, request }: typeof import('undici')): Agent {
+    sendRequest = request
     agent = new Agent({
       connections: options.connectionsMax ?? connectionsMaxDefault,
-      connect: connector.connectWith(files),
+      connect: connector.connectWith(files, buildConnector),
       pipelining: 1,
       allowH2: false,
       maxHeaderSize: headerBytesMax,
@@ -53,9 +55,10 @@ export function createClient(options: ClientOptions): HttpClient {
   }
 
   async function open(): Promise<Agent> {
-    const files = await readTlsFiles(options.tls)
+    // Most servers connect to nothing: its 100 modules are loaded with the first connection.
+    const [undici, files] = await Promise.all([import('undici'), readTlsFiles(options.tls)])
     if (isClosed) throw closedError()
-    return makeAgent(files)
+    return makeAgent(files, undici)
   }
 
   /** After a failure files are read again, for what may have been renewed. Requests that are under way end with their connections. */

@@ -1,6 +1,6 @@
 /** Connections to addresses that were checked, and nothing else. */
 import type { Socket } from 'node:net'
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import type { AddressGuard } from './api.ts'
 import type { HttpClientError } from './error.ts'
 import type { TlsFiles } from './tls-files.ts'
@@ -12,7 +12,8 @@ export interface ConnectorOptions {
 }
 
 export interface Connector {
-  connectWith(files: TlsFiles): buildConnector.connector
+  /** `makeConnector` is `buildConnector` of undici. */
+  connectWith(files: TlsFiles, makeConnector: typeof buildConnector): buildConnector.connector
   /** Destroys connections that are being made; of others their agent knows. */
   close(): void
 }
@@ -20,8 +21,8 @@ export interface Connector {
 export function createConnector({ timeoutMs, guard, tls }: ConnectorOptions): Connector {
   const connecting = new Set<Socket>()
   return {
-    connectWith(files) {
-      const build = buildConnector({
+    connectWith(files, makeConnector) {
+      const build = makeConnector({
         ...files,
         rejectUnauthorized: tls?.isVerified ?? true,
         minVersion: 'TLSv1.2',

@@ -3,6 +3,7 @@
  * Fastify instance per listener; the requests reach it from our own listener, so it never listens itself.
  */
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import Fastify, { type FastifyReply } from 'fastify'
 import type { Logger } from 'svc/kernel'
 import type { Exchange, HttpObserver, HttpRoutes, ListenerName } from './api.ts'
@@ -23,11 +24,22 @@ export interface ApplicationOptions {
   readonly now: () => number
 }
 
+/** Of the routes of others, which may have schemas for Fastify: its compilers are 100 modules, and no route of ours needs them. */
+function loadCompiler(name: string) {
+  return (...given: unknown[]) => createRequire(import.meta.resolve('fastify'))(name)()(...given)
+}
+
 /** Registers every route of the listener; resolves when Fastify is ready to answer. */
 export async function createApplication({ routes, ...options }: ApplicationOptions): Promise<Application> {
   const { listener, log } = options
   const fastify = Fastify({
     serverFactory: handler => createServer(handler),
+    schemaController: {
+      compilersFactory: {
+        buildValidator: loadCompiler('@fastify/ajv-compiler'),
+        buildSerializer: loadCompiler('@fastify/fast-json-stringify-compiler'),
+      },
+    },
     forceCloseConnections: false,
     return503OnClosing: false,
     // The head of a request is bounded as a whole; what is too long for a route is for its plugin to say.

@@ -3,8 +3,9 @@
  * as on AWS, but the form must be whole: a file whose form breaks off is never complete. Memory is bounded by the fields (20 KiB) and
  * by what the parser holds back while the file's consumer is busy. Source: RFC 7578; AWS "POST Object".
  */
+import { createRequire } from 'node:module'
 import type { Readable } from 'node:stream'
-import { Busboy, type BusboyConfig, type BusboyInstance } from '@fastify/busboy'
+import type { BusboyConfig, BusboyInstance } from '@fastify/busboy'
 import type { CatalogError, MaybePromise } from 'svc/kernel'
 import type { Body } from 'svc/plugins/objects/api'
 import { formErrors } from './errors.ts'
@@ -107,6 +108,8 @@ class AbandonedError extends Error {
 }
 
 function createParser(contentType: string): BusboyInstance {
+  // Loaded with the first form: a start is to do without it.
+  const { Busboy } = createRequire(import.meta.url)('@fastify/busboy') as typeof import('@fastify/busboy')
   try {
     return new Busboy({ ...options, headers: { 'content-type': contentType } })
   } catch (cause) {

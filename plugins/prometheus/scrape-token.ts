@@ -3,21 +3,24 @@
  * ends with its expiry or when that secret key changes.
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { decodeJwt, jwtVerify, SignJWT } from 'jose'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
 import { prometheusErrors } from './errors.ts'
+
+/** Loaded with the first token: most servers see none. */
+const jose = () => import('jose')
 
 const issuer = 'prometheus'
 /** Longer headers are no token of ours. */
 const tokenCharactersMax = 4096
 
 /** A token that lets `accessKey` scrape until `expiresAtMs`. */
-export function createScrapeToken(
+export async function createScrapeToken(
   accessKey: string,
   key: KeyObject,
   nowMs: number,
   expiresAtMs: number,
 ): Promise<string> {
+  const { SignJWT } = await jose()
   return new SignJWT()
     .setProtectedHeader({ alg: 'HS512', typ: 'JWT' })
     .setIssuer(issuer)
@@ -37,6 +40,7 @@ export function createTokenCheck(
   return async authorization => {
     const token = bearerOf(authorization)
     if (token === undefined) throw prometheusErrors.access_denied()
+    const { decodeJwt, jwtVerify } = await jose()
     let accessKey: string | undefined
     try {
       accessKey = decodeJwt(token).sub ?? ''

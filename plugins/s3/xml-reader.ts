@@ -4,7 +4,8 @@
  * a character is another key. Document types are refused whole: S3 has none, and they are how XML attacks work. Elements are those of
  * S3's namespace or of none, as many clients send them; those of another are other elements, whatever they are called.
  */
-import { XMLParser, XMLValidator } from 'fast-xml-parser'
+import { createRequire } from 'node:module'
+import type { X2jOptions } from 'fast-xml-parser'
 import type { XmlNode } from './api.ts'
 import { s3Errors } from './errors.ts'
 import { isWhiteSpace } from './xml-nodes.ts'
@@ -14,7 +15,7 @@ const depthMax = 24
 /** S3's documents have one or two attributes in all (a namespace, a type). */
 const attributesMax = 1000
 
-const parser = new XMLParser({
+const parserOptions: X2jOptions = {
   preserveOrder: true,
   trimValues: false,
   parseTagValue: false,
@@ -26,7 +27,17 @@ const parser = new XMLParser({
   ignorePiTags: true,
   processEntities: false,
   cdataPropName: '#cdata',
-})
+}
+
+let library: ReturnType<typeof loadLibrary> | undefined
+
+/** With the first document: a start is to do without it. */
+function loadLibrary() {
+  const { XMLParser, XMLValidator } = createRequire(import.meta.url)(
+    'fast-xml-parser',
+  ) as typeof import('fast-xml-parser')
+  return { parser: new XMLParser(parserOptions), validator: XMLValidator }
+}
 
 type Parsed = Readonly<Record<string, readonly Parsed[] | string>> & {
   readonly ':@'?: Readonly<Record<string, string>>
@@ -58,14 +69,15 @@ export function readXml(bytes: Buffer, root: string, elementsMax: number): XmlNo
   if (/<!DOCTYPE/i.test(text)) throw malformed('A document type is not allowed.')
   if (text.includes('\0')) throw malformed('It holds NUL.')
   refuseCostly(text, elementsMax)
-  const checked = XMLValidator.validate(text)
+  library ??= loadLibrary()
+  const checked = library.validator.validate(text)
   // It may repeat all elements that are open.
   if (checked !== true) throw malformed(`${checked.err.msg.slice(0, messageMax)} (line ${checked.err.line})`)
   // The validator overlooks text behind a root without content.
   if (text.slice(text.lastIndexOf('>') + 1).trim() !== '') throw malformed('There is text behind the root element.')
   let nodes: readonly Parsed[]
   try {
-    nodes = parser.parse(text)
+    nodes = library.parser.parse(text)
   } catch (cause) {
     throw s3Errors.MalformedXML(undefined, { cause })
   }
