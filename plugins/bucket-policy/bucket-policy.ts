@@ -8,7 +8,7 @@
  * 2. Nobody gains a right because a document is damaged: what cannot be read, or is no longer a policy, denies everything.
  * 3. What is not known without waiting, and was not prepared, denies everything.
  */
-import type { Logger, MaybePromise } from 'svc/kernel'
+import { chain, type Logger, type MaybePromise } from 'svc/kernel'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import {
   type BucketPolicies,
@@ -79,15 +79,16 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
   }
 
   const ignoresPublic = (bucket: string): MaybePromise<boolean> =>
-    publicAccess.isBlocked || then(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
+    publicAccess.isBlocked ||
+    chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
 
   function policiesOf(bucket: string): MaybePromise<BucketPolicies | undefined> {
-    return then(usable.get(bucket), found => {
+    return chain(usable.get(bucket), found => {
       if (found === undefined) {
-        return then(documents.problem(bucket), problem => (problem === undefined ? undefined : denyEverything()))
+        return chain(documents.problem(bucket), problem => (problem === undefined ? undefined : denyEverything()))
       }
       if (found.policy?.isPublic !== true) return found.open
-      return then(ignoresPublic(bucket), isIgnored => (isIgnored ? found.publicBlocked : found.open))
+      return chain(ignoresPublic(bucket), isIgnored => (isIgnored ? found.publicBlocked : found.open))
     })
   }
 
@@ -95,9 +96,9 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
 
   const service: BucketPolicyService = {
     get: bucket =>
-      then(documents.get(bucket), document => {
+      chain(documents.get(bucket), document => {
         if (document === undefined) {
-          return then(documents.problem(bucket), problem => (problem === undefined ? undefined : 'unreadable'))
+          return chain(documents.problem(bucket), problem => (problem === undefined ? undefined : 'unreadable'))
         }
         const { etag, value } = document
         return { text: value.text, etag, policy: policy.compile(value.text, { kind: 'bucket', bucket }).policy }
@@ -108,7 +109,7 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
     ignoresPublic,
     refusesPublic(bucket) {
       if (publicAccess.isBlocked && publicAccess.mode === 'reject') return true
-      return then(objectOwnership.blocks(bucket), ({ blockPublicPolicy }) => blockPublicPolicy)
+      return chain(objectOwnership.blocks(bucket), ({ blockPublicPolicy }) => blockPublicPolicy)
     },
     keepsAccess(identity, bucket, compiled, facts) {
       const bucketPolicies = { policies: policy.combine([{ policy: compiled, source: 'bucket-policy' }]) }
@@ -124,8 +125,4 @@ function compileDenial(policy: PolicyService): CompiledPolicy {
   const statement = { Sid: 'Unreadable', Effect: 'Deny', Principal: '*', Action: 's3:*', Resource: '*' }
   const { policy: compiled } = policy.compile({ Version: '2012-10-17', Statement: statement }, { kind: 'bucket' })
   return compiled!
-}
-
-function then<A, B>(value: MaybePromise<A>, next: (value: A) => MaybePromise<B>): MaybePromise<B> {
-  return value instanceof Promise ? value.then(next) : next(value)
 }

@@ -3,7 +3,7 @@
  * API reference, HeadObject, PutObject, CreateMultipartUpload.
  */
 
-import type { MaybePromise } from 'svc/kernel'
+import { chain, type MaybePromise } from 'svc/kernel'
 import { httpDate, type S3Attribute } from 'svc/plugins/s3/api'
 import type { Expiration, LifecycleService } from './api.ts'
 
@@ -19,16 +19,9 @@ export function expirationHeader(lifecycle: Pick<LifecycleService, 'expirationOf
       // Rules are remembered from the start on (index.ts); where they must be fetched again the header is left out once.
       return expiration instanceof Promise ? undefined : expirationOf(expiration)
     },
-    describeWritten: (_, written) => then(lifecycle.expirationOf(written), expirationOf),
-    describeUpload: (_, upload) => then(lifecycle.abortionOf(upload), abortionOf),
+    describeWritten: (_, written) => chain(lifecycle.expirationOf(written), expirationOf),
+    describeUpload: (_, upload) => chain(lifecycle.abortionOf(upload), abortionOf),
   }
-}
-
-function then(
-  found: MaybePromise<Expiration | undefined>,
-  show: (expiration: Expiration | undefined) => Headers | undefined,
-): MaybePromise<Headers | undefined> {
-  return found instanceof Promise ? found.then(show) : show(found)
 }
 
 function expirationOf(expiration: Expiration | undefined): Headers | undefined {

@@ -1,5 +1,5 @@
 /** What is stored of a bucket's ownership: two small documents, both missing in most buckets. */
-import type { MaybePromise } from 'svc/kernel'
+import { chain } from 'svc/kernel'
 import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { ObjectOwnershipService, PublicAccessBlock } from './api.ts'
@@ -29,25 +29,21 @@ const everythingBlocked = every(true)
 export function createObjectOwnership(store: StoreService): ObjectOwnershipService {
   const blocks = bucketDocument(store, { name: 'public-access-block', schema: blockSchema })
   const controls = bucketDocument(store, { name: 'ownership-controls', schema: controlsSchema })
-  const publicAccessBlock = (bucket: string) => then(blocks.get(bucket), document => document?.value)
+  const publicAccessBlock = (bucket: string) => chain(blocks.get(bucket), document => document?.value)
   return {
     publicAccessBlock,
     // A document that cannot be read took rights away: nobody gets them because it is damaged.
     blocks: bucket =>
-      then(
+      chain(
         blocks.read(bucket, () => everythingBlocked),
         said => said ?? nothingBlocked,
       ),
     async setPublicAccessBlock(bucket, block) {
       await blocks.replace(bucket, block)
     },
-    hasOwnershipControls: bucket => then(controls.get(bucket), document => document === undefined),
+    hasOwnershipControls: bucket => chain(controls.get(bucket), document => document === undefined),
     async setOwnershipControls(bucket, present) {
       await controls.replace(bucket, present ? undefined : { isRemoved: true })
     },
   }
-}
-
-function then<A, B>(value: MaybePromise<A>, next: (value: A) => MaybePromise<B>): MaybePromise<B> {
-  return value instanceof Promise ? value.then(next) : next(value)
 }

@@ -1,7 +1,6 @@
 /** A collection as its users have it: reads through what the thread remembers, changes through the procedure `store.commit`. */
 
-import type { MaybePromise } from 'svc/kernel'
-import { isCatalogError, type Logger } from 'svc/kernel'
+import { chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import type { Cursor, StorageService } from 'svc/plugins/storage/api'
 import type {
   ChangeOptions,
@@ -71,11 +70,11 @@ export class DocumentCollection implements Collection<unknown> {
   get(id: string): MaybePromise<StoredDocument<unknown> | undefined> {
     const entry = this.#cache.get(id)
     if (entry !== undefined && this.#context.generations.touched(entry.slot) === entry.generation) return entry.document
-    return then(this.#read(id), documentOf)
+    return chain(this.#read(id), documentOf)
   }
 
   problem(id: string): MaybePromise<string | undefined> {
-    return then(this.#entry(id), entry => entry.problem)
+    return chain(this.#entry(id), entry => entry.problem)
   }
 
   compiled<C>(compile: (document: StoredDocument<unknown>) => C): CompiledDocuments<C> {
@@ -101,7 +100,7 @@ export class DocumentCollection implements Collection<unknown> {
       get: id => {
         const entry = this.#cache.get(id)
         const isFresh = entry !== undefined && this.#context.generations.touched(entry.slot) === entry.generation
-        return isFresh ? compiledOf(entry) : then(this.#read(id), compiledOf)
+        return isFresh ? compiledOf(entry) : chain(this.#read(id), compiledOf)
       },
     }
   }
@@ -121,7 +120,7 @@ export class DocumentCollection implements Collection<unknown> {
     const slot = slotOf(key)
     const generation = generations.touched(slot)
     const isSettled = generations.isSettled(slot, generation)
-    return then(storage.get(key), record => {
+    return chain(storage.get(key), record => {
       const entry = this.#entryOf(id, slot, record?.value)
       if (isSettled && generations.touched(slot) === generation) {
         entry.generation = generation
@@ -343,9 +342,4 @@ function documentOf(entry: Entry): StoredDocument<unknown> | undefined {
 /** Only what a precondition is: the rest of the caller's object does not travel. */
 function conditionsOf({ ifMatch, ifNoneMatch, overwriteUnreadable }: ChangeOptions): ChangeOptions {
   return { ifMatch, ifNoneMatch, overwriteUnreadable }
-}
-
-/** Goes on at once where there is nothing to wait for. */
-export function then<A, B>(value: MaybePromise<A>, next: (value: A) => B): MaybePromise<B> {
-  return value instanceof Promise ? value.then(next) : next(value)
 }

@@ -3,10 +3,9 @@
  * does more than compare two numbers.
  */
 import { LRUCache } from 'lru-cache'
-import type { Clock, Logger, MaybePromise } from 'svc/kernel'
+import { type Clock, chain, type Logger, type MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { Documents } from './documents.ts'
-import { then } from './maybe.ts'
 
 const hourMs = 3600_000
 /** Uses are written together, this long after the first one. */
@@ -58,7 +57,7 @@ export function createLastUses({ lastUses }: Documents, clock: Clock, log: Logge
     },
 
     get(accessKey, createdMs) {
-      return then(lastUses.get(accessKey), stored => {
+      return chain(lastUses.get(accessKey), stored => {
         const usedMs = Math.max(stored?.value.usedMs ?? 0, waiting.get(accessKey) ?? 0)
         // That of another one, which had the name before.
         return usedMs === 0 || usedMs + hourMs <= createdMs ? undefined : usedMs

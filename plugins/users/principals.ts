@@ -10,13 +10,12 @@
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Clock, Logger, MaybePromise } from 'svc/kernel'
+import { type Clock, chain, type Logger, type MaybePromise } from 'svc/kernel'
 import type { Credentials, Identity } from 'svc/plugins/iam/api'
 import type { PolicyService } from 'svc/plugins/policy/api'
 import { type AccessKeyDocument, type Documents, only, type Stored, type UserDocument } from './documents.ts'
 import { usersErrors } from './errors.ts'
 import { DirectoryIdentity } from './identity.ts'
-import { then } from './maybe.ts'
 import { identityPolicies, type Rights, readLimits, readRights } from './rights.ts'
 
 /** Access keys that a thread remembers. */
@@ -78,12 +77,12 @@ export class Principals {
         return this.#isUsable(known) ? known.credentials : undefined
       }
     }
-    return then(this.#refresh(accessKey, revision), found => (this.#isUsable(found) ? found.credentials : undefined))
+    return chain(this.#refresh(accessKey, revision), found => (this.#isUsable(found) ? found.credentials : undefined))
   }
 
   verificationKey(accessKey: string): MaybePromise<KeyObject | undefined> {
     const revision = this.#options.documents.revisions.get(only)
-    return then(this.#refresh(accessKey, revision), found =>
+    return chain(this.#refresh(accessKey, revision), found =>
       this.#isUsable(found) ? found.verificationKey : undefined,
     )
   }
@@ -91,8 +90,8 @@ export class Principals {
   /** A user with its rights, disabled or not: to tell what it may, never to let it in. */
   describe(name: string): MaybePromise<Identity | undefined> {
     const { documents, policy } = this.#options
-    return then(documents.users.get(name), user =>
-      then(readRights(documents, policy, user?.value), rights =>
+    return chain(documents.users.get(name), user =>
+      chain(readRights(documents, policy, user?.value), rights =>
         user === undefined ? undefined : this.#userIdentity(name, rights),
       ),
     )
@@ -112,12 +111,12 @@ export class Principals {
 
   #refresh(accessKey: string, revision: MaybePromise<Revision>, attempt = 0): MaybePromise<Principal> {
     const { revisions } = this.#options.documents
-    return then(revision, before => {
+    return chain(revision, before => {
       const sequence = sequenceOf(before)
       const known = this.#known.get(accessKey)
       if (known?.sequence === sequence) return known
-      return then(this.#find(accessKey), found =>
-        then(revisions.get(only), after => {
+      return chain(this.#find(accessKey), found =>
+        chain(revisions.get(only), after => {
           if (sequenceOf(after) === sequence) return this.#remember(accessKey, sequence, found)
           if (attempt + 1 === attemptsMax) throw usersErrors.busy()
           return this.#refresh(accessKey, after, attempt + 1)
@@ -129,13 +128,13 @@ export class Principals {
   #find(accessKey: string): MaybePromise<Found> {
     const { documents, policy } = this.#options
     const { users, accessKeys } = documents
-    return then(users.get(accessKey), user =>
-      then(accessKeys.get(accessKey), key => {
+    return chain(users.get(accessKey), user =>
+      chain(accessKeys.get(accessKey), key => {
         const ownerName = key?.value.owner?.name
         const parentKey = key?.value.parent
-        return then(ownerName === undefined ? undefined : users.get(ownerName), owner =>
-          then(parentKey === undefined ? undefined : accessKeys.get(parentKey), parent =>
-            then(readRights(documents, policy, (user ?? owner)?.value), rights => ({
+        return chain(ownerName === undefined ? undefined : users.get(ownerName), owner =>
+          chain(parentKey === undefined ? undefined : accessKeys.get(parentKey), parent =>
+            chain(readRights(documents, policy, (user ?? owner)?.value), rights => ({
               user,
               key,
               owner,
@@ -174,7 +173,7 @@ export class Principals {
     let expiresMs = Number.POSITIVE_INFINITY
     if (user !== undefined) {
       if (user.value.status === 'enabled') identity = this.#userIdentity(accessKey, rights)
-    } else if (key !== undefined && isAlive(key.value, owner, parent) && !this.#isShadowed(key.value)) {
+    } else if (key !== undefined && isAlive(key.value, owner, parent) && !this.#isReplacedByRoot(key.value)) {
       identity = this.#keyIdentity(accessKey, key.value, parent, rights)
       for (const limit of [key.value.expiresMs, parent?.value.expiresMs]) {
         if (limit !== undefined) expiresMs = Math.min(expiresMs, limit)
@@ -193,8 +192,8 @@ export class Principals {
     }
   }
 
-  /** Root was given the name of its owner, who is nobody since then. */
-  #isShadowed({ owner }: AccessKeyDocument): boolean {
+  /** Whether root now has the name of the key's owner: then that user no longer exists, and its keys are invalid. */
+  #isReplacedByRoot({ owner }: AccessKeyDocument): boolean {
     return owner?.name === this.#options.owner.accessKey
   }
 

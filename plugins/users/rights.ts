@@ -1,9 +1,8 @@
 /** What somebody may do, from what is stored: policies of users and their groups, and what limits access keys. */
 
-import type { MaybePromise } from 'svc/kernel'
+import { chain, type MaybePromise } from 'svc/kernel'
 import type { AttachedPolicy, IdentityPolicies, PolicyService, PolicySet } from 'svc/plugins/policy/api'
 import type { AccessKeyDocument, Documents, Stored, UserDocument } from './documents.ts'
-import { all, then } from './maybe.ts'
 
 export interface Rights {
   readonly attached: readonly AttachedPolicy[]
@@ -28,7 +27,7 @@ export function readRights(
 ): MaybePromise<Rights> {
   if (user === undefined) return nobodysRights
   const groups = all(user.groups.map(name => documents.groups.get(name)))
-  return then(groups, groups => {
+  return chain(groups, groups => {
     let isComplete = true
     let stamp = ''
     const wanted: { readonly name: string; readonly group: string | undefined }[] = []
@@ -42,7 +41,7 @@ export function readRights(
       enabled.push(name)
       for (const policyName of group.value.policyNames) wanted.push({ name: policyName, group: name })
     }
-    return then(all(wanted.map(({ name }) => readPolicy(documents, policy, name))), found => {
+    return chain(all(wanted.map(({ name }) => readPolicy(documents, policy, name))), found => {
       const attached: AttachedPolicy[] = []
       for (const [i, item] of found.entries()) {
         const { name, group } = wanted[i]!
@@ -68,8 +67,8 @@ export function readPolicy(
 ): MaybePromise<FoundPolicy> {
   const builtIn = policy.builtIn().get(name)
   if (builtIn !== undefined) return { policy: builtIn, sequence: 0 }
-  return then(policies.get(name), stored =>
-    then(compiledPolicies.get(name), compiled => ({ policy: compiled, sequence: stored?.sequence })),
+  return chain(policies.get(name), stored =>
+    chain(compiledPolicies.get(name), compiled => ({ policy: compiled, sequence: stored?.sequence })),
   )
 }
 
@@ -128,4 +127,8 @@ export function identityPolicies(
     limits: rights.isComplete ? limits : [...limits, nothing],
     isOwnedByRoot,
   })
+}
+
+function all<T>(values: readonly MaybePromise<T>[]): MaybePromise<readonly T[]> {
+  return values.some(value => value instanceof Promise) ? Promise.all(values) : (values as readonly T[])
 }

@@ -11,7 +11,7 @@
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Clock, MaybePromise, Random } from 'svc/kernel'
+import { type Clock, chain, type MaybePromise, type Random } from 'svc/kernel'
 import {
   type Credentials,
   equalsInConstantTime,
@@ -25,7 +25,6 @@ import type { NewSession, SessionRequest } from './api.ts'
 import { type Documents, only } from './documents.ts'
 import { usersErrors } from './errors.ts'
 import { DirectoryIdentity } from './identity.ts'
-import { then } from './maybe.ts'
 import { newSecretKey, newSessionAccessKey } from './names.ts'
 import { requireCompiled } from './policy-directory.ts'
 import { embedded } from './rights.ts'
@@ -75,7 +74,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
   const known = new LRUCache<string, Session>({ max: knownMax })
 
   const open = (text: string): MaybePromise<Session | undefined> =>
-    then(sessionKeys.get(only), stored => {
+    chain(sessionKeys.get(only), stored => {
       if (stored === undefined) return undefined
       const token = openToken(keyOf(stored.value.key), text)
       if (token === undefined) return undefined
@@ -96,9 +95,9 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
     if (base === undefined) return 'invalid'
     if (session.base === base) return session.credentials ?? 'invalid'
     const { parent, mark } = session.token
-    return then(sessionKeys.get(only), stored =>
-      then(iam.verificationKey(parent), secret =>
-        then(uidOf(parent), uid => {
+    return chain(sessionKeys.get(only), stored =>
+      chain(iam.verificationKey(parent), secret =>
+        chain(uidOf(parent), uid => {
           if (stored === undefined || secret === undefined) return 'invalid'
           const isSame = equalsInConstantTime(mark, markOf(keyOf(stored.value.key), secret, uid))
           session.credentials = isSame ? makeCredentials(session.token, base.identity) : undefined
@@ -112,8 +111,8 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
 
   /** Of a user or an access key; empty for root, which is in no document. */
   const uidOf = (accessKey: string): MaybePromise<string> =>
-    then(users.get(accessKey), user =>
-      user !== undefined ? user.value.uid : then(accessKeys.get(accessKey), key => key?.value.uid ?? ''),
+    chain(users.get(accessKey), user =>
+      user !== undefined ? user.value.uid : chain(accessKeys.get(accessKey), key => key?.value.uid ?? ''),
     )
 
   const makeCredentials = ({ accessKey, secretKey, policy: document }: Token, parent: Identity): Credentials => {
@@ -151,7 +150,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
       if (text.length > tokenCharsMax) return 'invalid'
       const session = known.get(text)
       if (session !== undefined) return check(session, accessKey)
-      return then(open(text), session => check(session, accessKey))
+      return chain(open(text), session => check(session, accessKey))
     },
 
     async create(caller, { durationSeconds, sessionName, policy: document }) {
