@@ -1,28 +1,28 @@
 /**
- * How threads come to share one port. Each front thread binds the port itself (SO_REUSEPORT, the system spreads the
- * connections); when the system is to choose it (port 0), the first thread that asks chooses and the others follow. The main
- * thread remembers the choice, so that a thread that replaces a dead one finds it too.
+ * Lets all front threads listen on one port. Each thread binds the port itself (SO_REUSEPORT; the system distributes connections). For
+ * port 0, where the system chooses a port, the first thread reserves the choice: it binds port 0 and tells the main thread the result,
+ * for which the other threads wait. The main thread keeps the port, so that the replacement of a failed thread binds the same one.
  */
 import type { Threads } from 'svc/kernel'
 
-export interface PortClaims {
+export interface PortReservations {
   /** The port of the listener as the front threads have bound it; undefined before. Only in the main thread. */
   bound(): number | undefined
-  /** Binds a port that is shared by threads: `bind` is called with the port to take, 0 for the one that chooses. */
-  claim(port: number, bind: (port: number) => Promise<number>): Promise<number>
+  /** Binds the shared port. `bindHere` is called with the port to bind in this thread: 0 if this thread makes the choice. */
+  bind(port: number, bindHere: (port: number) => Promise<number>): Promise<number>
 }
 
-/** What the main thread answers to a thread that wants to bind. */
+/** The main thread's answer to a thread that is about to bind. */
 type Turn = { readonly port: number }
 
-export function createPortClaims(threads: Threads, name: string): PortClaims {
-  const askName = `http.claim-port.${name}`
+export function createPortReservations(threads: Threads, name: string): PortReservations {
+  const askName = `http.reserve-port.${name}`
   const tellName = `http.bound-port.${name}`
   let boundPort: number | undefined
   let choosing = false
   let waiting: ((turn: Turn) => void)[] = []
 
-  /** Gives the port, or the right to choose it; with a thread already choosing, waits for its choice. */
+  /** Returns the port, or 0 to let this thread choose it. Waits while another thread chooses. */
   function ask(port: number): Turn | Promise<Turn> {
     if (boundPort !== undefined) return { port: boundPort }
     if (port !== 0) return { port }
@@ -33,7 +33,7 @@ export function createPortClaims(threads: Threads, name: string): PortClaims {
     return new Promise(resolve => waiting.push(resolve))
   }
 
-  /** A thread has bound this port, or has failed to (undefined): then the next one may choose. */
+  /** A thread has bound this port, or failed to (undefined): then the next waiting thread chooses. */
   function tell(port: number | undefined): void {
     choosing = false
     boundPort ??= port
@@ -54,11 +54,11 @@ export function createPortClaims(threads: Threads, name: string): PortClaims {
 
   return {
     bound: () => boundPort,
-    async claim(port, bind) {
+    async bind(port, bindHere) {
       const turn = threads.isMain ? await ask(port) : await threads.call<Turn>(0, askName, port)
       let taken: number | undefined
       try {
-        taken = await bind(turn.port)
+        taken = await bindHere(turn.port)
         return taken
       } finally {
         // Awaited: the main thread announces the port as soon as every worker serves.

@@ -8,8 +8,8 @@ import { type Application, createApplication } from './application.ts'
 import type { HttpConfig } from './config.ts'
 import { createListener, type HttpListener } from './listener.ts'
 import type { ListenerLimits } from './node-server.ts'
-import { createPortClaims } from './port-claim.ts'
 import { probePort } from './port-probe.ts'
+import { createPortReservations } from './port-reservation.ts'
 import { createProxies } from './proxies.ts'
 import { createRequestIds } from './request-ids.ts'
 
@@ -48,7 +48,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     trustHost: config.trustForwardedHost,
   })
   const nextRequestId = createRequestIds(ports.random)
-  const claims = createPortClaims(threads, 's3')
+  const portReservations = createPortReservations(threads, 's3')
   const addresses: Record<'s3' | 'console', ListenAddress> = {
     s3: requireAddress(config.address),
     console: requireAddress(config.consoleAddress),
@@ -125,7 +125,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
   async function bind(part: Part): Promise<number> {
     const { listener, address } = part
     if (part.name === 'console' || threads.workerCount === 0) return listener.listen(address, false)
-    return claims.claim(address.port, port => listener.listen({ ...address, port }, true))
+    return portReservations.bind(address.port, port => listener.listen({ ...address, port }, true))
   }
 
   async function bindAndNote(part: Part): Promise<void> {
@@ -175,7 +175,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       if (!threads.isMain) return
       await closePart(doorkeeper)
       doorkeeper = undefined
-      const sharedPort = claims.bound()
+      const sharedPort = portReservations.bound()
       if (sharedPort !== undefined) {
         bound.unshift({ name: 's3', address: addresses.s3.host ?? '', port: sharedPort, secure: tls.enabled })
       }
