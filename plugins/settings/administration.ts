@@ -16,8 +16,8 @@ import {
 } from './documents.ts'
 import { noSubsystem, settingsErrors } from './errors.ts'
 import { shownText } from './masking.ts'
+import { notLoadedWarning } from './not-loaded.ts'
 import { reservedNames, type Subsystem } from './subsystem.ts'
-import { unloadedWarning } from './unloaded.ts'
 
 /** Of a change of several subsystems, while others change them, too. */
 const attemptsMax = 16
@@ -242,7 +242,7 @@ function shown(documentId: string, subsystem: Subsystem | undefined, stored: Sto
     settings[name] = mask(name, texts[name] ?? defaultText)
   for (const [name, text] of Object.entries(texts)) settings[name] ??= mask(name, text)
   const warning =
-    subsystem === undefined ? { warning: unloadedWarning(parseSubsystemName(documentId)!.name) } : undefined
+    subsystem === undefined ? { warning: notLoadedWarning(parseSubsystemName(documentId)!.name) } : undefined
   return { name: shownName(documentId), settings, ...warning }
 }
 

@@ -1,4 +1,4 @@
-/** Settings that no loaded plugin knows: which plugin would. Names of the packages in `contrib/`, and of those that ship. */
+/** Names the plugin or package to load for stored settings whose plugin is not loaded. */
 const owners: Readonly<Record<string, string>> = {
   audit_kafka: 'svc-plugin-kafka',
   notify_amqp: 'svc-plugin-notify-amqp',
@@ -15,15 +15,15 @@ const owners: Readonly<Record<string, string>> = {
   scanner: 'scanner',
 }
 
-/** Kinds that others contribute. */
+/** Prefixes of subsystems whose plugins contribute to a point. */
 const points: readonly (readonly [prefix: string, point: string])[] = [
   ['notify_', 'notify.target'],
   ['audit_', 'audit.sink'],
 ]
 
-/** What an operator is told of a subsystem that is stored, in two sentences. */
-export function unloadedWarning(name: string): string {
-  return `No loaded plugin knows these settings: they would come with ${ownerOf(name)}. They are kept, and have no effect.`
+/** The warning to the operator for a stored subsystem whose plugin is not loaded. */
+export function notLoadedWarning(name: string): string {
+  return `The plugin of these settings is not loaded: load ${ownerOf(name)}. The settings are kept, but have no effect until then.`
 }
 
 function ownerOf(name: string): string {

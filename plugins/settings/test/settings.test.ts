@@ -11,7 +11,7 @@ import t from 'tap'
 import { type Static, Type } from 'typebox'
 import { maskedValue, type Settings, type SettingsService, type SubsystemDeclaration } from '../api.ts'
 import settings from '../index.ts'
-import { unloadedWarning } from '../unloaded.ts'
+import { notLoadedWarning } from '../not-loaded.ts'
 
 const Lamp = Type.Object({
   enable: Type.Boolean({ default: false, description: 'Shines.' }),
@@ -249,14 +249,14 @@ t.test('secrets are masked where they are shown, kept where the mask comes back,
     ['', maskedValue],
     'who does not know what is a secret masks all',
   )
-  t.match(shown.warning, /^No loaded plugin knows these settings: they would come with another plugin\. They are kept/)
+  t.match(shown.warning, /^The plugin of these settings is not loaded: load another plugin\. The settings are kept/)
   t.match(
     second.kernel.logs.filter(({ msg }) => /settings without effect/.test(String(msg))),
     [{ subsystem: 'bulb:one', level: 'warn' }],
     'the log says so once, for what is stored and not declared',
   )
-  t.match(unloadedWarning('notify_kafka'), /they would come with the plugin "svc-plugin-kafka"\./)
-  t.match(unloadedWarning('notify_mqtt'), /with a plugin that contributes "mqtt" to notify\.target\./)
+  t.match(notLoadedWarning('notify_kafka'), /load the plugin "svc-plugin-kafka"\./)
+  t.match(notLoadedWarning('notify_mqtt'), /load a plugin that contributes "mqtt" to notify\.target\./)
   t.notOk((await without.showOne('lamp')).warning)
   t.match(await problemOf(without.update('bulb:one', { color: 'red' })), /bulb:one\.color cannot be changed/)
   t.match(await problemOf(without.update('bulb:two', { color: 'red' })), /^subsystem_not_found/)
