@@ -1,6 +1,6 @@
 /**
  * The protocol of KES. Source: its server API, https://min.io/docs/kes/concepts/server-api/. Keys have one version there; what KES
- * sealed is always current.
+ * wrapped is always current.
  */
 import { type KmsBackend, kmsErrors } from 'svc/plugins/kms/api'
 import type { Answer, Call, KeyServers } from './key-servers.ts'
@@ -51,17 +51,17 @@ export function createKes(servers: KeyServers, defaultKeyId: string): ProbedBack
 
     async generate(keyId, context) {
       const made = await onKey('generate', keyId, { context: context.toString('base64') })
-      return { plaintext: bytesOf(made, 'plaintext', 32), sealed: bytesOf(made, 'ciphertext') }
+      return { plaintext: bytesOf(made, 'plaintext', 32), wrapped: bytesOf(made, 'ciphertext') }
     },
 
-    async seal(keyId, plaintext, context) {
+    async wrap(keyId, plaintext, context) {
       const body = { plaintext: Buffer.from(plaintext).toString('base64'), context: context.toString('base64') }
       return bytesOf(await onKey('encrypt', keyId, body), 'ciphertext')
     },
 
-    async open(keyId, sealed, context) {
-      if (sealed.length === 0) throw kmsErrors.kms_open_failed()
-      const body = { ciphertext: Buffer.from(sealed).toString('base64'), context: context.toString('base64') }
+    async unwrap(keyId, wrapped, context) {
+      if (wrapped.length === 0) throw kmsErrors.kms_open_failed()
+      const body = { ciphertext: Buffer.from(wrapped).toString('base64'), context: context.toString('base64') }
       return bytesOf(await onKey('decrypt', keyId, body), 'plaintext')
     },
 

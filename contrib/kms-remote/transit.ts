@@ -90,13 +90,13 @@ export function createTransit(options: TransitOptions): ProbedBackend {
 
     async generate(keyId, context) {
       const plaintext = random.bytes(dataKeyBytes)
-      return { plaintext, sealed: await encrypt(keyId, plaintext, context) }
+      return { plaintext, wrapped: await encrypt(keyId, plaintext, context) }
     },
 
-    seal: encrypt,
+    wrap: encrypt,
 
-    async open(keyId, sealed, context) {
-      const ciphertext = Buffer.from(sealed).toString()
+    async unwrap(keyId, wrapped, context) {
+      const ciphertext = Buffer.from(wrapped).toString()
       if (!/^vault:v\d+:[A-Za-z0-9+/=]+$/.test(ciphertext)) throw kmsErrors.kms_open_failed()
       const body = { ciphertext, associated_data: base64(context) }
       const answer = await send({ method: 'POST', path: `/v1/${mount}/decrypt/${encodeURIComponent(keyId)}`, body })
@@ -111,9 +111,9 @@ export function createTransit(options: TransitOptions): ProbedBackend {
       throw kmsErrors.kms_open_failed()
     },
 
-    async isCurrent(keyId, sealed) {
+    async isCurrent(keyId, wrapped) {
       const key = await findKey(keyId)
-      return key !== undefined && Buffer.from(sealed).toString().startsWith(`vault:v${key.latest}:`)
+      return key !== undefined && Buffer.from(wrapped).toString().startsWith(`vault:v${key.latest}:`)
     },
 
     async getKey(id) {

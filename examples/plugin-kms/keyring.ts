@@ -61,7 +61,7 @@ export function createKeyring(path: string): KmsBackend {
     return entry
   }
 
-  const seal = (id: string, plaintext: Uint8Array, context: Buffer): Buffer => {
+  const wrap = (id: string, plaintext: Uint8Array, context: Buffer): Buffer => {
     const nonce = randomBytes(nonceBytes)
     const cipher = createCipheriv('aes-256-gcm', find(id).key, nonce, { authTagLength: tagBytes })
     cipher.setAAD(boundTo(id, context))
@@ -75,13 +75,13 @@ export function createKeyring(path: string): KmsBackend {
     },
     generate(id, context) {
       const plaintext = randomBytes(keyBytes)
-      return { plaintext, sealed: seal(id, plaintext, context) }
+      return { plaintext, wrapped: wrap(id, plaintext, context) }
     },
-    seal,
-    open(id, sealed, context) {
+    wrap,
+    unwrap(id, wrapped, context) {
       const { key } = find(id)
-      if (sealed.length <= nonceBytes + tagBytes) throw kmsErrors.kms_open_failed()
-      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
+      if (wrapped.length <= nonceBytes + tagBytes) throw kmsErrors.kms_open_failed()
+      const bytes = Buffer.from(wrapped.buffer, wrapped.byteOffset, wrapped.length)
       const end = bytes.length - tagBytes
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
       decipher.setAAD(boundTo(id, context)).setAuthTag(bytes.subarray(end))

@@ -6,9 +6,9 @@ import type { MaybePromise } from 'svc/kernel'
 
 export { encryptionErrors } from './errors.ts'
 
-/** What a bucket does with objects that come without a wish of their own, and what it does not take. */
+/** The default encryption of a bucket, for writes that request none, and the encryption types that the bucket refuses. */
 export interface BucketEncryption {
-  /** Undefined: they are stored as they come. */
+  /** Undefined: such objects are stored in plain text. */
   readonly algorithm?: 'AES256' | 'aws:kms'
   /** With `aws:kms`. Default: the default key. */
   readonly kmsKeyId?: string
@@ -19,22 +19,22 @@ export interface BucketEncryption {
 
 export interface ResealResult {
   readonly buckets: number
-  /** Versions with SSE-S3 and SSE-KMS that were looked at. */
+  /** Versions with SSE-S3 or SSE-KMS that were checked. */
   readonly versions: number
   readonly uploads: number
-  /** Of both, those that were sealed anew. */
+  /** Versions and uploads whose data key was rewrapped. */
   readonly resealed: number
   readonly failed: number
-  /** What the first one failed with; empty where none did. */
+  /** The message of the first failure; empty if none failed. */
   readonly firstError: string
 }
 
-/** Of buckets that exist; who asks makes sure of that. */
+/** The caller checks that the bucket exists. */
 export interface EncryptionService {
   configuration(bucket: string): MaybePromise<BucketEncryption | undefined>
-  /** `undefined` removes it. Throws NotImplemented without key management, `kms_key_not_found` for a key that is not there. */
+  /** `undefined` removes it. Throws NotImplemented without key management, `kms_key_not_found` for an unknown key. */
   replace(bucket: string, encryption: BucketEncryption | undefined): Promise<void>
-  /** Puts the data key of one version under another key. Bytes, ETag and times stay. Throws what UpdateObjectEncryption answers. */
+  /** Rewraps the data key of one version under another KMS key. Bytes, ETag and times stay. Throws the errors of UpdateObjectEncryption. */
   changeKey(
     bucket: string,
     key: string,
@@ -42,8 +42,8 @@ export interface EncryptionService {
     to: { readonly kmsKeyId: string; readonly bucketKeyEnabled: boolean },
   ): Promise<void>
   /**
-   * Seals under the present keys whatever is not, in one bucket or in all; data is not written again. What is done stays done, so after
-   * an interruption it goes on where it was. Throws `conflict` while one runs.
+   * Rewraps every data key that is not wrapped under its current key, in one bucket or in all; the data itself is not rewritten. Each
+   * data key is rewrapped in a commit of its own, so a run after an interruption skips those that are done. Throws `conflict` while one runs.
    */
   reseal(bucket: string | undefined): Promise<ResealResult>
 }

@@ -1,4 +1,4 @@
-/** Default encryption of buckets: stored documents, and what follows from them for a write. */
+/** Default encryption of buckets: the stored documents, and the encryption that a write gets by them. */
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { KmsService } from 'svc/plugins/kms/api'
 import type { EncryptionRequest } from 'svc/plugins/objects/api'
@@ -7,7 +7,7 @@ import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { BucketEncryption, EncryptionService } from './api.ts'
 import { encryptionErrors } from './errors.ts'
-import type { WishOf } from './transform.ts'
+import type { EffectiveRequest } from './transform.ts'
 
 const BucketEncryptionDocument = Type.Object(
   {
@@ -20,19 +20,19 @@ const BucketEncryptionDocument = Type.Object(
 )
 
 export interface BucketEncryptions extends Pick<EncryptionService, 'configuration' | 'replace'> {
-  readonly wishOf: WishOf
+  readonly effectiveRequest: EffectiveRequest
 }
 
 export function createBucketEncryptions(store: StoreService, kms: KmsService): BucketEncryptions {
   const documents = bucketDocument(store, { name: 'bucket-encryption', schema: BucketEncryptionDocument })
 
-  /** A document that cannot be read may ask for encryption: nothing is stored as if it did not. */
+  /** An unreadable document may require encryption, so the write is refused instead of stored in plain text. */
   const configuration = (bucket: string): MaybePromise<BucketEncryption | undefined> =>
     documents.read(bucket, problem => {
       throw storageErrors.unavailable(`The default encryption of the bucket ${bucket} cannot be read: ${problem}.`)
     })
 
-  /** The key that the bucket names may have another one in its place by now. */
+  /** Replaces the name of a former master key by the key that has taken its place. */
   const present = (
     wanted: MaybePromise<EncryptionRequest | undefined>,
   ): MaybePromise<EncryptionRequest | undefined> => {
@@ -47,10 +47,10 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
   return {
     configuration,
 
-    wishOf(bucket, wish) {
+    effectiveRequest(bucket, requested) {
       const found = configuration(bucket)
-      const decided = found instanceof Promise ? found.then(late => decide(late, wish)) : decide(found, wish)
-      return wish === undefined ? present(decided) : decided
+      const decided = found instanceof Promise ? found.then(late => decide(late, requested)) : decide(found, requested)
+      return requested === undefined ? present(decided) : decided
     },
 
     async replace(bucket, encryption) {
@@ -68,15 +68,15 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
 
 function decide(
   encryption: BucketEncryption | undefined,
-  wish: EncryptionRequest | undefined,
+  requested: EncryptionRequest | undefined,
 ): EncryptionRequest | undefined {
-  if (wish !== undefined) {
-    if (wish.type === 'SSE-C' && encryption?.blocksCustomerKeys === true) {
+  if (requested !== undefined) {
+    if (requested.type === 'SSE-C' && encryption?.blocksCustomerKeys === true) {
       throw encryptionErrors.AccessDenied(
         'Server-side encryption with customer-provided keys is blocked for this bucket.',
       )
     }
-    return wish
+    return requested
   }
   if (encryption?.algorithm === 'AES256') return { type: 'SSE-S3' }
   if (encryption?.algorithm !== 'aws:kms') return undefined

@@ -1,20 +1,22 @@
 /**
- * How the bytes of a version, or of one part, are encrypted: AES-256-GCM over chunks, each of its own, so that any range opens without
- * what lies before it.
+ * Encrypts the bytes of a stream (a version uploaded in one piece, or one part of an upload) with AES-256-GCM in chunks. Each chunk is
+ * encrypted and authenticated separately, so a range is decrypted without the chunks before it.
  *
- *   chunk      65 520 bytes of plaintext and 16 of tag: 64 KiB as stored, so that chunks begin where the blocks of drives do. The last
- *              one is shorter. There is always one, if only with a tag: also nothing is authenticated.
- *   key        one for each stream (a version, or a part). A version in one piece is the only stream of its data key, which encrypts
- *              it; nonces begin at zero there. A part has a key of its own: HMAC-SHA-512 under the data key of `svc object stream 1`,
- *              identity (16 bytes), part number (u16) and salt (8 bytes). Its first 32 bytes encrypt, the next 12 are where nonces
- *              begin. A part that is sent again has another salt, so no nonce is used twice under one key. So it was for versions in
- *              one piece, too, with part number 0, before sealed.ts had its format 2: they are still read.
- *   nonce      the beginning, its last four bytes combined (xor) with the number of the chunk
- *   associated identity of the version, number of the part (u16), number of the chunk (u32), whether it is the last (u8)
+ *   chunk            65 520 bytes of plaintext and a tag of 16 bytes: 64 KiB as stored, so that chunks and blocks of drives are aligned.
+ *                    The last chunk is shorter. An empty stream has one chunk, which consists of its tag: emptiness is authenticated, too.
+ *   key              A version in one piece is the only stream of its data key and is encrypted with the data key itself. A part has a
+ *                    derived key: HMAC-SHA-512 under the data key of `svc object stream 1`, identity (16 bytes), part number (u16) and
+ *                    salt (8 bytes); the first 32 bytes of the result are the key, the next 12 the initial nonce. A part that is sent
+ *                    again gets another salt, so no nonce is used twice under one key. Format 1 of sealed.ts derives the key of a
+ *                    version in one piece in the same way, with part number 0; such versions are read, and no longer written.
+ *   nonce            the initial nonce (zeros for a version in one piece), its last four bytes XORed with the index of the chunk
+ *   associated data  identity of the version, part number (u16), index of the chunk (u32), 1 for the last chunk of the stream or 0 (u8)
  *
  * Numbers are big-endian. test/golden has known answers, which another implementation computed.
- * So a chunk opens only at its own place of its own version: whatever is altered, swapped, left out, repeated or cut off is noticed
- * before a byte of it goes out. Source: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015).
+ *
+ * Guarantee: a chunk decrypts only in its own place of its own version. A chunk that was altered, swapped, repeated or cut off is
+ * `corrupt` before any byte of it is returned. Not authenticated: the list of parts of a version (decryptor.ts, README.md).
+ * Source: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015).
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -27,7 +29,7 @@ export const saltBytes = 8
 const nonceBytes = 12
 const keyBytes = 32
 
-/** Of an empty plaintext, too, there is one. */
+/** Number of chunks; an empty plaintext has one. */
 export function chunkCount(sizeBytes: number): number {
   return Math.max(1, Math.ceil(sizeBytes / plainChunkBytes))
 }
@@ -36,7 +38,7 @@ export function storedBytes(sizeBytes: number): number {
   return sizeBytes + tagBytes * chunkCount(sizeBytes)
 }
 
-/** The place of a stream: part 0 is a version that came in one piece. */
+/** The stream that a cipher is for. Part number 0: a version in one piece. */
 export interface StreamPlace {
   readonly identity: Buffer
   readonly partNumber: number
@@ -44,13 +46,13 @@ export interface StreamPlace {
   readonly salt: Buffer | undefined
 }
 
-/** Filled anew for each chunk; no secrets, and OpenSSL has taken them before anybody else could come. */
+/** Reused for each chunk: OpenSSL copies them before the call returns, and they are no secrets. */
 const nonce = Buffer.alloc(nonceBytes)
 const associated = Buffer.alloc(identityBytes + 2 + 4 + 1)
 const zeros = Buffer.alloc(nonceBytes)
 const purpose = Buffer.from('svc object stream 1')
 
-/** Seals and opens the chunks of one stream. */
+/** Encrypts and decrypts the chunks of one stream. */
 export class ChunkCipher {
   readonly #identity: Buffer
   readonly #partNumber: number
@@ -58,8 +60,8 @@ export class ChunkCipher {
   #key: KeyObject | undefined
 
   /**
-   * Keys are objects, also those of one use: whatever takes a key asks bytes whether they are one by catching an error, which costs
-   * 20 µs under a deep stack.
+   * Takes a KeyObject, also for a key of one use: given bytes, node:crypto first tries to read a KeyObject and catches an error, which
+   * costs 20 µs under a deep stack.
    */
   constructor(dataKey: KeyObject, { identity, partNumber, salt }: StreamPlace) {
     this.#identity = identity
@@ -81,8 +83,8 @@ export class ChunkCipher {
     derived.fill(0)
   }
 
-  /** What is stored, in two pieces: as many bytes as the plaintext, and the tag. */
-  seal(index: number, isLast: boolean, plaintext: Uint8Array): readonly [ciphertext: Buffer, tag: Buffer] {
+  /** The stored chunk in two pieces: the ciphertext, as long as the plaintext, and the tag. */
+  encrypt(index: number, isLast: boolean, plaintext: Uint8Array): readonly [ciphertext: Buffer, tag: Buffer] {
     const key = this.#moveTo(index, isLast)
     const cipher = createCipheriv('aes-256-gcm', key, nonce, gcm)
     cipher.setAAD(associated)
@@ -91,8 +93,8 @@ export class ChunkCipher {
     return [ciphertext, cipher.getAuthTag()]
   }
 
-  /** The plaintext of a stored chunk; throws `corrupt` where it is not exactly what was stored there. */
-  open(index: number, isLast: boolean, stored: Uint8Array): Buffer {
+  /** The plaintext of a stored chunk; throws `corrupt` unless these are exactly the bytes that were stored in this place. */
+  decrypt(index: number, isLast: boolean, stored: Uint8Array): Buffer {
     if (stored.length < tagBytes) throw notAsStored()
     const key = this.#moveTo(index, isLast)
     const end = stored.length - tagBytes
@@ -103,20 +105,20 @@ export class ChunkCipher {
     try {
       decipher.final()
     } catch {
-      // OpenSSL says no more than that it does not verify.
+      // The error of OpenSSL has no details: the tag does not match.
       throw notAsStored()
     }
     return plaintext
   }
 
-  /** Nothing is sealed or opened after it. Idempotent. */
-  forget(): void {
+  /** Erases the key: later calls of `encrypt` and `decrypt` throw. Idempotent. */
+  erase(): void {
     this.#key = undefined
   }
 
   /** Fills nonce and associated data; returns the key. */
   #moveTo(index: number, isLast: boolean): KeyObject {
-    if (this.#key === undefined) throw new Error('The key of this stream was forgotten.')
+    if (this.#key === undefined) throw new Error('The key of this stream was erased.')
     const at = nonceBytes - 4
     this.#nonceStart.copy(nonce)
     nonce.writeUInt32BE((this.#nonceStart.readUInt32BE(at) ^ index) >>> 0, at)
@@ -131,12 +133,12 @@ export class ChunkCipher {
 const gcm = { authTagLength: tagBytes } as const
 
 export function notAsStored(): Error {
-  return storageErrors.corrupt('Encrypted bytes are not what was stored.')
+  return storageErrors.corrupt('Encrypted bytes differ from the bytes that were stored.')
 }
 
-/** Gives the memory of a chunk back at once: left to the garbage collector it costs as much as the encryption. */
+/** Frees the memory of a chunk at once: leaving it to the garbage collector costs as much as the encryption. */
 export function free(bytes: Buffer): void {
   const { buffer } = bytes
-  // Shorter than its memory: others may have parts of it.
+  // A shorter view may share its memory with other buffers.
   if (bytes.byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
 }

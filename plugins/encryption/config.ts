@@ -5,7 +5,7 @@ export const EncryptionConfig = Type.Object({
     variable: 'SVC_SSEC_ALLOW_INSECURE',
     default: false,
     description:
-      'Accepts keys of customers (SSE-C) over plain HTTP, where everybody on the way can read them. For tests.',
+      'Accepts keys of customers (SSE-C) over plain HTTP, where everybody on the network path can read them. For tests only.',
   }),
 })
 

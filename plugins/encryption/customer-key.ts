@@ -1,6 +1,6 @@
 /**
  * Keys that customers send with their requests. Source: AWS S3 User Guide, "Using server-side encryption with customer-provided keys".
- * A key comes as text of a header; from there on it is a key object, which nothing can print.
+ * A key arrives as text in a header and is converted to a KeyObject at once, so that it cannot end up in a log or a message.
  */
 import { createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -26,7 +26,7 @@ export function hasCustomerKey(headers: IncomingHttpHeaders, purpose: KeyPurpose
   return names.some(name => headers[name] !== undefined)
 }
 
-/** Undefined where none was sent. `isSafe`: the key came over a connection that others cannot read. */
+/** Undefined if the request has none. `isSafe`: the connection is encrypted, or plain HTTP is allowed for tests. */
 export function readCustomerKey(
   headers: IncomingHttpHeaders,
   purpose: KeyPurpose,
@@ -49,7 +49,7 @@ export function readCustomerKey(
   if (md5Text === undefined) throw missing('the client calculated MD5 of the secret key')
   const key = Buffer.from(text, 'base64')
   try {
-    // Node.js skips what is no base64: only what comes back as it was sent is the key that the client means.
+    // Node.js ignores characters that are not base64: compare with the encoded bytes to refuse such text.
     if (key.length !== keyBytes || key.toString('base64') !== text) {
       throw invalid(`${prefix}key`, 'The secret key was invalid for the specified algorithm.')
     }
@@ -70,7 +70,7 @@ function missing(what: string): Error {
   )
 }
 
-/** Never with the value: it is, or tells of, a key. */
+/** Without the value, because it is a key or depends on one. */
 function invalid(name: string, message: string): Error {
   return encryptionErrors.InvalidArgument(message, { extra: { ArgumentName: name } })
 }

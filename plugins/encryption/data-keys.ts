@@ -1,9 +1,14 @@
 /**
- * Data keys: made, sealed and opened, by the key management or under a key that the customer brings.
+ * Creates, wraps and unwraps data keys. With SSE-S3 and SSE-KMS the key management wraps them; with SSE-C this module does, under the
+ * customer's key. There is one data key for each version or upload.
  *
- * Each is sealed for a context: canonical JSON of what `contextOf` returns, with the identity in hexadecimal digits. Under a key of a
- * customer it is sealed (kms, sealing.ts) with HMAC-SHA-256 under that key of `svc sse-c key` and the identity; the verifier is the same
- * of `svc sse-c verifier` and the identity.
+ * A wrapped data key is bound to its context: bucket, key, identity of the version and the customer's encryption context (`contextOf`).
+ * It cannot be unwrapped for another object or version.
+ *
+ * SSE-C: the wrapping key is HMAC-SHA-256 under the customer's key of `svc sse-c key` and the identity. It seals the data key
+ * (sealing/sealing.ts) with the canonical JSON of the context as associated data. The customer's key itself is not stored, only a
+ * verifier: HMAC-SHA-256 under the customer's key of `svc sse-c verifier` and the identity. The verifier tells a wrong key from
+ * corrupt data.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
@@ -15,7 +20,7 @@ import { identityBytes, notAsStored } from './chunks.ts'
 import { customerKeyMissing, customerKeyNotApplicable, encryptionErrors } from './errors.ts'
 import type { SealedVersion } from './sealed.ts'
 
-/** A data key with all that is kept of it, but for how it encrypts. */
+/** A new data key, and the fields that are stored with the version. The caller adds salts and format. */
 export interface NewDataKey {
   readonly type: ObjectEncryption['type']
   readonly key: KeyObject
@@ -25,23 +30,23 @@ export interface NewDataKey {
 }
 
 export interface DataKeys {
-  /** Whether there is key management. Keys of customers need none. */
-  canSeal(): boolean
-  create(place: ObjectPlace, wish: EncryptionRequest): MaybePromise<NewDataKey>
-  /** Of a key that something stored names: see `KmsService`. */
+  /** Whether key management is configured. SSE-C works without. */
+  canWrap(): boolean
+  create(place: ObjectPlace, requested: EncryptionRequest): MaybePromise<NewDataKey>
+  /** The current key for a stored key id: see `KmsService`. */
   presentKeyId(keyId: string | undefined): MaybePromise<string | undefined>
-  /** Throws InvalidRequest without the key of the customer that is needed, AccessDenied with another. */
-  open(
+  /** Throws InvalidRequest if a customer's key is missing or superfluous, AccessDenied if it is the wrong one. */
+  unwrap(
     place: ObjectPlace,
     type: ObjectEncryption['type'],
     sealed: SealedVersion,
     customerKey: KeyObject | undefined,
   ): MaybePromise<KeyObject>
-  /** The data key under another key, or for another place. Not for keys of customers. */
-  sealAgain(from: ObjectPlace, to: ObjectPlace, sealed: SealedVersion, keyId: string | undefined): MaybePromise<Buffer>
+  /** Wraps the data key again, under another key or for another object name. Not for SSE-C. */
+  rewrap(from: ObjectPlace, to: ObjectPlace, sealed: SealedVersion, keyId: string | undefined): MaybePromise<Buffer>
 }
 
-/** What a sealed data key is bound to. */
+/** The context that a wrapped data key is bound to. */
 export function contextOf(
   { bucket, key }: ObjectPlace,
   identity: Buffer,
@@ -50,7 +55,7 @@ export function contextOf(
   return { ...context, 'aws:s3:arn': `arn:aws:s3:::${bucket}/${key}`, 'svc:version': identity.toString('hex') }
 }
 
-/** Throws AccessDenied for another key than the one that was used. Compares in constant time. */
+/** Throws AccessDenied unless it is the key that the object was encrypted with. Compares in constant time. */
 export function requireCustomerKey({ identity, verifier }: SealedVersion, customerKey: KeyObject): void {
   const computed = verifierOf(customerKey, identity)
   if (verifier === undefined || verifier.length !== computed.length || !timingSafeEqual(verifier, computed)) {
@@ -61,17 +66,17 @@ export function requireCustomerKey({ identity, verifier }: SealedVersion, custom
 export function createDataKeys(kms: KmsService, random: Random): DataKeys {
   const create = (
     place: ObjectPlace,
-    wish: Exclude<EncryptionRequest, { type: 'SSE-C' }>,
+    requested: Exclude<EncryptionRequest, { type: 'SSE-C' }>,
   ): MaybePromise<NewDataKey> => {
     const identity = random.bytes(identityBytes)
-    const [keyId, context] = wish.type === 'SSE-KMS' ? [wish.kmsKeyId, wish.context] : []
+    const [keyId, context] = requested.type === 'SSE-KMS' ? [requested.kmsKeyId, requested.context] : []
     const made = kms.generate(keyId, contextOf(place, identity, context))
-    const describe = ({ plaintext, sealed, keyId: usedId }: Awaited<typeof made>): NewDataKey => ({
-      type: wish.type,
+    const describe = ({ plaintext, wrapped, keyId: usedId }: Awaited<typeof made>): NewDataKey => ({
+      type: requested.type,
       key: toKey(plaintext),
-      kmsKeyId: wish.type === 'SSE-KMS' ? usedId : undefined,
-      bucketKeyEnabled: wish.type === 'SSE-KMS' && wish.bucketKeyEnabled === true,
-      sealed: { identity, context, verifier: undefined, dataKey: sealed },
+      kmsKeyId: requested.type === 'SSE-KMS' ? usedId : undefined,
+      bucketKeyEnabled: requested.type === 'SSE-KMS' && requested.bucketKeyEnabled === true,
+      sealed: { identity, context, verifier: undefined, dataKey: wrapped },
     })
     return made instanceof Promise ? made.then(describe) : describe(made)
   }
@@ -80,54 +85,54 @@ export function createDataKeys(kms: KmsService, random: Random): DataKeys {
     const identity = random.bytes(identityBytes)
     const plaintext = random.bytes(dataKeyBytes)
     const context = canonicalJson(contextOf(place, identity, undefined))
-    const dataKey = seal(sealingKeyOf(customerKey, identity), plaintext, context, random.bytes(12))
+    const dataKey = seal(wrappingKeyOf(customerKey, identity), plaintext, context, random.bytes(12))
     const sealed = { identity, context: undefined, verifier: verifierOf(customerKey, identity), dataKey }
     return { type: 'SSE-C', key: toKey(plaintext), kmsKeyId: undefined, bucketKeyEnabled: false, sealed }
   }
 
-  const openUnder = (place: ObjectPlace, sealed: SealedVersion, customerKey: KeyObject): KeyObject => {
+  const unwrapUnder = (place: ObjectPlace, sealed: SealedVersion, customerKey: KeyObject): KeyObject => {
     const { identity, dataKey } = sealed
     const context = canonicalJson(contextOf(place, identity, undefined))
     try {
-      return toKey(openSealed(sealingKeyOf(customerKey, identity), dataKey, context))
+      return toKey(openSealed(wrappingKeyOf(customerKey, identity), dataKey, context))
     } catch (error) {
       if (!(error instanceof SealError)) throw error
       requireCustomerKey(sealed, customerKey)
-      // The key is the right one: what was sealed with it is not what it was, or not where it was.
+      // The verifier matches, so the key is right: the wrapped data key was altered, or belongs to another object.
       throw notAsStored()
     }
   }
 
   return {
-    canSeal: () => kms.isConfigured,
+    canWrap: () => kms.isConfigured,
 
     presentKeyId: keyId => (keyId === undefined || !kms.isConfigured ? keyId : kms.presentKeyId(keyId)),
 
-    create(place, wish) {
-      if (wish.type === 'SSE-C') return createUnder(place, wish.customerKey)
+    create(place, requested) {
+      if (requested.type === 'SSE-C') return createUnder(place, requested.customerKey)
       if (!kms.isConfigured) throw encryptionErrors.NotImplemented()
       try {
-        const made = create(place, wish)
+        const made = create(place, requested)
         return made instanceof Promise ? made.catch(rethrow) : made
       } catch (error) {
         return rethrow(error)
       }
     },
 
-    open(place, type, sealed, customerKey) {
+    unwrap(place, type, sealed, customerKey) {
       if (type === 'SSE-C') {
         if (customerKey === undefined) throw customerKeyMissing()
-        return openUnder(place, sealed, customerKey)
+        return unwrapUnder(place, sealed, customerKey)
       }
       if (customerKey !== undefined) throw customerKeyNotApplicable()
-      const opened = kms.open(sealed.dataKey, contextOf(place, sealed.identity, sealed.context))
+      const opened = kms.unwrap(sealed.dataKey, contextOf(place, sealed.identity, sealed.context))
       return opened instanceof Promise ? opened.then(toKey) : toKey(opened)
     },
 
-    async sealAgain(from, to, { identity, context, dataKey }, keyId) {
-      const plaintext = await kms.open(dataKey, contextOf(from, identity, context))
+    async rewrap(from, to, { identity, context, dataKey }, keyId) {
+      const plaintext = await kms.unwrap(dataKey, contextOf(from, identity, context))
       try {
-        return await kms.seal(keyId, plaintext, contextOf(to, identity, context))
+        return await kms.wrap(keyId, plaintext, contextOf(to, identity, context))
       } finally {
         plaintext.fill(0)
       }
@@ -142,14 +147,14 @@ function rethrow(error: unknown): never {
   throw error
 }
 
-/** The bytes are overwritten: OpenSSL has a copy, which it clears. */
+/** Overwrites the bytes. OpenSSL has a copy, which it clears when the key object is freed. */
 function toKey(plaintext: Buffer): KeyObject {
   const key = createSecretKey(plaintext)
   plaintext.fill(0)
   return key
 }
 
-function sealingKeyOf(customerKey: KeyObject, identity: Buffer): KeyObject {
+function wrappingKeyOf(customerKey: KeyObject, identity: Buffer): KeyObject {
   return toKey(createHmac('sha256', customerKey).update('svc sse-c key').update(identity).digest())
 }
 

@@ -1,6 +1,7 @@
 /**
- * From a range of plaintext to the stored bytes that it needs, and back. Streams (the parts of a version) lie one after the other, each
- * with chunks of its own, so a range is a run of whole chunks over one or more of them.
+ * Decrypts a range of a version. The streams of a version (its parts, or the one piece) are stored one after the other, each in its own
+ * chunks (chunks.ts). `storedRange` finds the whole chunks that contain the range; the other functions decrypt exactly these chunks
+ * and cut the result to the range.
  */
 import type { ObjectData } from 'svc/plugins/objects/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
@@ -8,21 +9,21 @@ import { type ChunkCipher, chunkBytes, chunkCount, free, notAsStored, plainChunk
 
 export interface EncryptedStream {
   readonly sizeBytes: number
-  /** Made when its first chunk is opened. */
+  /** Created when the first chunk of the stream is decrypted. */
   cipher(): ChunkCipher
 }
 
-/** Which stored bytes a range needs. */
+/** The stored bytes of the chunks that contain a range. */
 export interface StoredRange {
   readonly start: number
   readonly length: number
   readonly streamIndex: number
   readonly chunkIndex: number
-  /** Plaintext of the first chunk that lies before the range. */
+  /** Bytes of plaintext in the first chunk before the range. */
   readonly skip: number
 }
 
-/** `length` > 0, or all of nothing. */
+/** `length` > 0, or 0 for an empty version. */
 export function storedRange(
   streams: readonly { readonly sizeBytes: number }[],
   start: number,
@@ -37,7 +38,7 @@ export function storedRange(
   const chunkIndex = Math.floor(left / plainChunkBytes)
   const skip = left - chunkIndex * plainChunkBytes
   const from = before + chunkIndex * chunkBytes
-  // Where the last byte lies: the end of its chunk.
+  // The end of the chunk that has the last byte.
   let [last, lastBefore, end] = [streamIndex, before, left + length]
   while (last < streams.length - 1 && end > streams[last]!.sizeBytes) {
     end -= streams[last]!.sizeBytes
@@ -49,7 +50,7 @@ export function storedRange(
   return { start: from, length: to - from, streamIndex, chunkIndex, skip }
 }
 
-/** Walks over chunks in the order in which they are stored. */
+/** Decrypts consecutive chunks in the order in which they are stored. */
 class Walk {
   readonly #streams: readonly EncryptedStream[]
   #streamIndex: number
@@ -73,12 +74,12 @@ class Walk {
     return Math.min(chunkBytes, storedBytes(sizeBytes) - this.#chunkIndex * chunkBytes)
   }
 
-  /** The plaintext of the next chunk, and what of it is asked for. Throws `corrupt`. */
-  open(stored: Buffer): { readonly plaintext: Buffer; readonly wanted: Buffer } {
+  /** The plaintext of the next chunk, and the part of it that is in the range. Throws `corrupt`. */
+  decryptNext(stored: Buffer): { readonly plaintext: Buffer; readonly wanted: Buffer } {
     const stream = this.#streams[this.#streamIndex]!
     this.#cipher ??= stream.cipher()
     const isLast = this.#chunkIndex === chunkCount(stream.sizeBytes) - 1
-    const plaintext = this.#cipher.open(this.#chunkIndex, isLast, stored)
+    const plaintext = this.#cipher.decrypt(this.#chunkIndex, isLast, stored)
     const wanted = plaintext.subarray(this.#skip, this.#skip + this.left)
     this.#skip = 0
     this.left -= wanted.length
@@ -106,7 +107,7 @@ export function decryptChunk(
   stored: Buffer,
 ): Buffer {
   if (stored.length !== storedBytes(sizeBytes) || start + length > sizeBytes) throw notAsStored()
-  const plaintext = cipher.open(0, true, stored)
+  const plaintext = cipher.decrypt(0, true, stored)
   return length === sizeBytes ? plaintext : plaintext.subarray(start, start + length)
 }
 
@@ -122,7 +123,7 @@ export function decryptWhole(
   const pieces: Buffer[] = []
   for (let at = 0; at < bytes.length; ) {
     const next = walk.nextBytes
-    pieces.push(walk.open(bytes.subarray(at, at + next)).wanted)
+    pieces.push(walk.decryptNext(bytes.subarray(at, at + next)).wanted)
     at += next
   }
   if (walk.left > 0) throw notAsStored()
@@ -151,7 +152,7 @@ export function decryptStream(
     letGo()
     source.close()
   }
-  /** False: closed meanwhile. What comes then goes back at once, for nobody else does that any more. */
+  /** Reads the next piece of the source. False if the stream was closed meanwhile: then the piece is released here, since `close` has run. */
   const advance = async (): Promise<boolean> => {
     letGo()
     const next = await source.next()
@@ -165,7 +166,7 @@ export function decryptStream(
     return true
   }
 
-  /** The next chunk as stored: in its place where it lies in one piece there, put together otherwise. Undefined: closed meanwhile. */
+  /** The next stored chunk: a view if it lies in one piece of the source, else a copy. Undefined: closed meanwhile. */
   const take = async (count: number): Promise<Buffer | undefined> => {
     if ((current === undefined || offset === current.bytes.length) && !(await advance())) return undefined
     if (current!.bytes.length - offset >= count) {
@@ -190,7 +191,7 @@ export function decryptStream(
         const stored = await take(count)
         if (stored === undefined || isClosed) return undefined
         storedLeft -= count
-        const { plaintext, wanted } = walk.open(stored)
+        const { plaintext, wanted } = walk.decryptNext(stored)
         if (offset === current?.bytes.length) letGo()
         if (wanted.length > 0) return { bytes: wanted, release: () => free(plaintext) }
       }

@@ -1,4 +1,7 @@
-/** Makes chunks of what comes in pieces of any size. Holds at most one chunk, because only the end tells which is the last. */
+/**
+ * Encrypts pieces of any size as chunks (chunks.ts). Keeps up to one chunk of plaintext in memory, because only the end of the stream
+ * tells whether a chunk is the last one.
+ */
 import type { MaybePromise } from 'svc/kernel'
 import { type ChunkCipher, chunkCount, free, plainChunkBytes, storedBytes } from './chunks.ts'
 
@@ -15,14 +18,13 @@ export class Encryptor {
   }
 
   push(piece: Buffer, emit: Emit): MaybePromise<void> {
-    // Beginning with nothing held is the same as filling what is held.
     return this.#pushFrom(piece, 0, emit)
   }
 
   #pushFrom(piece: Buffer, start: number, emit: Emit): MaybePromise<void> {
     let at = start
     while (at < piece.length) {
-      // Full, and now it is known that more follows.
+      // The chunk is full, and it is not the last one, since more bytes follow.
       if (this.#heldBytes === plainChunkBytes) {
         const pending = this.#emitHeld(false, emit)
         if (pending !== undefined) return pending.then(() => this.#pushFrom(piece, at, emit))
@@ -39,15 +41,15 @@ export class Encryptor {
     return this.#emitHeld(true, emit)
   }
 
-  /** All at once. */
+  /** Encrypts a whole stream at once. */
   whole(bytes: Buffer): Buffer {
-    // In memory of its own: as it is it may stay in the cache of the drive.
+    // Not from the shared pool, because the drive's cache may keep the buffer.
     const stored = Buffer.allocUnsafeSlow(storedBytes(bytes.length))
     const count = chunkCount(bytes.length)
     let filled = 0
     for (let index = 0; index < count; index++) {
       const plaintext = bytes.subarray(index * plainChunkBytes, (index + 1) * plainChunkBytes)
-      const [ciphertext, tag] = this.#cipher.seal(index, index === count - 1, plaintext)
+      const [ciphertext, tag] = this.#cipher.encrypt(index, index === count - 1, plaintext)
       stored.set(ciphertext, filled)
       stored.set(tag, filled + ciphertext.length)
       filled += ciphertext.length + tag.length
@@ -58,9 +60,9 @@ export class Encryptor {
 
   #emitHeld(isLast: boolean, emit: Emit): MaybePromise<void> {
     const plaintext = this.#held?.subarray(0, this.#heldBytes) ?? nothing
-    const [ciphertext, tag] = this.#cipher.seal(this.#index++, isLast, plaintext)
+    const [ciphertext, tag] = this.#cipher.encrypt(this.#index++, isLast, plaintext)
     this.#heldBytes = 0
-    if (isLast) this.#forgetHeld()
+    if (isLast) this.#eraseHeld()
     const first = ciphertext.length === 0 ? undefined : emit(ciphertext)
     if (first !== undefined) {
       return first.then(() => {
@@ -72,14 +74,14 @@ export class Encryptor {
     return emit(tag)
   }
 
-  /** Forgets the key, too. Idempotent. */
+  /** Erases the key and the plaintext. Idempotent. */
   close(): void {
-    this.#cipher.forget()
-    this.#forgetHeld()
+    this.#cipher.erase()
+    this.#eraseHeld()
   }
 
-  /** Plaintext does not stay in memory that others get. */
-  #forgetHeld(): void {
+  /** Overwrites the plaintext before its memory is reused. */
+  #eraseHeld(): void {
     this.#held?.fill(0)
     this.#held = undefined
     this.#heldBytes = 0

@@ -1,7 +1,7 @@
 import { defineErrors } from 'svc/kernel'
 import { notConfiguredTitle } from 'svc/plugins/kms/api'
 
-/** Codes and statuses as AWS has them; texts close to its own. */
+/** Codes, statuses and texts follow AWS. */
 export const encryptionErrors = defineErrors({
   AccessDenied: { status: 403, title: 'Access Denied' },
   InvalidArgument: { status: 400, title: 'Invalid argument.' },
@@ -18,7 +18,7 @@ export const encryptionErrors = defineErrors({
   },
 })
 
-/** Of reads without the key of the customer that the object is encrypted under. */
+/** For a read of an SSE-C object without the customer's key. */
 export function customerKeyMissing(): Error {
   return encryptionErrors.InvalidRequest(
     'The object was stored using a form of Server Side Encryption. The correct parameters must be provided to retrieve the object.',
@@ -29,7 +29,7 @@ export function customerKeyNotApplicable(): Error {
   return encryptionErrors.InvalidRequest('The encryption parameters are not applicable to this object.')
 }
 
-/** Of the Admin API. */
+/** Errors of the Admin API. */
 export const encryptionAdminErrors = defineErrors({
   encryption_not_found: { status: 404, title: 'The bucket has no default encryption.' },
 })

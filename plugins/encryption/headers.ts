@@ -1,4 +1,4 @@
-/** Encryption in the headers of writes and of the answers to reads and writes. */
+/** The contribution to `s3.attribute`: reads the encryption headers of requests, and writes those of answers. */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { KmsService } from 'svc/plugins/kms/api'
@@ -6,12 +6,19 @@ import type { ObjectEncryption, ObjectVersion } from 'svc/plugins/objects/api'
 import type { S3Attribute, S3Request } from 'svc/plugins/s3/api'
 import { customerKeyHeaders, hasCustomerKey, readCustomerKey } from './customer-key.ts'
 import { requireCustomerKey } from './data-keys.ts'
+import {
+  algorithmHeader,
+  bucketKeyHeader,
+  contextHeader,
+  encryptionRequestHeaders,
+  keyIdHeader,
+  readEncryptionRequest,
+} from './encryption-request.ts'
 import { customerKeyMissing, customerKeyNotApplicable, encryptionErrors } from './errors.ts'
 import { decodeSealed } from './sealed.ts'
-import { algorithmHeader, bucketKeyHeader, contextHeader, keyIdHeader, readWish, wishHeaders } from './wish.ts'
 
 export function encryptionHeaders(allowsInsecure: boolean, kms: Pick<KmsService, 'defaultKeyId'>): S3Attribute {
-  /** A read needs the key twice. Gone with the request. */
+  /** A read uses the key twice. An entry lives as long as its request. */
   const keys = new WeakMap<IncomingHttpHeaders, KeyObject>()
 
   const keyOf = (headers: IncomingHttpHeaders, secure: boolean): KeyObject | undefined => {
@@ -23,10 +30,10 @@ export function encryptionHeaders(allowsInsecure: boolean, kms: Pick<KmsService,
   }
 
   return {
-    headers: [...wishHeaders, ...customerKeyHeaders],
+    headers: [...encryptionRequestHeaders, ...customerKeyHeaders],
 
     read(request) {
-      const encryptionRequest = readWish(request, allowsInsecure)
+      const encryptionRequest = readEncryptionRequest(request, allowsInsecure)
       return encryptionRequest && { encryptionRequest }
     },
 
@@ -74,7 +81,7 @@ function describeWrite(encryption: ObjectEncryption, { headers }: S3Request): Re
   return typeof context === 'string' ? { ...described, [contextHeader]: context } : described
 }
 
-/** Of a customer's key nothing is kept that could be told: what the request said of it is said again. */
+/** With SSE-C the MD5 of the key is not stored: the answer repeats the header of the request. */
 function headersOf(
   { type, kmsKeyId, bucketKeyEnabled }: NonNullable<ObjectVersion['encryption']>,
   asked: IncomingHttpHeaders,

@@ -31,13 +31,13 @@ export default definePlugin({
   provides: ['encryption'],
   config: EncryptionConfig,
   setup({ config, services, ports, threads, contribute }) {
-    // Keys of customers need no key management; all else is refused without.
+    // Without key management SSE-C works, and requests for SSE-S3 and SSE-KMS are refused.
     const { kms = noKms, objects, store } = services
     const used = { kms, objects, store }
-    const { configuration, replace, wishOf } = createBucketEncryptions(store, kms)
+    const { configuration, replace, effectiveRequest } = createBucketEncryptions(store, kms)
     const dataKeys = createDataKeys(kms, ports.random)
     const { run, changeKey } = createReseal({ objects, kms, dataKeys })
-    // In one thread, so that two never run at a time.
+    // Runs in the main thread only, so that two runs never overlap.
     if (threads.isMain) threads.handle(resealCall, (bucket: string | undefined) => run(bucket))
     const encryption: EncryptionService = {
       configuration,
@@ -45,7 +45,7 @@ export default definePlugin({
       changeKey,
       reseal: bucket => (threads.isMain ? run(bucket) : threads.call<ResealResult>(0, resealCall, bucket)),
     }
-    contribute('object.transform', 'encryption', createTransform(dataKeys, ports.random, wishOf))
+    contribute('object.transform', 'encryption', createTransform(dataKeys, ports.random, effectiveRequest))
     contribute('s3.attribute', 'encryption', encryptionHeaders(config.allowsInsecureCustomerKeys, kms))
     contribute(
       'stored.need',

@@ -1,7 +1,10 @@
 /**
- * Seals data keys anew: after a rotation under the present master key, or under another key on demand. No byte of an object is
- * read or written. What is current is passed over, so that a run that was broken off goes on where it was; and because versions may
- * change places under the walk, a bucket is walked until a pass finds nothing to do.
+ * Rewraps data keys: under the current master key after a rotation (`resealKms` of the Admin API), or one of them under another KMS key
+ * (UpdateObjectEncryption). The bytes of objects are neither read nor written.
+ *
+ * A run skips data keys that are wrapped under the current key, so after an interruption it need only be started again. A rename can move
+ * a version to a place that the walk has passed already: therefore a bucket is walked again until a pass rewraps nothing, at most
+ * `passesMax` times.
  */
 import { type CatalogError, isCatalogError } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
@@ -19,7 +22,7 @@ import { encryptionErrors } from './errors.ts'
 import { decodeSealed, encodeSealed } from './sealed.ts'
 
 const passesMax = 5
-/** Key servers and drives work on several at once. */
+/** Data keys that are rewrapped at the same time. */
 const atOnce = 32
 
 export interface ResealOptions {
@@ -36,13 +39,13 @@ export interface Reseal extends Pick<EncryptionService, 'changeKey'> {
 export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal {
   let isRunning = false
 
-  const sealAgain = async (
+  const rewrap = async (
     place: ObjectPlace,
     encryption: ObjectEncryption,
     keyId: string | undefined,
   ): Promise<ObjectEncryption> => {
     const sealed = decodeSealed(encryption.sealed)
-    const dataKey = await dataKeys.sealAgain(place, place, sealed, keyId)
+    const dataKey = await dataKeys.rewrap(place, place, sealed, keyId)
     return { ...encryption, sealed: encodeSealed({ ...sealed, dataKey }) }
   }
 
@@ -50,13 +53,13 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
     const { key, versionId, uploadId, encryption } = entry
     const { dataKey } = decodeSealed(encryption.sealed)
     if (await kms.isCurrent(dataKey, encryption.kmsKeyId)) return false
-    const change = { from: encryption.sealed, to: await sealAgain({ bucket, key }, encryption, encryption.kmsKeyId) }
+    const change = { from: encryption.sealed, to: await rewrap({ bucket, key }, encryption, encryption.kmsKeyId) }
     if (uploadId !== undefined) await objects.changeUpload(bucket, key, uploadId, change)
     else await objects.changeVersion(bucket, key, versionId, { encryption: change })
     return true
   }
 
-  /** Resolves with how many were sealed anew. */
+  /** Resolves with the number of rewrapped data keys. */
   const pass = async (bucket: string, counts: Counts): Promise<number> => {
     let resealed = 0
     for (let after: Buffer | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
@@ -80,7 +83,7 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
       const counts = newCounts()
       const resealed = await pass(bucket, counts)
       total.resealed += resealed
-      // The last pass has seen everything as it is now.
+      // The last pass has seen the final state, so its counts are the result.
       if (resealed > 0 && walked + 1 < passesMax) continue
       total.versions += counts.versions
       total.uploads += counts.uploads
@@ -108,7 +111,7 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
     async run(bucket) {
       if (!kms.isConfigured) throw adminErrors.not_implemented(notConfiguredTitle)
       if (bucket !== undefined) await objects.getBucket(bucket)
-      if (isRunning) throw adminErrors.conflict('Data keys are being sealed anew already.')
+      if (isRunning) throw adminErrors.conflict('Data keys are being rewrapped already.')
       isRunning = true
       try {
         const total = newCounts()
@@ -130,7 +133,7 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
       }
       if (!kms.isConfigured) throw encryptionErrors.NotImplemented()
       await kms.requireKey(kmsKeyId)
-      const again = await sealAgain({ bucket, key }, encryption, kmsKeyId)
+      const again = await rewrap({ bucket, key }, encryption, kmsKeyId)
       const to: ObjectEncryption = { ...again, type: 'SSE-KMS', kmsKeyId, bucketKeyEnabled }
       await objects.changeVersion(bucket, key, version.versionId, { encryption: { from: encryption.sealed, to } })
     },
@@ -148,14 +151,14 @@ function fail(counts: Counts, reason: unknown): void {
   counts.firstError ||= isCatalogError(reason) ? messageOf(reason) : 'The server failed. Its log has the reason.'
 }
 
-/** For operators: of a key that is not available what is to be done about it, which other clients are not told. */
+/** The message for operators: for an unavailable key the cause, which says what to do and is hidden from other clients. */
 function messageOf({ code, message, cause }: CatalogError): string {
   return code === 'kms_unavailable' && isCatalogError(cause) ? cause.message : message
 }
 
 const passed = new Set(['gone', 'NoSuchKey', 'NoSuchVersion', 'NoSuchUpload'])
 
-/** Gone or replaced meanwhile: what came instead is sealed under the present key, or met by the next pass. */
+/** Whether the version was deleted or replaced meanwhile. Its replacement has the current key, or the next pass finds it. */
 function isPassed(reason: unknown): boolean {
   return isCatalogError(reason) && passed.has(reason.code)
 }

@@ -1,14 +1,15 @@
 /**
- * What is kept with a version or an upload, beside its kind and key id:
+ * Encodes the fields `sealed` of `ObjectEncryption`, which are stored in the record of an encrypted version or upload beside its
+ * encryption type and KMS key id:
  *
- *     0  u8         format: 1, or 2 where the data key itself encrypts a version in one piece
- *     1  16 bytes   identity of the version, random: what its keys and its chunks are bound to
- *    17  u16, n×8   salts: of the version, or of its parts in order; none in an upload, and none with format 2
- *        u16, JSON  encryption context of the customer, if there is one
- *        u8, bytes  verifier of the customer's key, if there is one
- *        the rest   the data key, sealed
+ *     0  u8         format: 2 if the data key itself encrypts the version (one piece), else 1
+ *     1  16 bytes   identity of the version, random: its keys and its chunks are bound to it
+ *    17  u16, n×8   salts of the parts in order, or of a version in one piece of format 1; none in an upload, none in format 2
+ *        u16, JSON  encryption context of the customer, if any
+ *        u8, bytes  verifier of the customer's key, if SSE-C
+ *        the rest   the wrapped data key, bound to bucket, key and identity (data-keys.ts)
  *
- * With a part only its salt is kept. The sealed data key is bound to bucket, key and identity.
+ * The record of a part has its salt alone; completing the upload collects the salts into the record of the version.
  */
 import { storageErrors } from 'svc/plugins/storage/api'
 import { identityBytes, saltBytes } from './chunks.ts'
@@ -17,7 +18,7 @@ const format = 1
 const directFormat = 2
 
 export interface SealedVersion {
-  /** The data key itself encrypts the one stream that there is (chunks.ts). */
+  /** Whether the data key itself encrypts the version, which is its only stream (chunks.ts). */
   readonly isDirect: boolean
   readonly identity: Buffer
   readonly salts: readonly Buffer[]
@@ -27,7 +28,7 @@ export interface SealedVersion {
 }
 
 export function encodeSealed({ isDirect, identity, salts, context, verifier, dataKey }: SealedVersion): Buffer {
-  // Its nonces begin at zero, so that its key must not encrypt anything else.
+  // Its nonces start at zero, so a second stream under the same key would reuse them.
   if (isDirect && salts.length > 0) throw unreadable()
   const json = context === undefined ? nothing : Buffer.from(JSON.stringify(context))
   const checked = verifier ?? nothing
@@ -90,7 +91,7 @@ function parse(json: Buffer): Record<string, string> {
 }
 
 function unreadable(): Error {
-  return storageErrors.corrupt('What is kept of the encryption of an object cannot be read.')
+  return storageErrors.corrupt('The encryption fields in the record of an object cannot be read.')
 }
 
 const nothing = Buffer.alloc(0)

@@ -1,6 +1,6 @@
-/** What the plugin does with the bytes of objects: the contribution to `object.transform`. */
+/** The contribution to `object.transform`: encrypts the bytes of versions and parts as they are written, and decrypts ranges. */
 import type { KeyObject } from 'node:crypto'
-import type { MaybePromise, Random } from 'svc/kernel'
+import { chain, type MaybePromise, type Random } from 'svc/kernel'
 import type {
   EncryptionRequest,
   ObjectData,
@@ -17,29 +17,34 @@ import { Encryptor } from './encryptor.ts'
 import { customerKeyMissing, encryptionErrors } from './errors.ts'
 import { decodeSealed, encodeSealed, type SealedVersion } from './sealed.ts'
 
-/** How a bucket wants what comes without a wish of its own; throws where it does not take what is wished. */
-export type WishOf = (
+/** The encryption of a write: as requested, else the bucket's default. Throws if the bucket blocks the requested type. */
+export type EffectiveRequest = (
   bucket: string,
-  wish: EncryptionRequest | undefined,
+  requested: EncryptionRequest | undefined,
 ) => MaybePromise<EncryptionRequest | undefined>
 
 const empty: ObjectData = { kind: 'whole', bytes: Buffer.alloc(0) }
 
-export function createTransform(dataKeys: DataKeys, random: Random, wishOf: WishOf): ObjectTransform {
+export function createTransform(
+  dataKeys: DataKeys,
+  random: Random,
+  effectiveRequest: EffectiveRequest,
+): ObjectTransform {
   const createKey = (
     place: ObjectPlace,
-    wish: EncryptionRequest | undefined,
+    requested: EncryptionRequest | undefined,
     source?: ObjectEncryption,
   ): MaybePromise<NewDataKey | undefined> => {
     const create = (wanted: EncryptionRequest | undefined) => wanted && dataKeys.create(place, wanted)
     const inherit = (wanted: EncryptionRequest | undefined) =>
-      wanted !== undefined || source === undefined ? create(wanted) : later(ofCopy(source), create)
-    return later(wishOf(place.bucket, wish), inherit)
+      wanted !== undefined || source === undefined ? create(wanted) : chain(ofCopy(source), create)
+    return chain(effectiveRequest(place.bucket, requested), inherit)
   }
 
   /**
-   * What a copy is where nobody says. Of what a customer's key encrypts, which does not come for copies: encrypted, too, if only there
-   * are keys. Others without key management cannot be read, so that there is no copy.
+   * The encryption of a copy if neither its request nor the bucket determines one: that of the source. A copy of an SSE-C source gets
+   * SSE-S3, because the customer's key is not meant for the copy; without key management it is stored in plain text. Sources with
+   * SSE-S3 or SSE-KMS need key management to be read, so their copies have it.
    */
   const ofCopy = ({
     type,
@@ -47,9 +52,9 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
     bucketKeyEnabled,
   }: ObjectEncryption): MaybePromise<EncryptionRequest | undefined> => {
     if (type === 'SSE-KMS') {
-      return later(dataKeys.presentKeyId(kmsKeyId), id => ({ type, kmsKeyId: id, bucketKeyEnabled }))
+      return chain(dataKeys.presentKeyId(kmsKeyId), id => ({ type, kmsKeyId: id, bucketKeyEnabled }))
     }
-    return type === 'SSE-S3' || dataKeys.canSeal() ? { type: 'SSE-S3' } : undefined
+    return type === 'SSE-S3' || dataKeys.canWrap() ? { type: 'SSE-S3' } : undefined
   }
 
   const openStreams = (
@@ -59,7 +64,7 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
   ): EncryptedStream[] => {
     const parts = version.parts.length === 0 ? [{ partNumber: 0, sizeBytes: version.sizeBytes }] : version.parts
     if (isDirect ? version.parts.length > 0 : parts.length !== salts.length) throw notAsStored()
-    // Each part is bound to its number; that they follow one another is how uploads are completed.
+    // Chunks are bound to their part number; completed uploads have parts in ascending order.
     for (let i = 1; i < parts.length; i++) {
       if (parts[i]!.partNumber <= parts[i - 1]!.partNumber) throw notAsStored()
     }
@@ -70,14 +75,14 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
   }
 
   return {
-    begin(place, wish, source) {
-      const made = createKey(place, wish, source)
+    begin(place, requested, source) {
+      const made = createKey(place, requested, source)
       if (made instanceof Promise) return made.then(late => late && writeVersion(late))
       return made && writeVersion(made)
     },
 
-    beginUpload(place, wish, source) {
-      const made = createKey(place, wish, source)
+    beginUpload(place, requested, source) {
+      const made = createKey(place, requested, source)
       const keep = (key: NewDataKey | undefined) => key && encryptionOf(key, false)
       return made instanceof Promise ? made.then(keep) : keep(made)
     },
@@ -95,7 +100,7 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
         const cipher = new ChunkCipher(dataKey, { identity: sealed.identity, partNumber, salt })
         return writeTransform(cipher, { type, sealed: salt })
       }
-      const opened = dataKeys.open(place, type, sealed, customerKey)
+      const opened = dataKeys.unwrap(place, type, sealed, customerKey)
       return opened instanceof Promise ? opened.then(write) : write(opened)
     },
 
@@ -108,13 +113,13 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
       const { type, sealed: bytes } = version.encryption!
       const sealed = decodeSealed(bytes)
       if (type === 'SSE-C' && customerKey === undefined) throw customerKeyMissing()
-      // Of an object with bytes none were asked for. Of one without, that there are none is read.
+      // An empty range of a non-empty object needs no read. An empty object is read: its emptiness is authenticated.
       if (length === 0 && version.sizeBytes > 0) return empty
       const sizes = version.parts.length === 0 ? [version] : version.parts
       const range = storedRange(sizes, start, length)
-      // Before the key: bytes are kept for a reader only from when it asked for them, and a key server may take its time.
+      // Starts reading before it waits for a key server: only a read that has started keeps the bytes from being deleted.
       const stored = readStored(range.start, range.length)
-      const opened = attempt(() => dataKeys.open(version, type, sealed, customerKey), stored)
+      const opened = attempt(() => dataKeys.unwrap(version, type, sealed, customerKey), stored)
       const decrypt = (data: ObjectData, dataKey: KeyObject): ObjectData => {
         if (data.kind === 'whole' && version.parts.length === 0 && version.sizeBytes <= plainChunkBytes) {
           const cipher = openSmall(sealed, dataKey)
@@ -137,22 +142,18 @@ export function createTransform(dataKeys: DataKeys, random: Random, wishOf: Wish
         )
       }
       const sealed = decodeSealed(encryption.sealed)
-      const dataKey = await dataKeys.sealAgain(from, to, sealed, kmsKeyId)
+      const dataKey = await dataKeys.rewrap(from, to, sealed, kmsKeyId)
       return { ...encryption, sealed: encodeSealed({ ...sealed, dataKey }) }
     },
   }
 }
 
-function later<A, B>(value: MaybePromise<A>, then: (value: A) => MaybePromise<B>): MaybePromise<B> {
-  return value instanceof Promise ? value.then(then) : then(value)
-}
-
-/** Without a key nobody reads on: what was opened is closed. */
+/** Unwraps the data key; if that fails, closes the stored bytes, which nobody will read. */
 function attempt<T>(open: () => MaybePromise<T>, stored: MaybePromise<ObjectData>): MaybePromise<T> {
   const close = (error: unknown): never => {
     Promise.resolve(stored).then(
       data => data.kind === 'stream' && data.close(),
-      // Reading failed as well; that the key is missing is what the caller hears.
+      // Reading failed as well; the caller gets the error of the key.
       () => undefined,
     )
     throw error

@@ -1,9 +1,9 @@
 /**
- * Key management: data keys, sealed under keys that never leave their backend. Whoever keeps something encrypted asks for a
- * data key, keeps it sealed beside the ciphertext, and has it opened again. Which keys seal is the business of a backend, an
- * extension point: the built-in one has the master key of the configuration, others are key servers.
+ * Key management: creates, wraps and unwraps data keys (envelope encryption). The caller encrypts with the plaintext data key, stores
+ * the wrapped one beside the ciphertext, and has it unwrapped for a read. The wrapping keys belong to backends (extension point
+ * `kms.backend`) and never leave them: the built-in backend has the master key of the configuration, other backends are key servers.
  *
- * Everything sealed is bound to a *context*: what it belongs to, as names and values. In another context it does not open.
+ * A wrapped key is bound to a *context*, such as bucket and key of its object, as names and values: in another context unwrapping fails.
  */
 import type { MaybePromise } from 'svc/kernel'
 
@@ -13,20 +13,20 @@ export { noKms } from './without.ts'
 
 export const dataKeyBytes = 32
 
-/** What a sealed key belongs to. The order of names does not matter. */
+/** The names and values that a wrapped key is bound to. Their order does not matter. */
 export type KmsContext = Readonly<Record<string, string>>
 
 export interface DataKey {
   /** 32 bytes; the caller overwrites them with zeros after use. */
   readonly plaintext: Buffer
-  /** To be kept: names its backend and key. At most 4 KiB. */
-  readonly sealed: Buffer
+  /** To be stored; names its backend and key. At most 4 KiB. */
+  readonly wrapped: Buffer
   readonly keyId: string
 }
 
 export interface KmsKey {
   readonly id: string
-  /** Milliseconds since 1970; undefined where nobody knows. */
+  /** Milliseconds since 1970; undefined if unknown. */
   readonly createdMs: number | undefined
   readonly isDefault: boolean
 }
@@ -38,47 +38,47 @@ export interface KmsEndpoint {
 
 export interface KmsStatus {
   readonly isConfigured: boolean
-  /** `builtin`, or what the backend is contributed as. Empty without any. */
+  /** Name of the backend that wraps: `builtin`, or the name of its contribution. Empty if none is configured. */
   readonly backend: string
   readonly defaultKeyId: string
   readonly endpoints: readonly KmsEndpoint[]
   readonly online: boolean
-  /** Why it is not online, or which keys are missing, and what to do: a sentence without secrets. */
+  /** Why it is not online, or which keys are missing, and what the operator has to do; without secrets. */
   readonly error: string
-  /** Of the key server, where there is one. */
+  /** Version of the key server, if there is one. */
   readonly version: string
 }
 
 /**
- * Everything rejects with `kmsErrors`. What a backend can answer from what it has at hand comes without a promise, so that a
- * small object is read in the turn in which it was asked for.
+ * All methods fail with `kmsErrors`. A local backend answers without a promise, so that a small encrypted object is read in one turn of
+ * the event loop.
  */
 export interface KmsService {
-  /** Without it nothing can be sealed: requests that ask for it are refused. */
+  /** Whether a backend wraps. If not, requests for SSE-S3 and SSE-KMS are refused. */
   readonly isConfigured: boolean
-  /** Seals where no key is named. Undefined without KMS. */
+  /** Wraps if the caller names no key. Undefined without KMS. */
   readonly defaultKeyId: string | undefined
   /** A new data key under the named key, or under the default one. Throws `kms_key_not_found`. */
   generate(keyId: string | undefined, context: KmsContext): MaybePromise<DataKey>
-  /** The plaintext of what `generate` or `seal` made for this context; the caller overwrites it with zeros after use. */
-  open(sealed: Uint8Array, context: KmsContext): MaybePromise<Buffer>
-  /** Seals what another context had, or another key. The id is one that something stored names: see `presentKeyId`. */
-  seal(keyId: string | undefined, plaintext: Uint8Array, context: KmsContext): MaybePromise<Buffer>
-  /** Whether it is sealed by the present backend, under this key in its present form. If not, sealing it anew makes it so. */
-  isCurrent(sealed: Uint8Array, keyId: string | undefined): MaybePromise<boolean>
+  /** The plaintext of a key that `generate` or `wrap` wrapped for this context; the caller overwrites it with zeros after use. */
+  unwrap(wrapped: Uint8Array, context: KmsContext): MaybePromise<Buffer>
+  /** Wraps a data key again, for another context or under another key. The id comes from stored data: see `presentKeyId`. */
+  wrap(keyId: string | undefined, plaintext: Uint8Array, context: KmsContext): MaybePromise<Buffer>
+  /** Whether it is wrapped by the current backend under the current version of this key. If not, rewrap it. */
+  isCurrent(wrapped: Uint8Array, keyId: string | undefined): MaybePromise<boolean>
   /** Throws `kms_key_not_found`. */
   requireKey(keyId: string): MaybePromise<void>
   /**
-   * The key that takes the place of one which something stored names: the same, but for the name of a master key that a key server does
-   * not have. That stands for its default key, as it did when objects and buckets got it. Not for what requests name.
+   * The key to use for a key id in stored data. It is the same id, except for the name of a built-in master key that the key server does
+   * not have: objects and buckets got that name as the default key, so the key server's default key replaces it. Not for ids in requests.
    */
   presentKeyId(keyId: string): MaybePromise<string>
-  /** Throws `already_exists`, and `invalid_key_id` for what is no id. */
+  /** Throws `already_exists` and `invalid_key_id`. */
   createKey(id: string): Promise<KmsKey>
   /** By id; those after `startAfter`. */
   listKeys(request: { readonly startAfter: string; readonly limit: number }): MaybePromise<KmsKeyPage>
   status(): Promise<KmsStatus>
-  /** Tells that everything sealed has been sealed under the present keys, so that former ones are not needed. In the main thread. */
+  /** To be called in the main thread after all data keys were rewrapped under the current keys: former keys are no longer needed. */
   onResealed(): Promise<void>
 }
 
@@ -89,9 +89,8 @@ export interface KmsKeyPage {
 }
 
 /**
- * The interface behind the extension point `kms.backend`; the suite in `contract.ts` says what each has to keep. `context` is
- * the same bytes for the same context, always. What cannot be reached is `kms_unavailable`, what does not open in this context
- * or was altered `kms_open_failed`.
+ * A backend of the extension point `kms.backend`; `contract.ts` tests its guarantees. Equal contexts are passed as equal bytes. An
+ * unreachable key server is `kms_unavailable`; a wrapped key that was altered or belongs to another context is `kms_open_failed`.
  */
 export interface KmsBackend {
   readonly defaultKeyId: string
@@ -99,32 +98,32 @@ export interface KmsBackend {
   start?(): MaybePromise<void>
   stop?(): MaybePromise<void>
   /** A random data key of 32 bytes. Throws `kms_key_not_found`. */
-  generate(keyId: string, context: Buffer): MaybePromise<{ readonly plaintext: Buffer; readonly sealed: Buffer }>
+  generate(keyId: string, context: Buffer): MaybePromise<{ readonly plaintext: Buffer; readonly wrapped: Buffer }>
   /** Plaintext of 1 to 256 bytes. */
-  seal(keyId: string, plaintext: Uint8Array, context: Buffer): MaybePromise<Buffer>
-  open(keyId: string, sealed: Uint8Array, context: Buffer): MaybePromise<Buffer>
-  /** Whether `seal` would still use the same form of the key. */
-  isCurrent(keyId: string, sealed: Uint8Array): MaybePromise<boolean>
-  /** Undefined where there is no such key. */
+  wrap(keyId: string, plaintext: Uint8Array, context: Buffer): MaybePromise<Buffer>
+  unwrap(keyId: string, wrapped: Uint8Array, context: Buffer): MaybePromise<Buffer>
+  /** Whether `wrap` would use the same version of the key. */
+  isCurrent(keyId: string, wrapped: Uint8Array): MaybePromise<boolean>
+  /** Undefined if the key does not exist. */
   getKey(id: string): MaybePromise<Omit<KmsKey, 'isDefault'> | undefined>
   /** Throws `already_exists`. */
   createKey(id: string): Promise<Omit<KmsKey, 'isDefault'>>
-  /** By id, without the default key where that is not one among others. */
+  /** Sorted by id. The default key may be missing. */
   listKeys(startAfter: string, limit: number): MaybePromise<readonly Omit<KmsKey, 'isDefault'>[]>
-  /** From what is known: must not wait for a remote host. */
+  /** The last known state: must not wait for a remote host. */
   status(): Pick<KmsStatus, 'endpoints' | 'online' | 'error' | 'version'>
 }
 
 export interface KmsBackendFactory {
-  /** Whether the operator configured it. What is not is never created. */
+  /** Whether the operator configured it; `create` is called only then. */
   readonly isConfigured: boolean
   /**
-   * `remote`: keys lie elsewhere; it is preferred to `local` ones, which then only open what they sealed; and what it opened is
-   * remembered for a while.
+   * `remote`: a key server. It wraps even if a `local` backend is configured, which then only unwraps; and keys that it unwrapped are
+   * cached (data-key-cache.ts).
    */
   readonly kind: 'local' | 'remote'
-  /** Only what it sealed formerly is opened with it. Default: it seals, too. */
-  readonly opensOnly?: boolean
+  /** True: it has former keys only, which unwrap and never wrap. Default: false. */
+  readonly unwrapsOnly?: boolean
   /** Called once when `kms` starts, in every thread. */
   create(): KmsBackend
 }

@@ -1,6 +1,6 @@
 /**
- * Which key servers what is stored may still be sealed by, in the store: so that one which is not configured any more is missed at the
- * next start, and not only when somebody reads an object. Of the built-in keys that is known by their master keys.
+ * Records in the store which key servers have wrapped data keys of stored objects. If one of them is no longer configured, the next
+ * start reports it, before a read of an object fails. master-key-versions.ts does the same for the built-in keys.
  */
 import type { Logger } from 'svc/kernel'
 import type { Collection } from 'svc/plugins/store/api'
@@ -17,30 +17,30 @@ export interface BackendsInUseOptions {
 }
 
 export interface BackendsInUse {
-  /** Writes down who seals. In the main thread. Never fails: what is not sealed is served all the same. */
+  /** Records the backend that wraps. In the main thread. Logs a failure and resolves, because unencrypted objects can be served. */
   start(): Promise<void>
-  /** Nothing is sealed by another one than the one that seals now any more. */
+  /** Marks all backends but the one that wraps now as no longer in use. */
   onResealed(): Promise<void>
-  /** What is missing and what to do, in a sentence without secrets. */
+  /** Which backend is missing and what to do, without secrets; undefined if none is. */
   problem(): Promise<string | undefined>
 }
 
 export function createBackendsInUse({ used, active, log }: BackendsInUseOptions): BackendsInUse {
-  const sealing = () => active().find(({ opensOnly, kind }) => !opensOnly && kind === 'remote')?.name
+  const primaryKeyServer = () => active().find(({ unwrapsOnly, kind }) => !unwrapsOnly && kind === 'remote')?.name
   return {
     async start() {
-      const name = sealing()
+      const name = primaryKeyServer()
       if (name === undefined) return
       try {
         if (!(await used.get(name))?.value.isInUse) await used.put(name, { isInUse: true })
       } catch (error) {
-        log.warn({ err: error }, 'the key server in use could not be written down')
+        log.warn({ err: error }, 'the key server in use could not be recorded')
       }
     },
     async onResealed() {
       const { documents } = await used.list()
       for (const { id, value } of documents) {
-        if (id !== sealing() && value.isInUse) await used.put(id, { isInUse: false })
+        if (id !== primaryKeyServer() && value.isInUse) await used.put(id, { isInUse: false })
       }
     },
     async problem() {
@@ -50,7 +50,7 @@ export function createBackendsInUse({ used, active, log }: BackendsInUseOptions)
         .map(({ id }) => `"${id}"`)
       return missing.length === 0
         ? undefined
-        : `objects may still be sealed by the key server ${missing.join(', ')}, which is not configured: configure it again`
+        : `data keys of objects may still be wrapped by the key server ${missing.join(', ')}, which is not configured: configure it again`
     },
   }
 }

@@ -1,22 +1,24 @@
 /**
- * The built-in keys: each follows from the master key and its id, so that no key is stored. The ids that operators have created are
- * documents of the store: a data key is made under them only while they are there, and opens without them. What the keys seal names the version of the master key, and is opened with those that were replaced, too.
+ * The built-in backend: every key is derived from the master key of the configuration and its id, so no key is stored. Documents in
+ * the store record which ids operators have created: `generate` refuses any other id. Unwrapping does not check them.
  *
- *     0  u8        format: 1 of what is given (another key's or another place's data key), 2 of a new data key
- *     1  8 bytes   version: the first ones of HMAC-SHA-256 under the master key of `svc kms master key version`
- *     9  16 bytes  salt, random. Format 1: makes the key that seals this thing and some others (see below).
- *                  Format 2: makes the data key itself (derived-key.ts)
- *    25            format 1: sealed (sealing.ts), bound to the context
- *       16 bytes   format 2: the check of the data key, which depends on the context, too
+ * A wrapped key names the version of its master key, so keys wrapped under former master keys can be unwrapped while those are configured:
  *
- * From the master key follows a root (HKDF-SHA-256, no salt, `svc kms keys`), from that the key of an id (HMAC-SHA-256 of `key ` and the
- * id), and from that the sealing key of some things (HMAC-SHA-256 of their salt), and the key that data keys follow from (HMAC-SHA-256 of
- * `data keys`, which no salt is as long as). A data key that follows from the master key is sealed like any other when it goes to another
- * master key, id or place, so that its data need not be written again.
+ *     0  u8        format: 2 for a new data key (`generate`), 1 for an existing one (`wrap`)
+ *     1  8 bytes   version: the first bytes of HMAC-SHA-256 under the master key of `svc kms master key version`
+ *     9  16 bytes  salt, random
+ *    25            format 1: the data key, sealed (sealing/sealing.ts) under a key derived from the salt, bound to the context
+ *       16 bytes   format 2: a check value; the data key itself is not stored but derived from salt and context (derived-key.ts)
  *
- * In format 1 a salt serves for up to 2^20 things of one thread and one key id, each with a random nonce of 96 bits, which is far from the 2^32 after
- * which nonces may meet (NIST SP 800-38D, 8.3). So sealing keys are derived seldom; some are kept at hand, as key objects, like those
- * they are derived from.
+ * A derived data key cannot change its master key, key id or context. To change one of them, `wrap` seals it in format 1, so that the
+ * object's bytes need not be encrypted again.
+ *
+ * Derivation: master key → root (HKDF-SHA-256, no salt, `svc kms keys`) → key of an id (HMAC-SHA-256 of `key ` and the id). From the
+ * key of an id: the wrapping keys of format 1 (HMAC-SHA-256 of the salt), and the key that data keys of format 2 are derived from
+ * (HMAC-SHA-256 of `data keys`; it cannot equal a salt, as its length differs).
+ *
+ * In format 1 a thread uses one salt, and so one wrapping key, for up to 2^20 data keys of one key id, each with a random nonce of 96
+ * bits. That is far below the limit of 2^32 for random nonces (NIST SP 800-38D, 8.3). Derived keys are cached as key objects.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Clock, MaybePromise, Random } from 'svc/kernel'
@@ -38,14 +40,14 @@ const versionBytes = 8
 const nonceBytes = 12
 const headBytes = 1 + versionBytes + saltBytes
 const derivedBytes = headBytes + derivationCheckBytes
-/** Derived keys that are kept at hand. */
+/** Bound of each cache of derived keys. */
 const derivedMax = 256
-/** Things that one salt serves for. */
-const sealedMax = 2 ** 20
+/** Data keys that are wrapped with one salt. */
+const wrapsPerSaltMax = 2 ** 20
 /** Documents in one page of the store. */
 const listedMax = 1000
 
-/** A key that was created; it has no material of its own. */
+/** A key id that an operator created. It has no key material of its own. */
 export const CreatedKey = Type.Object({ createdMs: Type.Number() }, { additionalProperties: false })
 
 export interface BuiltInOptions {
@@ -62,15 +64,15 @@ interface MasterKey {
   readonly version: Buffer
   /** The version as text. */
   readonly label: string
-  /** What keys follow from. */
+  /** The key from which the keys of ids are derived. */
   readonly root: KeyObject
 }
 
-/** What seals now, for one key id. */
-interface SealingKey {
+/** The current wrapping key of one key id. */
+interface WrappingKey {
   readonly salt: Buffer
   readonly key: KeyObject
-  sealedCount: number
+  wrapCount: number
 }
 
 const noSalt = Buffer.alloc(0)
@@ -84,7 +86,7 @@ function parseMasterKey(text: string): MasterKey {
   return { name: text.slice(0, colon), version, label: version.toString('hex'), root }
 }
 
-/** What names a master key `<name>:<base64>` without giving anything of it away: its name, and its version in hexadecimal digits. */
+/** Identifies a master key `<name>:<base64>` without revealing it: its name, and its version in hexadecimal digits. */
 export function masterKeyVersion(text: string): { readonly id: string; readonly name: string } {
   const { name, version } = parseMasterKey(text)
   return { id: version.toString('hex'), name }
@@ -95,9 +97,9 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
   const masters = [options.masterKey, ...options.previousMasterKeys].map(parseMasterKey)
   const [current] = masters as [MasterKey]
   const derived = new Map<string, KeyObject>()
-  const sealing = new Map<string, SealingKey>()
+  const wrapping = new Map<string, WrappingKey>()
   /** By version and salt (Latin-1), and key id. */
-  const opening = new Map<string, KeyObject>()
+  const unwrapping = new Map<string, KeyObject>()
   /** By version (Latin-1) and key id. */
   const derivations = new Map<string, KeyDerivation>()
 
@@ -112,34 +114,34 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
     return key
   }
 
-  const sealingKeyOf = (keyId: string): SealingKey => {
-    const known = sealing.get(keyId)
-    if (known !== undefined && known.sealedCount < sealedMax) {
-      known.sealedCount++
+  const wrappingKeyOf = (keyId: string): WrappingKey => {
+    const known = wrapping.get(keyId)
+    if (known !== undefined && known.wrapCount < wrapsPerSaltMax) {
+      known.wrapCount++
       return known
     }
-    if (sealing.size >= derivedMax) sealing.clear()
+    if (wrapping.size >= derivedMax) wrapping.clear()
     const salt = random.bytes(saltBytes)
-    const made = { salt, key: derive(keyOf(current, keyId), salt), sealedCount: 1 }
-    sealing.set(keyId, made)
+    const made = { salt, key: derive(keyOf(current, keyId), salt), wrapCount: 1 }
+    wrapping.set(keyId, made)
     return made
   }
 
-  /** Undefined where no master key of that version is there. */
-  const openingKeyOf = (keyId: string, sealed: Buffer): KeyObject | undefined => {
-    const name = sealed.latin1Slice(1, headBytes) + keyId
-    const known = opening.get(name)
+  /** Undefined if no configured master key has that version. */
+  const unwrappingKeyOf = (keyId: string, wrapped: Buffer): KeyObject | undefined => {
+    const name = wrapped.latin1Slice(1, headBytes) + keyId
+    const known = unwrapping.get(name)
     if (known !== undefined) return known
-    const version = sealed.subarray(1, 1 + versionBytes)
+    const version = wrapped.subarray(1, 1 + versionBytes)
     const master = masters.find(candidate => candidate.version.equals(version))
     if (master === undefined) return undefined
-    const key = derive(keyOf(master, keyId), sealed.subarray(1 + versionBytes, headBytes))
-    if (opening.size >= derivedMax) opening.clear()
-    opening.set(name, key)
+    const key = derive(keyOf(master, keyId), wrapped.subarray(1 + versionBytes, headBytes))
+    if (unwrapping.size >= derivedMax) unwrapping.clear()
+    unwrapping.set(name, key)
     return key
   }
 
-  /** Undefined where no master key of that version is there. */
+  /** Undefined if no configured master key has that version. */
   const derivationOf = (keyId: string, version: Buffer): KeyDerivation | undefined => {
     const name = version.latin1Slice() + keyId
     const known = derivations.get(name)
@@ -150,53 +152,53 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
     const made = createKeyDerivation(bytes)
     bytes.fill(0)
     if (derivations.size >= derivedMax) {
-      for (const old of derivations.values()) old.forget()
+      for (const old of derivations.values()) old.erase()
       derivations.clear()
     }
     derivations.set(name, made)
     return made
   }
 
-  const generateUnder = (keyId: string, context: Buffer): { plaintext: Buffer; sealed: Buffer } => {
+  const generateUnder = (keyId: string, context: Buffer): { plaintext: Buffer; wrapped: Buffer } => {
     const salt = random.bytes(saltBytes)
     const { dataKey, check } = derivationOf(keyId, current.version)!.derive(salt, context)
-    const sealed = Buffer.allocUnsafe(derivedBytes)
-    sealed[0] = derivedFormat
-    sealed.set(current.version, 1)
-    sealed.set(salt, 1 + versionBytes)
-    sealed.set(check, headBytes)
-    return { plaintext: dataKey, sealed }
+    const wrapped = Buffer.allocUnsafe(derivedBytes)
+    wrapped[0] = derivedFormat
+    wrapped.set(current.version, 1)
+    wrapped.set(salt, 1 + versionBytes)
+    wrapped.set(check, headBytes)
+    return { plaintext: dataKey, wrapped }
   }
 
-  const openDerived = (keyId: string, sealed: Buffer, context: Buffer): Buffer => {
-    const derivation = derivationOf(keyId, sealed.subarray(1, 1 + versionBytes))
-    if (derivation === undefined) throw missing(keyId, sealed)
-    const { dataKey, check } = derivation.derive(sealed.subarray(1 + versionBytes, headBytes), context)
-    if (timingSafeEqual(check, sealed.subarray(headBytes))) return dataKey
+  const unwrapDerived = (keyId: string, wrapped: Buffer, context: Buffer): Buffer => {
+    const derivation = derivationOf(keyId, wrapped.subarray(1, 1 + versionBytes))
+    if (derivation === undefined) throw missing(keyId, wrapped)
+    const { dataKey, check } = derivation.derive(wrapped.subarray(1 + versionBytes, headBytes), context)
+    if (timingSafeEqual(check, wrapped.subarray(headBytes))) return dataKey
     dataKey.fill(0)
     throw kmsErrors.kms_open_failed()
   }
 
-  const missing = (keyId: string, sealed: Buffer): Error =>
+  const missing = (keyId: string, wrapped: Buffer): Error =>
     kmsErrors.kms_unavailable(
-      `The version ${sealed.toString('hex', 1, 1 + versionBytes)} of the master key, which sealed this (key "${keyId}"), is neither in ` +
+      `The version ${wrapped.toString('hex', 1, 1 + versionBytes)} of the master key, which wrapped this data key (key "${keyId}"), is neither in ` +
         'SVC_KMS_SECRET_KEY nor in SVC_KMS_SECRET_KEY_PREVIOUS: add it to the latter.',
       { extra: { reason: 'master_key_missing' } },
     )
 
-  const sealUnder = (keyId: string, plaintext: Uint8Array, context: Buffer, nonce: Buffer): Buffer => {
-    const { salt, key } = sealingKeyOf(keyId)
-    const sealed = seal(key, plaintext, context, nonce, headBytes)
-    sealed[0] = format
-    sealed.set(current.version, 1)
-    sealed.set(salt, 1 + versionBytes)
-    return sealed
+  const wrapUnder = (keyId: string, plaintext: Uint8Array, context: Buffer, nonce: Buffer): Buffer => {
+    const { salt, key } = wrappingKeyOf(keyId)
+    const wrapped = seal(key, plaintext, context, nonce, headBytes)
+    wrapped[0] = format
+    wrapped.set(current.version, 1)
+    wrapped.set(salt, 1 + versionBytes)
+    return wrapped
   }
 
-  const check = (sealed: Uint8Array): Buffer => {
-    const isWhole = sealed[0] === derivedFormat ? sealed.length === derivedBytes : sealed[0] === format
-    if (sealed.length < headBytes || !isWhole) throw kmsErrors.kms_open_failed()
-    return Buffer.isBuffer(sealed) ? sealed : Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
+  const check = (wrapped: Uint8Array): Buffer => {
+    const isWhole = wrapped[0] === derivedFormat ? wrapped.length === derivedBytes : wrapped[0] === format
+    if (wrapped.length < headBytes || !isWhole) throw kmsErrors.kms_open_failed()
+    return Buffer.isBuffer(wrapped) ? wrapped : Buffer.from(wrapped.buffer, wrapped.byteOffset, wrapped.length)
   }
 
   const getKey = (id: string): MaybePromise<Omit<KmsKey, 'isDefault'> | undefined> => {
@@ -221,13 +223,13 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
       return makeFor(found)
     },
 
-    // Without a look whether the key exists: what is sealed anew may be under the name of a master key that was replaced.
-    seal: (keyId, plaintext, context) => sealUnder(keyId, plaintext, context, random.bytes(nonceBytes)),
+    // Does not check that the id was created: a data key to be rewrapped may have the name of a former master key.
+    wrap: (keyId, plaintext, context) => wrapUnder(keyId, plaintext, context, random.bytes(nonceBytes)),
 
-    open(keyId, sealed, context) {
-      const bytes = check(sealed)
-      if (bytes[0] === derivedFormat) return openDerived(keyId, bytes, context)
-      const key = openingKeyOf(keyId, bytes)
+    unwrap(keyId, wrapped, context) {
+      const bytes = check(wrapped)
+      if (bytes[0] === derivedFormat) return unwrapDerived(keyId, bytes, context)
+      const key = unwrappingKeyOf(keyId, bytes)
       if (key === undefined) throw missing(keyId, bytes)
       try {
         return openSealed(key, bytes.subarray(headBytes), context)
@@ -237,8 +239,8 @@ export function createBuiltInKeys(options: BuiltInOptions): KmsBackend {
       }
     },
 
-    isCurrent: (_keyId, sealed) =>
-      check(sealed)
+    isCurrent: (_keyId, wrapped) =>
+      check(wrapped)
         .subarray(1, 1 + versionBytes)
         .equals(current.version),
 

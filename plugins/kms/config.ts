@@ -8,14 +8,15 @@ export const KmsConfig = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     default: 1024,
-    description: 'Data keys that a key server opened and that are remembered, per thread; 0 asks each time.',
+    description: 'Unwrapped data keys of a key server that are cached, per thread; 0 disables the cache.',
   }),
   cachedKeyAgeMs: Type.Integer({
     minimum: 0,
     maximum: 3_600_000,
     default: 60_000,
     format: 'duration',
-    description: 'How long a data key is remembered; so long it opens what a key server would no longer open.',
+    description:
+      'How long a data key is cached. For so long objects stay readable after the key server has revoked the key.',
   }),
 })
 

@@ -1,7 +1,7 @@
 /**
- * Data keys that a key server opened, for a while: so that reading an object in ten ranges asks once. Bounded in number and in
- * time; what leaves is overwritten with zeros, also where nobody asks for it again: at most twice as late as it is forgotten. A key is
- * found only by who has the sealed one and its context.
+ * Caches data keys that a key server has unwrapped, so that ten range reads of an object cost one request. Bounded in number and age. A
+ * key is not returned after its maximum age, and its bytes are overwritten with zeros at the latest after twice that age, even if nobody
+ * asks for it again. An entry is found by the wrapped key together with its context, so the cache does not weaken the binding to the context.
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -13,12 +13,12 @@ interface Entry {
 }
 
 export interface DataKeyCache {
-  /** A copy; undefined where it is not remembered. */
-  get(sealed: Uint8Array, context: Buffer): Buffer | undefined
+  /** A copy; undefined if it is not cached or too old. */
+  get(wrapped: Uint8Array, context: Buffer): Buffer | undefined
   /** Keeps a copy. */
-  set(sealed: Uint8Array, context: Buffer, plaintext: Buffer): void
+  set(wrapped: Uint8Array, context: Buffer, plaintext: Buffer): void
   clear(): void
-  /** Keys that are in memory, those among them that are too old to be given out. */
+  /** Keys in memory, including those that are too old to be returned. */
   readonly size: number
 }
 
@@ -27,8 +27,8 @@ export function createDataKeyCache(clock: Clock, keysMax: number, ageMsMax: numb
     max: Math.max(1, keysMax),
     dispose: ({ plaintext }) => plaintext.fill(0),
   })
-  const nameOf = (sealed: Uint8Array, context: Buffer) =>
-    createHash('sha256').update(`${sealed.length} `).update(sealed).update(context).digest('base64')
+  const nameOf = (wrapped: Uint8Array, context: Buffer) =>
+    createHash('sha256').update(`${wrapped.length} `).update(wrapped).update(context).digest('base64')
   let isWatched = false
   const watch = () => {
     if (isWatched) return
@@ -41,17 +41,17 @@ export function createDataKeyCache(clock: Clock, keysMax: number, ageMsMax: numb
     })
   }
   return {
-    get(sealed, context) {
-      const name = nameOf(sealed, context)
+    get(wrapped, context) {
+      const name = nameOf(wrapped, context)
       const found = entries.get(name)
       if (found === undefined) return undefined
       if (found.untilMs > clock.now()) return Buffer.from(found.plaintext)
       entries.delete(name)
       return undefined
     },
-    set(sealed, context, plaintext) {
+    set(wrapped, context, plaintext) {
       if (ageMsMax === 0 || keysMax === 0) return
-      entries.set(nameOf(sealed, context), { plaintext: Buffer.from(plaintext), untilMs: clock.now() + ageMsMax })
+      entries.set(nameOf(wrapped, context), { plaintext: Buffer.from(plaintext), untilMs: clock.now() + ageMsMax })
       watch()
     },
     clear: () => entries.clear(),

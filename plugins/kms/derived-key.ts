@@ -1,11 +1,12 @@
 /**
- * Data keys that follow from a key at hand, so that making or opening one is a single hash instead of a cipher: the key derivation with one
- * step of NIST SP 800-56C rev. 2, section 4.1, option 1, with SHA-512:
+ * Derives data keys of the built-in backend from a key, a random salt and the context, so that creating or unwrapping one is a single hash
+ * instead of a cipher. One-step key derivation of NIST SP 800-56C rev. 2, section 4.1, option 1, with SHA-512:
  *
  *     SHA-512(counter 1 (u32) | key (32 bytes) | `svc kms data key\n` | salt (16 bytes) | context)
  *
- * The first 32 bytes are the data key, the next 16 tell whether it is the right one. Both are parts of one digest, of which a quarter is
- * never told, so nobody goes on with it for a longer context. The parts before the context have fixed lengths.
+ * Bytes 0 to 31 of the digest are the data key, bytes 32 to 47 a check value that is stored: another context, salt or key gives another
+ * check value. The last 16 bytes are never revealed, which prevents length extension of the digest to a longer context. The fields before
+ * the context have fixed lengths, so the input is unambiguous.
  */
 import { hash } from 'node:crypto'
 
@@ -16,7 +17,7 @@ const keyBytes = 32
 
 const head = Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.alloc(keyBytes), Buffer.from('svc kms data key\n')])
 const contextAt = head.length + derivationSaltBytes
-/** Of a longer one the input is put together on its own. */
+/** For a longer context the input is allocated for each call. */
 const contextBytesMax = 1024
 
 export interface DerivedKey {
@@ -25,11 +26,11 @@ export interface DerivedKey {
   readonly check: Buffer
 }
 
-/** Holds the bytes of its key: a one-step hash takes no key object. */
+/** Keeps the bytes of its key in memory, since a hash takes no key object. */
 export interface KeyDerivation {
   derive(salt: Uint8Array, context: Uint8Array): DerivedKey
-  /** Overwrites the key. Nothing is derived after it. */
-  forget(): void
+  /** Overwrites the key. Nothing may be derived afterwards. */
+  erase(): void
 }
 
 /** `key`: 32 uniformly random bytes for this purpose alone; a copy is kept. */
@@ -59,7 +60,7 @@ export function createKeyDerivation(key: Uint8Array): KeyDerivation {
       digest.fill(0, checkEnd)
       return { dataKey: digest.subarray(0, dataKeyBytes), check: digest.subarray(dataKeyBytes, checkEnd) }
     },
-    forget() {
+    erase() {
       input.fill(0)
     },
   }

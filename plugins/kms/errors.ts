@@ -1,9 +1,8 @@
 import { defineErrors } from 'svc/kernel'
 
 /**
- * What key management may answer. Codes are those of the Admin API where it has one for the case. Backends say in `kms_unavailable` what
- * the operator has to do; the service tells it to the log, and clients only the title. `extra.reason`: the reason in the metrics, where
- * there is a better one than `unavailable`.
+ * The errors of key management; codes follow the Admin API where it defines one. The message of `kms_unavailable` tells the operator what
+ * to do: the service logs it, and passes only the title on to clients. `extra.reason`: the label of the metrics, instead of `unavailable`.
  */
 export const kmsErrors = defineErrors({
   already_exists: { status: 409, title: 'There is a key of that name already.' },
@@ -16,10 +15,10 @@ export const kmsErrors = defineErrors({
   },
   kms_open_failed: {
     status: 500,
-    title: 'The sealed key does not open: it was altered, or belongs to something else.',
+    title: 'The data key cannot be unwrapped: it was altered, or belongs to another object.',
   },
-  kms_unavailable: { status: 503, title: 'The key that this needs is not available at present.' },
+  kms_unavailable: { status: 503, title: 'The required key is not available at present.' },
 })
 
-/** What operators have to do about it: for other catalogues too. */
+/** Title of `kms_not_configured`, for the catalogues of other plugins. */
 export const notConfiguredTitle = kmsErrors.entries.kms_not_configured.title

@@ -71,7 +71,7 @@ export default definePlugin({
     contribute('kms.backend', 'builtin', {
       isConfigured: builtIn.length > 0,
       kind: 'local',
-      opensOnly: secretKey === undefined,
+      unwrapsOnly: secretKey === undefined,
       create: () => {
         const [masterKey, ...previousMasterKeys] = builtIn as [string, ...string[]]
         return createBuiltInKeys({ masterKey, previousMasterKeys, created, random, clock })
@@ -87,7 +87,7 @@ export default definePlugin({
       'kms',
       async () => {
         const { isConfigured, online } = status()
-        // What is not encrypted is served all the same: no reason to send clients elsewhere.
+        // Healthy nevertheless: unencrypted objects are served.
         if (isConfigured && !online) return { ok: true, detail: 'the key server is not reachable' }
         return { ok: true, detail: await problem() }
       },
@@ -99,13 +99,15 @@ export default definePlugin({
         const configured = backends.list().filter(({ value }) => value.isConfigured)
         const remote = configured.filter(({ value }) => value.kind === 'remote')
         if (remote.length > 1) {
-          throw new Error(`kms: both "${remote[0]!.id}" and "${remote[1]!.id}" are configured; one key server seals`)
+          throw new Error(
+            `kms: both "${remote[0]!.id}" and "${remote[1]!.id}" are configured; configure one key server only`,
+          )
         }
         const ordered = [...remote, ...configured.filter(({ value }) => value.kind === 'local')]
-        active = ordered.map(({ id, value: { kind, opensOnly = false, create } }) => ({
+        active = ordered.map(({ id, value: { kind, unwrapsOnly = false, create } }) => ({
           name: id,
           kind,
-          opensOnly,
+          unwrapsOnly,
           backend: create(),
         }))
         for (const { backend } of active) await backend.start?.()
@@ -113,12 +115,16 @@ export default definePlugin({
         if (!threads.isMain) return
         await masterKeys.start()
         await inUse.start()
-        const missing = await problem().catch(error => log.warn({ err: error }, 'which keys are needed cannot be read'))
+        const missing = await problem().catch(error =>
+          log.warn({ err: error }, 'the list of needed keys cannot be read'),
+        )
         if (missing !== undefined) log.error(missing)
         const { isConfigured, backend, defaultKeyId } = status()
-        if (isConfigured) log.info({ backend, key: defaultKeyId }, 'keys are managed')
+        if (isConfigured) log.info({ backend, key: defaultKeyId }, 'key management is configured')
         else if (active.length > 0)
-          log.warn('former master keys are set alone: they open what they sealed, and nothing is encrypted')
+          log.warn(
+            'only former master keys are configured: objects that they encrypted can be read, and new ones cannot be encrypted',
+          )
       },
       async stop() {
         kms.stop()

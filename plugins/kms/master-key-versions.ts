@@ -1,7 +1,7 @@
 /**
- * Which master keys what is stored may still be sealed under, in the store: so that one which was taken away before everything was sealed
- * anew is missed at the next start, and not only when somebody reads an object. A version is written down at the first start with it, and
- * done with when a reseal of everything has gone through.
+ * Records in the store which master keys of the built-in backend have wrapped data keys of stored objects. If one was removed from the
+ * configuration too early, the next start reports it, before a read of an object fails. A master key counts as in use from the first start
+ * with it until a reseal of all buckets has succeeded without it being the current one.
  */
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
 import type { Collection } from 'svc/plugins/store/api'
@@ -15,9 +15,9 @@ export const MasterKeyVersion = Type.Object(
 
 export interface MasterKeyVersionsOptions {
   readonly versions: Collection<Static<typeof MasterKeyVersion>>
-  /** As configured; the first one seals. */
+  /** As configured. The first one wraps, if `hasCurrent`. */
   readonly masterKeys: readonly string[]
-  /** The first of them is there and not only a former one. */
+  /** Whether the first master key is the current one; if not, all are former ones. */
   readonly hasCurrent: boolean
   readonly created: Collection<Static<typeof CreatedKey>>
   readonly clock: Clock
@@ -26,15 +26,15 @@ export interface MasterKeyVersionsOptions {
 
 export interface MasterKeyVersions {
   /**
-   * Writes down what is configured. The name of a former one stays a key like any other: objects and buckets have it. In the main thread.
-   * Never fails: what is not sealed is served all the same.
+   * Records the configured master keys, and creates a key id for the name of each former one, because objects and buckets refer to it. In
+   * the main thread. Logs a failure and resolves, because unencrypted objects can be served.
    */
   start(): Promise<void>
   /** Whether a master key, present or former, has this name. */
   hasName(name: string): MaybePromise<boolean>
-  /** Nothing is sealed under other keys than the present one any more. */
+  /** Marks all master keys but the current one as no longer in use. */
   onResealed(): Promise<void>
-  /** What is missing and what to do, in a sentence without secrets. */
+  /** Which master key is missing and what to do, without secrets; undefined if none is. */
   problem(): Promise<string | undefined>
 }
 
@@ -43,7 +43,7 @@ const listedMax = 1000
 export function createMasterKeyVersions(options: MasterKeyVersionsOptions): MasterKeyVersions {
   const { versions, created, clock, log } = options
   const configured = options.masterKeys.map(masterKeyVersion)
-  /** They only become more from one start to the next. */
+  /** Cached, since names are added only at a start. */
   let names: ReadonlySet<string> | undefined
   const current = options.hasCurrent ? configured[0]!.id : undefined
 
@@ -54,7 +54,7 @@ export function createMasterKeyVersions(options: MasterKeyVersionsOptions): Mast
       .map(({ id, value }) => `"${value.name}" (version ${id})`)
     return missing.length === 0
       ? undefined
-      : `objects may still be sealed under the former master key ${missing.join(', ')}, which is missing: give it in ` +
+      : `data keys of objects may still be wrapped under the former master key ${missing.join(', ')}, which is missing: add it to ` +
           'SVC_KMS_SECRET_KEY_PREVIOUS until "svcctl admin kms reseal ALIAS" has ended without failures'
   }
 
@@ -85,7 +85,7 @@ export function createMasterKeyVersions(options: MasterKeyVersionsOptions): Mast
       try {
         await write()
       } catch (error) {
-        log.warn({ err: error }, 'the master keys in use could not be written down')
+        log.warn({ err: error }, 'the master keys in use could not be recorded')
       }
     },
     async onResealed() {

@@ -1,4 +1,4 @@
-/** What keeps keys. */
+/** The extension point of key management. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -10,10 +10,10 @@ export const kmsPoints = {
       {
         isConfigured: Type.Boolean(),
         kind: Type.Enum(['local', 'remote']),
-        opensOnly: Type.Optional(Type.Boolean()),
+        unwrapsOnly: Type.Optional(Type.Boolean()),
         create: method,
       },
-      { description: 'What seals and opens keys; of those that are configured at most one is remote.' },
+      { description: 'A backend that wraps and unwraps data keys. At most one configured backend may be remote.' },
     ),
   },
 } as const

@@ -1,7 +1,10 @@
-/** The service `kms`: finds who opens a sealed key, remembers what key servers opened, and counts what goes wrong. */
+/**
+ * The service `kms`. One backend, the primary one, wraps new data keys. A wrapped key names its backend and key (envelope.ts), and is
+ * unwrapped by that backend, so that objects stay readable after the primary backend was changed. Caches data keys that a key server has
+ * unwrapped, and counts errors. Clients learn that a key is unavailable, only the log says which one and why.
+ */
 
-import type { MaybePromise } from 'svc/kernel'
-import { type CatalogError, type Clock, isCatalogError } from 'svc/kernel'
+import { type CatalogError, type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
 import { canonicalJson } from 'svc/plugins/sealing/api'
 import type { DataKey, KmsBackend, KmsContext, KmsKey, KmsKeyPage, KmsService, KmsStatus } from './api.ts'
 import { createDataKeyCache } from './data-key-cache.ts'
@@ -9,14 +12,14 @@ import { decodeEnvelope, type Envelope, encodeEnvelope } from './envelope.ts'
 import { kmsErrors } from './errors.ts'
 import { checkKeyId, mayBeKeyId } from './key-id.ts'
 
-/** How long it is believed that a key server does not have a key. */
+/** How long the answer of a key server that it does not have a key is trusted. */
 const successorMs = 60_000
 
 export interface ActiveBackend {
   /** As contributed to the point. */
   readonly name: string
   readonly kind: 'local' | 'remote'
-  readonly opensOnly: boolean
+  readonly unwrapsOnly: boolean
   readonly backend: KmsBackend
 }
 
@@ -25,20 +28,20 @@ export interface KmsOptions {
   readonly cachedKeysMax: number
   readonly cachedKeyAgeMs: number
   onError(operation: string, reason: string): void
-  /** Also counted. */
+  /** Called in addition to `onError`. */
   onUnavailable(error: CatalogError): void
   onResealed(): Promise<void>
   /** Which keys are missing, and what to do. */
   problem(): Promise<string | undefined>
-  /** Whether a built-in key that seals where none is named has, or had, this name. */
+  /** Whether a current or former master key has this name. */
   isMasterKeyName(id: string): MaybePromise<boolean>
 }
 
 export interface Kms {
   readonly service: KmsService
-  /** Of the backend that seals. */
+  /** The status of the primary backend. */
   status(): KmsStatus
-  /** The first one seals; all open what they sealed. */
+  /** The first backend that is not `unwrapsOnly` becomes the primary one; all unwrap the keys that they wrapped. */
   use(backends: readonly ActiveBackend[]): void
   stop(): void
 }
@@ -54,17 +57,17 @@ export function createKms({
   isMasterKeyName,
 }: KmsOptions): Kms {
   let backends: readonly ActiveBackend[] = []
-  let sealing: ActiveBackend | undefined
-  /** Ids that stand for the default key, and until when that is believed. */
+  let primaryBackend: ActiveBackend | undefined
+  /** Names of master keys for which the default key is used, with the time until which that is trusted. */
   const successors = new Map<string, number>()
   const cache = createDataKeyCache(clock, cachedKeysMax, cachedKeyAgeMs)
 
   const primary = (): ActiveBackend => {
-    if (sealing === undefined) throw kmsErrors.kms_not_configured()
-    return sealing
+    if (primaryBackend === undefined) throw kmsErrors.kms_not_configured()
+    return primaryBackend
   }
 
-  /** Throws for what would mean another thing in a path. */
+  /** Throws for an id that could change the path of a request to a key server. */
   const known = (keyId: string): string => {
     if (mayBeKeyId(keyId)) return keyId
     throw kmsErrors.kms_key_not_found('No key can have this id.')
@@ -87,9 +90,6 @@ export function createKms({
     return backend.defaultKeyId
   }
 
-  const later = <A, B>(value: MaybePromise<A>, then: (value: A) => MaybePromise<B>): MaybePromise<B> =>
-    value instanceof Promise ? value.then(then) : then(value)
-
   /** Counts failures of a backend; gives on what it answers. */
   const counted = <T>(operation: string, ask: () => MaybePromise<T>): MaybePromise<T> => {
     try {
@@ -104,7 +104,7 @@ export function createKms({
     else if (error.status >= 500) onError(operation, error.extra?.reason ?? reasons[error.code] ?? 'internal')
     throw isCatalogError(error) && error.code === 'kms_unavailable' ? unavailable(error) : error
   }
-  /** What clients hear of it: not which keys or servers there are. */
+  /** The error for clients, which does not reveal names of keys or servers. */
   const unavailable = (error: CatalogError): CatalogError => {
     onUnavailable(error)
     return kmsErrors.kms_unavailable(undefined, { cause: error })
@@ -119,65 +119,65 @@ export function createKms({
     onResealed,
 
     get isConfigured() {
-      return sealing !== undefined
+      return primaryBackend !== undefined
     },
 
     get defaultKeyId() {
-      return sealing?.backend.defaultKeyId
+      return primaryBackend?.backend.defaultKeyId
     },
 
     generate(keyId, context) {
       const { name, backend } = primary()
       const id = keyId === undefined ? backend.defaultKeyId : known(keyId)
-      return later(
+      return chain(
         counted('generate', () => backend.generate(id, contextBytes(context))),
-        ({ plaintext, sealed }): DataKey => ({
+        ({ plaintext, wrapped }): DataKey => ({
           plaintext,
-          sealed: encodeEnvelope({ backend: name, keyId: id, sealed }),
+          wrapped: encodeEnvelope({ backend: name, keyId: id, wrapped }),
           keyId: id,
         }),
       )
     },
 
-    open(sealed, context) {
-      const envelope = decodeEnvelope(sealed)
+    unwrap(wrapped, context) {
+      const envelope = decodeEnvelope(wrapped)
       const { kind, backend } = findBackend(envelope.backend)
       const bytes = contextBytes(context)
-      const ask = () => counted('decrypt', () => openUnder(backend, envelope, bytes))
+      const ask = () => counted('decrypt', () => unwrapWith(backend, envelope, bytes))
       if (kind === 'local') return ask()
-      const known = cache.get(sealed, bytes)
+      const known = cache.get(wrapped, bytes)
       if (known !== undefined) return known
       const opened = ask()
       const keep = (plaintext: Buffer) => {
-        cache.set(sealed, bytes, plaintext)
+        cache.set(wrapped, bytes, plaintext)
         return plaintext
       }
       return opened instanceof Promise ? opened.then(keep) : keep(opened)
     },
 
-    seal(keyId, plaintext, context) {
+    wrap(keyId, plaintext, context) {
       const { name, backend } = primary()
-      return later(present(keyId), id =>
-        later(
-          counted('encrypt', () => backend.seal(id, plaintext, contextBytes(context))),
-          sealed => encodeEnvelope({ backend: name, keyId: id, sealed }),
+      return chain(present(keyId), id =>
+        chain(
+          counted('encrypt', () => backend.wrap(id, plaintext, contextBytes(context))),
+          wrapped => encodeEnvelope({ backend: name, keyId: id, wrapped }),
         ),
       )
     },
 
-    isCurrent(sealed, keyId) {
+    isCurrent(wrapped, keyId) {
       const { name, backend } = primary()
-      const envelope = decodeEnvelope(sealed)
+      const envelope = decodeEnvelope(wrapped)
       if (envelope.backend !== name) return false
-      return later(
+      return chain(
         present(keyId),
-        id => envelope.keyId === id && counted('status', () => backend.isCurrent(id, envelope.sealed)),
+        id => envelope.keyId === id && counted('status', () => backend.isCurrent(id, envelope.wrapped)),
       )
     },
 
     requireKey(keyId) {
       const { backend } = primary()
-      return later(
+      return chain(
         counted('status', () => backend.getKey(known(keyId))),
         key => {
           if (key === undefined) throw kmsErrors.kms_key_not_found(`There is no key "${keyId}".`)
@@ -213,15 +213,15 @@ export function createKms({
     async status() {
       const status = statusNow()
       if (status.error !== '') return status
-      // The status of keys that can be had does not depend on the store.
-      const missing = await problem().catch(() => 'which master keys are needed cannot be read at present')
+      // An unreadable store must not make the status fail.
+      const missing = await problem().catch(() => 'the list of needed master keys cannot be read at present')
       return { ...status, error: missing ?? '' }
     },
   }
 
   const statusNow = (): KmsStatus => {
-    if (sealing === undefined) return notConfigured
-    const { name, backend } = sealing
+    if (primaryBackend === undefined) return notConfigured
+    const { name, backend } = primaryBackend
     return { isConfigured: true, backend: name, defaultKeyId: backend.defaultKeyId, ...backend.status() }
   }
 
@@ -231,9 +231,9 @@ export function createKms({
     onError('decrypt', 'not_configured')
     throw unavailable(
       kmsErrors.kms_unavailable(
-        `This was sealed by the key management "${name}", which is not configured: ` +
+        `A data key was wrapped by the key management "${name}", which is not configured: ` +
           (name === 'builtin'
-            ? 'give its master key in SVC_KMS_SECRET_KEY, or in SVC_KMS_SECRET_KEY_PREVIOUS to open only.'
+            ? 'set its master key in SVC_KMS_SECRET_KEY, or in SVC_KMS_SECRET_KEY_PREVIOUS for reads only.'
             : 'configure it again.'),
       ),
     )
@@ -244,12 +244,12 @@ export function createKms({
     status: statusNow,
     use(active) {
       backends = active
-      sealing = active.find(({ opensOnly }) => !opensOnly)
+      primaryBackend = active.find(({ unwrapsOnly }) => !unwrapsOnly)
       successors.clear()
     },
     stop() {
       backends = []
-      sealing = undefined
+      primaryBackend = undefined
       cache.clear()
     },
   }
@@ -270,34 +270,34 @@ const notConfigured: KmsStatus = {
   version: '',
 }
 
-/** Says to the operator which key it was: the backend's own words do not. */
-function openUnder(
+/** Adds the names of key and backend to the error, which the backend's message lacks. */
+function unwrapWith(
   backend: KmsBackend,
-  { backend: name, keyId, sealed }: Envelope,
+  { backend: name, keyId, wrapped }: Envelope,
   context: Buffer,
 ): MaybePromise<Buffer> {
   const rethrow = (error: unknown): never => {
     if (!isCatalogError(error) || error.code !== 'kms_open_failed') throw error
-    throw kmsErrors.kms_open_failed(`${error.message} It was sealed under the key "${keyId}" of "${name}".`, {
+    throw kmsErrors.kms_open_failed(`${error.message} It was wrapped under the key "${keyId}" of "${name}".`, {
       cause: error,
     })
   }
   try {
-    const opened = backend.open(keyId, sealed, context)
+    const opened = backend.unwrap(keyId, wrapped, context)
     return opened instanceof Promise ? opened.catch(rethrow) : opened
   } catch (error) {
     return rethrow(error)
   }
 }
 
-/** Canonical JSON, without the detours that it takes for values of any shape. */
+/** The canonical JSON of a context; a fast path for strings in ASCII. */
 function contextBytes(context: KmsContext): Buffer {
   const names = Object.keys(context)
   if (names.length > 1) names.sort()
   let text = '{'
   for (const name of names) {
     const value = context[name]!
-    // What JSON cannot hold is refused there.
+    // `canonicalJson` throws for a value that JSON cannot represent.
     if (typeof value !== 'string') return Buffer.from(canonicalJson(context))
     if (text.length > 1) text += ','
     if (isPlain.test(name) && isPlain.test(value)) {

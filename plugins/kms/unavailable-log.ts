@@ -1,11 +1,11 @@
 /**
- * Tells the operator why keys cannot be had. Clients learn only to try again later, so each reason is in the log; but not with each
- * request, of which there may be thousands.
+ * Logs why keys are unavailable. Clients are told only to retry, so the log is where the operator finds the reason. Each reason is logged
+ * at most once a minute, because thousands of requests may fail for the same one.
  */
 import type { CatalogError, Clock } from 'svc/kernel'
 
 const intervalMs = 60_000
-/** Reasons name keys, and those in sealed keys may be anything. */
+/** Bounds the memory: reasons have key ids, and those in corrupt wrapped keys are arbitrary. */
 const reasonsMax = 64
 
 export interface UnavailableLogOptions {
@@ -13,7 +13,7 @@ export interface UnavailableLogOptions {
   warn(reason: string): void
 }
 
-/** Each reason once a minute. Of more reasons in a minute than are remembered, the first ones. */
+/** Logs each reason at most once a minute, and at most `reasonsMax` reasons a minute. */
 export function createUnavailableLog({ clock, warn }: UnavailableLogOptions): (error: CatalogError) => void {
   const toldMs = new Map<string, number>()
   return ({ message }) => {

@@ -1,21 +1,23 @@
-/** In the place of the service where the plugin is not loaded: nothing is sealed, and nothing that was sealed is opened. */
+/** The stand-in for the service when the plugin `kms` is not loaded: wrapping and unwrapping are refused. */
 import type { KmsService } from './api.ts'
 import { kmsErrors } from './errors.ts'
 
 const refuse = (): never => {
-  throw kmsErrors.kms_not_configured('The plugin "kms" is not loaded: nothing can be encrypted under its keys.')
+  throw kmsErrors.kms_not_configured('The plugin "kms" is not loaded: objects cannot be encrypted under its keys.')
 }
 
-const refuseToOpen = (): never => {
-  throw kmsErrors.kms_unavailable('The plugin "kms" is not loaded: what is encrypted under its keys cannot be read.')
+const refuseToUnwrap = (): never => {
+  throw kmsErrors.kms_unavailable(
+    'The plugin "kms" is not loaded: objects that are encrypted under its keys cannot be read.',
+  )
 }
 
 export const noKms: KmsService = {
   isConfigured: false,
   defaultKeyId: undefined,
   generate: refuse,
-  open: refuseToOpen,
-  seal: refuse,
+  unwrap: refuseToUnwrap,
+  wrap: refuse,
   isCurrent: refuse,
   requireKey: refuse,
   presentKeyId: refuse,

@@ -59,24 +59,24 @@ for (const protocol of ['kes', 'transit'] as const) {
       const keys = new Keys(main)
       const servers = [await start(t, protocol, keys), await start(t, protocol, keys), await start(t, protocol, keys)]
       const backend: KmsBackend & { probe(): Promise<void> } = connect(t, protocol, servers)
-      const { plaintext, sealed } = await backend.generate(main, context)
+      const { plaintext, wrapped } = await backend.generate(main, context)
       servers[0]!.mode = 'fail'
-      t.ok((await backend.open(main, sealed, context)).equals(plaintext), 'one is sealed')
+      t.ok((await backend.unwrap(main, wrapped, context)).equals(plaintext), 'one is sealed')
       servers[1]!.mode = 'hang'
-      t.ok((await backend.open(main, sealed, context)).equals(plaintext), 'and one hangs')
+      t.ok((await backend.unwrap(main, wrapped, context)).equals(plaintext), 'and one hangs')
       t.same(
         backend.status().endpoints.map(({ online }) => online),
         [false, false, true],
       )
       const before = servers[0]!.requests.length + servers[1]!.requests.length
-      await backend.open(main, sealed, context)
+      await backend.unwrap(main, wrapped, context)
       t.equal(
         servers[0]!.requests.length + servers[1]!.requests.length,
         before,
         'those that failed are not asked first',
       )
       await servers[2]!.stop()
-      await t.rejects(async () => backend.open(main, sealed, context), {
+      await t.rejects(async () => backend.unwrap(main, wrapped, context), {
         code: 'kms_unavailable',
         status: 503,
         message: /answers 503.*in time.*ECONN/,
@@ -89,7 +89,7 @@ for (const protocol of ['kes', 'transit'] as const) {
         backend.status().endpoints.map(({ online }) => online),
         [true, false, false],
       )
-      t.ok((await backend.open(main, sealed, context)).equals(plaintext))
+      t.ok((await backend.unwrap(main, wrapped, context)).equals(plaintext))
     },
   )
 
@@ -109,8 +109,8 @@ t.test('kes: former releases take POST and list keys by lines', async t => {
   const server = await start(t, 'kes')
   server.mode = 'former'
   const backend = connect(t, 'kes', [server])
-  const { plaintext, sealed } = await backend.generate(main, context)
-  t.ok((await backend.open(main, sealed, context)).equals(plaintext))
+  const { plaintext, wrapped } = await backend.generate(main, context)
+  t.ok((await backend.unwrap(main, wrapped, context)).equals(plaintext))
   await t.rejects(backend.createKey(main), { code: 'already_exists' })
   t.same(await backend.listKeys('', 10), [{ id: main, createdMs: undefined }])
   t.equal(server.requests.filter(line => line.startsWith('PUT')).length, 1, 'learned once')
@@ -126,15 +126,15 @@ t.test('transit: tokens, their end, and versions of keys', async t => {
   const wrong = connect(t, 'transit', [server], { token: 'wrong-token' })
   await t.rejects(async () => wrong.generate(main, context), { code: 'kms_unavailable', message: /does not allow/ })
   const backend = connect(t, 'transit', [server], { clock: clock as never })
-  const { plaintext, sealed } = await backend.generate(main, context)
+  const { plaintext, wrapped } = await backend.generate(main, context)
   server.tokens.clear()
-  t.ok((await backend.open(main, sealed, context)).equals(plaintext), 'it logs in again')
-  t.equal(await backend.isCurrent(main, sealed), true)
+  t.ok((await backend.unwrap(main, wrapped, context)).equals(plaintext), 'it logs in again')
+  t.equal(await backend.isCurrent(main, wrapped), true)
   keys.rotate(main)
   await clock.advance(60_000)
-  t.equal(await backend.isCurrent(main, sealed), false)
-  t.ok((await backend.open(main, sealed, context)).equals(plaintext))
-  t.equal(await backend.isCurrent(main, await backend.seal(main, plaintext, context)), true)
+  t.equal(await backend.isCurrent(main, wrapped), false)
+  t.ok((await backend.unwrap(main, wrapped, context)).equals(plaintext))
+  t.equal(await backend.isCurrent(main, await backend.wrap(main, plaintext, context)), true)
 })
 
 t.test('what is configured is complete, and over HTTPS', async t => {

@@ -401,7 +401,7 @@ t.test('settings whose plugin is not loaded are named, with the plugin', async t
   await first.stop()
   const second = await startServer({ derivesStoreKey: true, config: storage })
   t.teardown(() => second.stop())
-  const warning = /no loaded plugin knows these settings: they would come with the plugin "svc-plugin-kafka"/i
+  const warning = /the plugin of these settings is not loaded: load the plugin "svc-plugin-kafka"/i
   t.match(
     second.kernel.logs.filter(({ msg }) => warning.test(String(msg))),
     [{ subsystem: 'notify_kafka' }],
@@ -799,8 +799,8 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
         create: () => ({
           defaultKeyId: 'far',
           generate: refuse,
-          seal: refuse,
-          open: refuse,
+          wrap: refuse,
+          unwrap: refuse,
           isCurrent: refuse,
           getKey: refuse,
           createKey: refuse,

@@ -5,7 +5,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/buckets/{bucket}/encryption',
   tag: 'buckets',
-  summary: 'Removes the default encryption of a bucket. What is stored already stays as it is.',
+  summary: 'Removes the default encryption of a bucket. Existing objects stay as they are.',
   authorize: ['s3:PutEncryptionConfiguration'],
   params: BucketParameters,
   errors: ['bucket_not_found'],

@@ -9,20 +9,20 @@ export default defineAdminOperation({
   path: '/kms/reseal',
   tag: 'kms',
   summary:
-    'Seals the data keys of versions and uploads with SSE-S3 and SSE-KMS under the present keys, where they are not. Data is not written again.',
+    'Rewraps the data keys of versions and uploads with SSE-S3 and SSE-KMS that are not wrapped under the current keys. The data is not rewritten.',
   authorize: ['admin:KMSReseal'],
   query: Type.Object({ bucket: Type.Optional(Type.String({ description: 'Default: all.' })) }),
-  // None, that a field which was meant to say which bucket is not ignored, and all are walked.
+  // Has no fields: a `bucket` in the body is refused instead of ignored, which would rewrap the data keys of all buckets.
   body: Type.Object({}, { $id: 'ResealRequest' }),
   bodyOptional: true,
   response: Type.Object(
     {
-      buckets: count('That were walked.'),
-      versions: count('That are encrypted under keys of the key management.'),
-      uploads: count('The same of uploads in progress.'),
-      resealed: count('Of both, those that were sealed anew.'),
-      failed: count('Of both, those that could not be.'),
-      firstError: Type.String({ description: 'Of the first of them; empty without.' }),
+      buckets: count('Buckets that were checked.'),
+      versions: count('Versions with SSE-S3 or SSE-KMS.'),
+      uploads: count('Uploads in progress with SSE-S3 or SSE-KMS.'),
+      resealed: count('Versions and uploads whose data key was rewrapped.'),
+      failed: count('Versions and uploads whose data key could not be rewrapped.'),
+      firstError: Type.String({ description: 'Message of the first failure; empty if none failed.' }),
     },
     { $id: 'ResealResult' },
   ),

@@ -1,5 +1,5 @@
 import { BucketParameters, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
-import { readKeyId } from '../wish.ts'
+import { readKeyId } from '../encryption-request.ts'
 import { describeEncryption, Encryption } from './encryption-schema.ts'
 
 export default defineAdminOperation({
@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'PUT',
   path: '/buckets/{bucket}/encryption',
   tag: 'buckets',
-  summary: 'Replaces the default encryption of a bucket. What is stored already stays as it is.',
+  summary: 'Replaces the default encryption of a bucket. Existing objects stay as they are.',
   authorize: ['s3:PutEncryptionConfiguration'],
   params: BucketParameters,
   body: Encryption,

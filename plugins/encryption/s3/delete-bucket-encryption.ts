@@ -2,7 +2,7 @@ import { defineS3Operation } from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'encryption' | 'objects'>({
   name: 'DeleteBucketEncryption',
-  summary: 'Removes the default encryption of a bucket. What is stored already stays as it is.',
+  summary: 'Removes the default encryption of a bucket. Existing objects stay as they are.',
   match: { method: 'DELETE', level: 'bucket', query: ['encryption'] },
   action: 's3:PutEncryptionConfiguration',
   body: { kind: 'none' },

@@ -2,12 +2,12 @@ import type { XmlNode } from 'svc/plugins/s3/api'
 import { childrenNamed, childText, childTexts, defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
 import type { BucketEncryption } from '../api.ts'
 import { toS3KeyError } from '../bucket-encryption.ts'
+import { readKeyId } from '../encryption-request.ts'
 import { encryptionErrors } from '../errors.ts'
-import { readKeyId } from '../wish.ts'
 
 export default defineS3Operation<'encryption' | 'objects'>({
   name: 'PutBucketEncryption',
-  summary: 'Replaces the default encryption of a bucket. What is stored already stays as it is.',
+  summary: 'Replaces the default encryption of a bucket. Existing objects stay as they are.',
   match: { method: 'PUT', level: 'bucket', query: ['encryption'] },
   action: 's3:PutEncryptionConfiguration',
   body: {
@@ -44,7 +44,8 @@ function readConfiguration(xml: XmlNode): BucketEncryption {
   const [byDefault, second] = childrenNamed(rule, 'ApplyServerSideEncryptionByDefault')
   if (second !== undefined) throw s3Errors.MalformedXML('A rule has one ApplyServerSideEncryptionByDefault.')
   if (byDefault === undefined) {
-    if (!blocksCustomerKeys) throw s3Errors.MalformedXML('A rule says what is to be done.')
+    if (!blocksCustomerKeys)
+      throw s3Errors.MalformedXML('The rule has neither a default encryption nor a blocked encryption type.')
     return { blocksCustomerKeys }
   }
   const algorithm = childText(byDefault, 'SSEAlgorithm')?.trim()

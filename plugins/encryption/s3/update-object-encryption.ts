@@ -1,10 +1,10 @@
 import { childrenNamed, childText, defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
 import { toS3KeyError } from '../bucket-encryption.ts'
-import { readKeyId } from '../wish.ts'
+import { readKeyId } from '../encryption-request.ts'
 
 export default defineS3Operation<'encryption'>({
   name: 'UpdateObjectEncryption',
-  summary: 'Puts the data key of an object under another key. Its bytes, ETag and times stay.',
+  summary: 'Rewraps the data key of an object under another KMS key. Its bytes, ETag and times stay.',
   match: { method: 'PUT', level: 'object', query: ['encryption'] },
   action: 's3:UpdateObjectEncryption',
   versionedAction: 's3:UpdateObjectEncryption',

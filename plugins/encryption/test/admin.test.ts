@@ -105,14 +105,14 @@ t.test('nothing that is encrypted becomes plain on the drive because nobody said
   } as const
   const copy = (bucket: string, body: object) =>
     signed({ method: 'POST', path: `${buckets}/${bucket}/objects/copy`, body })
-  for (const [kind, wish] of Object.entries(kinds)) {
+  for (const [kind, requested] of Object.entries(kinds)) {
     // One is kept with its record, the other in a file of its own.
     for (const size of [500, 300_000]) {
       const name = `${kind}/${size}`
       const put = (Bucket: string, Key: string) =>
-        s3.send(new PutObjectCommand({ Bucket, Key, Body: Buffer.alloc(size, secret), ...wish }))
+        s3.send(new PutObjectCommand({ Bucket, Key, Body: Buffer.alloc(size, secret), ...requested }))
       const check = async (way: string, Bucket: string, Key: string) =>
-        t.match(await s3.send(new HeadObjectCommand({ Bucket, Key })), { ...wish, ContentLength: size }, way)
+        t.match(await s3.send(new HeadObjectCommand({ Bucket, Key })), { ...requested, ContentLength: size }, way)
 
       await put('plain', name)
       const metadata = await signed({

@@ -71,8 +71,8 @@ t.test('a rename does not bring back the key that an object had before', async t
   let changedCount = 0
   for (const number of numbers) {
     const [before, after] = [`before-${number}`, `after-${number}`]
-    const wish = { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: 'from' } as const
-    await client.send(new PutObjectCommand({ Bucket, Key: before, Body: 'x', ...wish }))
+    const requested = { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: 'from' } as const
+    await client.send(new PutObjectCommand({ Bucket, Key: before, Body: 'x', ...requested }))
     const change = new UpdateObjectEncryptionCommand({
       Bucket,
       Key: before,

@@ -8,7 +8,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/kms/keys',
   tag: 'kms',
-  summary: 'Creates a key that objects can be encrypted under by its id.',
+  summary: 'Creates a key under which objects can be encrypted.',
   authorize: ['admin:KMSCreateKey'],
   body: Type.Object({ id: KmsKeyId }, { $id: 'NewKmsKey' }),
   response: KmsKey,

@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/kms/status',
   tag: 'kms',
-  summary: 'Returns whether there is key management, whose, and whether it can be reached.',
+  summary: 'Returns whether key management is configured, by which backend, and whether that is reachable.',
   authorize: ['admin:KMSKeyStatus'],
   response: KmsStatus,
   uses: ['kms'],

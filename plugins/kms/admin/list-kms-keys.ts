@@ -15,7 +15,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/kms/keys',
   tag: 'kms',
-  summary: 'Lists the keys that objects can be encrypted under, by id.',
+  summary: 'Lists the keys under which objects can be encrypted, by id.',
   authorize: ['admin:KMSKeyStatus'],
   query: Type.Object(pageParameters),
   response: pageOf(KmsKey),

@@ -95,44 +95,50 @@ t.test('the built-in keys keep the contract', t =>
   kmsBackendContract(t, () => ({ backend: builtIn(masterKey('default', 1)) })),
 )
 
-t.test('what a replaced master key sealed opens, is not current, and does not open without it', async t => {
+t.test('what a replaced master key wrapped opens, is not current, and does not open without it', async t => {
   const context = Buffer.from('{}')
   const before = builtIn(masterKey('default', 1))
-  const { plaintext, sealed } = await before.generate('default', context)
+  const { plaintext, wrapped } = await before.generate('default', context)
   // The same name, other bytes: told apart by their version.
   for (const next of ['default', 'next']) {
     const after = builtIn(masterKey(next, 2), [masterKey('default', 1)])
-    t.ok((await after.open('default', sealed, context)).equals(plaintext))
-    t.equal(await after.isCurrent('default', sealed), false)
-    const again = await after.seal('default', plaintext, context)
+    t.ok((await after.unwrap('default', wrapped, context)).equals(plaintext))
+    t.equal(await after.isCurrent('default', wrapped), false)
+    const again = await after.wrap('default', plaintext, context)
     t.equal(await after.isCurrent('default', again), true)
     const later = builtIn(masterKey(next, 2))
-    t.ok((await later.open('default', again, context)).equals(plaintext))
-    t.throws(() => later.open('default', sealed, context), { code: 'kms_unavailable', message: /SECRET_KEY_PREVIOUS/ })
+    t.ok((await later.unwrap('default', again, context)).equals(plaintext))
+    t.throws(() => later.unwrap('default', wrapped, context), {
+      code: 'kms_unavailable',
+      message: /SECRET_KEY_PREVIOUS/,
+    })
   }
 })
 
-t.test('the service names backend and key in what is sealed, and opens it after a restart', async t => {
+t.test('the service names backend and key in what is wrapped, and opens it after a restart', async t => {
   const first = await startKms(t, { secretKey: masterKey('default', 1) })
   const { kms } = first
   t.same([kms.isConfigured, kms.defaultKeyId], [true, 'default'])
   const made = await kms.generate(undefined, { b: '1', a: '2' })
   t.equal(made.keyId, 'default')
-  t.ok(made.sealed.includes('builtin'))
-  t.ok((await kms.open(made.sealed, { a: '2', b: '1' })).equals(made.plaintext), 'the order of names does not matter')
+  t.ok(made.wrapped.includes('builtin'))
+  t.ok(
+    (await kms.unwrap(made.wrapped, { a: '2', b: '1' })).equals(made.plaintext),
+    'the order of names does not matter',
+  )
   const others: KmsContext[] = [{ a: '2' }, { a: '2', b: '1', c: '' }, { a: '1', b: '2' }]
   for (const context of others) {
-    await t.rejects(async () => kms.open(made.sealed, context), { code: 'kms_open_failed' })
+    await t.rejects(async () => kms.unwrap(made.wrapped, context), { code: 'kms_open_failed' })
   }
   for (const bytes of [Buffer.alloc(0), Buffer.of(1), Buffer.of(9, 9), Buffer.of(1, 200, 1)]) {
-    await t.rejects(async () => kms.open(bytes, {}), { code: /kms_open_failed|kms_unavailable/ })
+    await t.rejects(async () => kms.unwrap(bytes, {}), { code: /kms_open_failed|kms_unavailable/ })
   }
   t.equal((await kms.createKey('second')).id, 'second')
   await t.rejects(kms.createKey('a b'), { code: 'invalid_key_id' })
   await t.rejects(async () => kms.requireKey('third'), { code: 'kms_key_not_found' })
-  t.equal(await kms.isCurrent(made.sealed, undefined), true)
-  t.equal(await kms.isCurrent(made.sealed, 'second'), false)
-  const moved = await kms.seal('second', made.plaintext, { c: '3' })
+  t.equal(await kms.isCurrent(made.wrapped, undefined), true)
+  t.equal(await kms.isCurrent(made.wrapped, 'second'), false)
+  const moved = await kms.wrap('second', made.plaintext, { c: '3' })
   t.same(
     (await kms.listKeys({ startAfter: '', limit: 10 })).keys.map(({ id, isDefault }) => [id, isDefault]),
     [
@@ -152,15 +158,15 @@ t.test('the service names backend and key in what is sealed, and opens it after 
     secretKey: masterKey('next', 2),
     previousSecretKeys: [masterKey('default', 1)],
   })
-  t.ok((await second.kms.open(moved, { c: '3' })).equals(made.plaintext))
-  t.equal(await second.kms.isCurrent(made.sealed, undefined), false)
+  t.ok((await second.kms.unwrap(moved, { c: '3' })).equals(made.plaintext))
+  t.equal(await second.kms.isCurrent(made.wrapped, undefined), false)
   await second.kms.requireKey('second')
   await second.stop()
 
   const none = await startKms(t)
   t.same([none.kms.isConfigured, none.kms.defaultKeyId], [false, undefined])
   await t.rejects(async () => none.kms.generate(undefined, {}), { code: 'kms_not_configured' })
-  await t.rejects(async () => none.kms.open(made.sealed, {}), { code: 'kms_unavailable' })
+  await t.rejects(async () => none.kms.unwrap(made.wrapped, {}), { code: 'kms_unavailable' })
 })
 
 t.test('a key server is preferred, counted when it fails, and what it opened is remembered for a while', async t => {
@@ -169,31 +175,31 @@ t.test('a key server is preferred, counted when it fails, and what it opened is 
   const inner = builtIn(masterKey('remote', 3))
   const remote: KmsBackend = {
     ...inner,
-    async open(...sealed) {
+    async unwrap(...wrapped) {
       opened++
       if (isDown) throw kmsErrors.kms_unavailable()
-      return inner.open(...sealed)
+      return inner.unwrap(...wrapped)
     },
   }
   const factory: KmsBackendFactory = { isConfigured: true, kind: 'remote', create: () => remote }
   const { kms, kernel } = await startKms(t, { secretKey: masterKey('default', 1) }, factory)
   t.match(await kms.status(), { backend: 'other', defaultKeyId: 'remote' })
-  const { plaintext, sealed } = await kms.generate(undefined, {})
-  const first = await kms.open(sealed, {})
+  const { plaintext, wrapped } = await kms.generate(undefined, {})
+  const first = await kms.unwrap(wrapped, {})
   first.fill(0)
-  t.ok((await kms.open(sealed, {})).equals(plaintext), 'what is remembered is nobody else’s')
+  t.ok((await kms.unwrap(wrapped, {})).equals(plaintext), 'what is remembered is nobody else’s')
   t.equal(opened, 1)
   isDown = true
-  await t.rejects(async () => kms.open((await kms.generate(undefined, {})).sealed, {}), { code: 'kms_unavailable' })
+  await t.rejects(async () => kms.unwrap((await kms.generate(undefined, {})).wrapped, {}), { code: 'kms_unavailable' })
   t.match(await kms.status(), { online: true }, 'as the backend says')
   const scraped = await (await fetch(`${endpointOf(kernel)}/svc/metrics/v1/node`)).text()
   t.match(scraped, /svc_kms_errors_total\{op="decrypt",reason="unavailable".*\} 1\n/)
   t.match(scraped, /svc_kms_online\{.*\} 1\n/)
-  // What the built-in keys sealed before is opened by them still.
+  // What the built-in keys wrapped before is opened by them still.
   const before = await startKms(t, { secretKey: masterKey('default', 1) })
   const old = await before.kms.generate(undefined, {})
-  t.ok((await kms.open(old.sealed, {})).equals(old.plaintext))
-  t.equal(await kms.isCurrent(old.sealed, undefined), false)
+  t.ok((await kms.unwrap(old.wrapped, {})).equals(old.plaintext))
+  t.equal(await kms.isCurrent(old.wrapped, undefined), false)
 })
 
 t.test('the names of former master keys stay keys; alone, former ones open', async t => {
@@ -213,14 +219,14 @@ t.test('the names of former master keys stay keys; alone, former ones open', asy
         ['next', true],
       ],
     )
-    const again = await kms.seal('default', made.plaintext, {})
+    const again = await kms.wrap('default', made.plaintext, {})
     t.equal(await kms.isCurrent(again, 'default'), true)
     await stop()
   }
   const former = [masterKey('default', 1), masterKey('next', 2)]
   const alone = await startKms(t, { folder, previousSecretKeys: former })
   t.match(await alone.kms.status(), { isConfigured: false, error: '' })
-  t.ok((await alone.kms.open(made.sealed, {})).equals(made.plaintext))
+  t.ok((await alone.kms.unwrap(made.wrapped, {})).equals(made.plaintext))
   await t.rejects(async () => alone.kms.generate(undefined, {}), { code: 'kms_not_configured' })
   await alone.stop()
 })
@@ -240,9 +246,9 @@ t.test('going over to a key server, and what is missing without it', async t => 
   const { folder } = first
   const made = await first.kms.generate(undefined, {})
   await first.stop()
-  // The former keys alone are enough to open what they sealed.
+  // The former keys alone are enough to open what they wrapped.
   const { kms, stop } = await startKms(t, { folder, previousSecretKeys: [masterKey('default', 1)] }, factory)
-  t.ok((await kms.open(made.sealed, {})).equals(made.plaintext))
+  t.ok((await kms.unwrap(made.wrapped, {})).equals(made.plaintext))
   t.equal(await kms.presentKeyId('default'), 'main', 'what stood for the default key stands for that of the server')
   t.equal(await kms.presentKeyId('default'), 'main')
   t.strictSame(asked, ['default'], 'the server is asked once')
@@ -257,9 +263,9 @@ t.test('going over to a key server, and what is missing without it', async t => 
     asked.some(id => id.includes('..')),
     'what can be no key is not asked for',
   )
-  const moved = await kms.seal('default', made.plaintext, {})
+  const moved = await kms.wrap('default', made.plaintext, {})
   t.equal(await kms.isCurrent(moved, 'default'), true)
-  t.equal(await kms.isCurrent(made.sealed, 'default'), false)
+  t.equal(await kms.isCurrent(made.wrapped, 'default'), false)
   t.match(await kms.status(), { isConfigured: true, backend: 'other', error: '' })
   await stop()
   const without = await startKms(t, { folder, secretKey: masterKey('default', 1) })
@@ -272,7 +278,7 @@ t.test('going over to a key server, and what is missing without it', async t => 
     [{ msg: /which is not configured/ }],
   )
   t.match(await without.kernel.services.encryption.reseal(undefined), { failed: 0 })
-  t.match(await without.kms.status(), { error: '' }, 'nothing is sealed by it any more')
+  t.match(await without.kms.status(), { error: '' }, 'nothing is wrapped by it any more')
 })
 
 t.test('remembered keys are bounded in number and time, and leave zeros', async t => {
@@ -335,7 +341,7 @@ t.test('operations of the Admin API', async t => {
   t.notOk(JSON.stringify(server.kernel.logs).includes(Buffer.alloc(32, 1).toString('base64')))
 })
 
-t.test('a former master key that is missing before everything is sealed anew is told at the start', async t => {
+t.test('a former master key that is missing before everything is wrapped anew is told at the start', async t => {
   const checks = async ({ kernel }: Awaited<ReturnType<typeof startKms>>) => {
     const answer = await fetch(`${endpointOf(kernel)}/svc/health/ready`)
     return { status: answer.status, kms: ((await answer.json()) as { checks: Record<string, string> }).checks.kms }

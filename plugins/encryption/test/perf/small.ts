@@ -15,7 +15,7 @@ const secretKey = `bench:${randomBytes(32).toString('base64')}`
 const server = await startServer({ config: { kms: { secretKey } } })
 const { random } = createSystemPorts()
 const { kms } = server.kernel.services
-const transform = createTransform(createDataKeys(kms, random), random, (_, wish) => wish)
+const transform = createTransform(createDataKeys(kms, random), random, (_, requested) => requested)
 const bytes = randomBytes(4096)
 const place = { bucket: 'bench', key: 'dir-001/object-000000001' }
 
@@ -38,23 +38,23 @@ function measure(name: string, run: () => void): void {
 }
 
 const customerKey = createSecretKey(randomBytes(32))
-const wishes: EncryptionRequest[] = [
+const requests: EncryptionRequest[] = [
   { type: 'SSE-S3' },
   { type: 'SSE-KMS', context: { team: 'x' } },
   { type: 'SSE-C', customerKey },
 ]
-for (const wish of wishes) {
+for (const requested of requests) {
   const write = () => {
-    const transformed = now(transform.begin(place, wish))!
+    const transformed = now(transform.begin(place, requested))!
     const stored = transformed.whole(bytes)
     transformed.close()
     return { encryption: transformed.encryption, stored }
   }
-  measure(`${wish.type} write`, write)
+  measure(`${requested.type} write`, write)
   const { encryption, stored } = write()
   const version = { ...place, sizeBytes: bytes.length, parts: [], encryption }
-  const usedKey = wish.type === 'SSE-C' ? customerKey : undefined
+  const usedKey = requested.type === 'SSE-C' ? customerKey : undefined
   const from = (): ObjectData => ({ kind: 'whole', bytes: stored })
-  measure(`${wish.type} read`, () => now(transform.read(version, 0, bytes.length, usedKey, from)))
+  measure(`${requested.type} read`, () => now(transform.read(version, 0, bytes.length, usedKey, from)))
 }
 await server.stop()

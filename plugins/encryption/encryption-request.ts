@@ -1,4 +1,4 @@
-/** What the headers of a write ask for. Source: AWS S3 API reference, PutObject. */
+/** Reads the encryption request from the headers of a write. Source: AWS S3 API reference, PutObject. */
 import { mayBeKeyId } from 'svc/plugins/kms/api'
 import type { EncryptionRequest } from 'svc/plugins/objects/api'
 import { kmsKeyIdOf } from 'svc/plugins/policy/api'
@@ -11,13 +11,21 @@ export const keyIdHeader = 'x-amz-server-side-encryption-aws-kms-key-id'
 export const contextHeader = 'x-amz-server-side-encryption-context'
 export const bucketKeyHeader = 'x-amz-server-side-encryption-bucket-key-enabled'
 
-export const wishHeaders: readonly string[] = [algorithmHeader, keyIdHeader, contextHeader, bucketKeyHeader]
+export const encryptionRequestHeaders: readonly string[] = [
+  algorithmHeader,
+  keyIdHeader,
+  contextHeader,
+  bucketKeyHeader,
+]
 
 const contextBytesMax = 2048
 const contextNamesMax = 32
 
-/** Undefined where they ask for nothing: then the bucket's default counts. */
-export function readWish(request: AttributeRequest, allowsInsecure: boolean): EncryptionRequest | undefined {
+/** Undefined if the headers request none: then the bucket's default applies. */
+export function readEncryptionRequest(
+  request: AttributeRequest,
+  allowsInsecure: boolean,
+): EncryptionRequest | undefined {
   const { headers } = request
   const algorithm = headers[algorithmHeader] as string | undefined
   if (hasCustomerKey(headers, 'object')) {
@@ -28,7 +36,7 @@ export function readWish(request: AttributeRequest, allowsInsecure: boolean): En
       )
     }
     if (request.secure === undefined) {
-      throw encryptionErrors.InvalidRequest('Keys of customers are taken by the S3 API only.')
+      throw encryptionErrors.InvalidRequest('Only the S3 API accepts keys of customers.')
     }
     const customerKey = readCustomerKey(headers, 'object', request.secure || allowsInsecure)!
     return { type: 'SSE-C', customerKey }
@@ -57,11 +65,11 @@ export function readWish(request: AttributeRequest, allowsInsecure: boolean): En
   throw invalid(algorithmHeader, 'The encryption method specified is not supported.')
 }
 
-/** Clients name keys by id, or by the full ARN that AWS would have for it: policies know these names and no others. */
+/** Accepts a key id, or the full ARN that AWS would have for it; conditions of policies understand the same two forms. */
 export function readKeyId(text: string): string {
   const id = kmsKeyIdOf(text)
   if (id === '') throw invalid(keyIdHeader, 'The key id is empty.')
-  // No key can have it, and a key server would be asked for it by a path.
+  // Not a valid id; in a path to a key server it could mean another resource.
   if (!mayBeKeyId(id)) throw encryptionErrors['KMS.NotFoundException']()
   return id
 }
@@ -72,7 +80,7 @@ function readFlag(text: string | undefined): boolean {
   throw invalid(bucketKeyHeader, 'The value must be true or false.')
 }
 
-/** Base64 of a JSON object of texts. */
+/** Base64 of a JSON object whose values are strings. */
 function readContext(text: string): Readonly<Record<string, string>> {
   const bytes = Buffer.from(text, 'base64')
   const wrong = () =>
@@ -85,7 +93,7 @@ function readContext(text: string): Readonly<Record<string, string>> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong()
   const pairs = Object.entries(value)
-  // Half a surrogate pair is no text: nothing that is bound to it could be written as UTF-8.
+  // A lone surrogate cannot be encoded as UTF-8, so it cannot be authenticated.
   if (!pairs.every(([name, one]) => name.isWellFormed() && typeof one === 'string' && one.isWellFormed())) throw wrong()
   if (bytes.length > contextBytesMax || pairs.length > contextNamesMax) {
     throw invalid(
@@ -93,7 +101,7 @@ function readContext(text: string): Readonly<Record<string, string>> {
       `The encryption context has at most ${contextBytesMax} bytes and ${contextNamesMax} names.`,
     )
   }
-  // These say what the key belongs to; whoever named them could make it belong to something else.
+  // The server's own names bind the key to its object; a client that could set them could bind it to another one.
   const reserved = pairs.find(([name]) => name.startsWith('aws:') || name.startsWith('svc:'))
   if (reserved !== undefined)
     throw invalid(contextHeader, `The name ${reserved[0]} in an encryption context is reserved.`)
