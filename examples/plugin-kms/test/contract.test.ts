@@ -98,7 +98,7 @@ t.test('an id that no key may have is refused, and nothing is written', async t 
 
 t.test('a keyring that is missing is an error, and only the command creates one', async t => {
   const { path, keyring } = started(t)
-  const { sealed } = await keyring.generate(keyring.defaultKeyId, context)
+  const { wrapped } = await keyring.generate(keyring.defaultKeyId, context)
   const copy = readFileSync(path)
   rmSync(path)
   const missing = { code: 'kms_unavailable', message: /is missing\. Restore it from a copy/ }
@@ -108,7 +108,7 @@ t.test('a keyring that is missing is an error, and only the command creates one'
   writeFileSync(path, copy, { mode: 0o600 })
   const restored = createKeyring(path)
   restored.start!()
-  t.equal((await restored.open(restored.defaultKeyId, sealed, context)).length, 32)
+  t.equal((await restored.unwrap(restored.defaultKeyId, wrapped, context)).length, 32)
 
   const command = (path: string) =>
     spawnSync(process.execPath, ['--conditions=svc-src', join(import.meta.dirname, '../create.ts'), path], {
