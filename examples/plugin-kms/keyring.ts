@@ -32,7 +32,7 @@ type Keys = ReadonlyMap<string, Entry>
 
 /**
  * Creates the file with a new default key. A command of its own (`create.ts`), and nothing that a start of the server does: where the file
- * is missing by mistake, a new key would hide that and open nothing that is sealed. Throws `already_exists`.
+ * is missing by mistake, a new key would hide that and unwrap no existing data key. Throws `already_exists`.
  */
 export function createKeyringFile(path: string): void {
   replaceFile(path, before => {
@@ -121,7 +121,7 @@ function newEntry(): Entry {
 
 function missing(path: string): Error {
   return kmsErrors.kms_unavailable(
-    `The keyring ${path} is missing. Restore it from a copy: nothing that its keys have sealed can be read without it. Create a new one only for a new deployment.`,
+    `The keyring ${path} is missing. Restore it from a copy: objects that its keys protect cannot be read without it. Create a new one only for a new deployment.`,
   )
 }
 

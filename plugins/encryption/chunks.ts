@@ -14,8 +14,8 @@
  *
  * Numbers are big-endian. test/golden has known answers, which another implementation computed.
  *
- * Guarantee: a chunk decrypts only in its own place of its own version. A chunk that was altered, swapped, repeated or cut off is
- * `corrupt` before any byte of it is returned. Not authenticated: the list of parts of a version (decryptor.ts, README.md).
+ * Guarantee: a chunk decrypts only in its own place of its own version. A chunk that was altered, swapped, repeated, left out or cut
+ * off is `corrupt` before any byte of it is returned. Not authenticated: the list of parts of a version (decryptor.ts, README.md).
  * Source: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015).
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
