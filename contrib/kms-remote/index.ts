@@ -36,12 +36,12 @@ export default definePlugin({
       pauseMs: config.probeIntervalMs,
       async work() {
         if (!isConfigured) return 'done'
-        // Before `kms` has started there is nobody to ask.
+        // Before `kms` has started there is no backend.
         await backend?.probe()
         const { online = true, error } = backend?.status() ?? {}
         if (online !== wasOnline) {
           if (online) log.info('a key server answers again')
-          else log.warn({ reason: error }, 'no key server answers: what is encrypted is not available')
+          else log.warn({ reason: error }, 'no key server answers: objects with SSE-S3 or SSE-KMS are not available')
         }
         wasOnline = online
         return 'idle'

@@ -1,5 +1,5 @@
 /**
- * The protocol of KES. Source: its server API, https://min.io/docs/kes/concepts/server-api/. Keys have one version there; what KES
+ * The protocol of KES. Source: its server API, https://min.io/docs/kes/concepts/server-api/. A key of KES has one version, so a key that it
  * wrapped is always current.
  */
 import { type KmsBackend, kmsErrors } from 'svc/plugins/kms/api'
@@ -11,13 +11,13 @@ interface KeyDescription {
 }
 
 export interface ProbedBackend extends KmsBackend {
-  /** Sees who answers. */
+  /** Checks which key servers answer. */
   probe(): Promise<void>
 }
 
 export function createKes(servers: KeyServers, defaultKeyId: string): ProbedBackend {
   let version = ''
-  // Present releases change by PUT, former ones by POST.
+  // Current releases of KES take PUT for changes, former ones POST.
   let changeMethod = 'PUT'
 
   const change = async (path: string, body?: object): Promise<Answer> => {
@@ -32,7 +32,7 @@ export function createKes(servers: KeyServers, defaultKeyId: string): ProbedBack
     const answer = await change(`/v1/key/${operation}/${encodeURIComponent(keyId)}`, body)
     if (answer.status === 200) return answer.json
     if (answer.status === 404) throw kmsErrors.kms_key_not_found(`There is no key "${keyId}" on the key server.`)
-    // Neither its words nor ours tell which of ciphertext, context and key is the wrong one.
+    // KES does not tell whether ciphertext, context or key is wrong.
     if (operation === 'decrypt' && answer.status === 400) throw kmsErrors.kms_open_failed()
     throw refused(answer)
   }
@@ -97,7 +97,7 @@ function describe(id: string, { created_at: createdAt }: KeyDescription) {
   return { id, createdMs: createdMs > 0 ? createdMs : undefined }
 }
 
-/** Present releases answer with names, former ones with a description on each line. */
+/** Current releases answer with a list of names, former ones with a description on each line. */
 function listed({ json, text }: Answer) {
   const names = (json as { names?: unknown } | undefined)?.names
   if (Array.isArray(names)) return names.map(name => describe(String(name), {}))
@@ -109,7 +109,7 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {
-    throw kmsErrors.kms_unavailable('The key server answers with what is no JSON.')
+    throw kmsErrors.kms_unavailable('The answer of the key server is not JSON.')
   }
 }
 
@@ -121,16 +121,16 @@ function textOf(json: unknown, name: string): string {
 function bytesOf(json: unknown, name: string, length?: number): Buffer {
   const bytes = Buffer.from(textOf(json, name), 'base64')
   if (bytes.length === 0 || (length !== undefined && bytes.length !== length)) {
-    throw kmsErrors.kms_unavailable(`The key server answers without a proper "${name}".`)
+    throw kmsErrors.kms_unavailable(`The answer of the key server has no valid "${name}".`)
   }
   return bytes
 }
 
-/** Words of the server may repeat what was sent: they are not told. */
+/** The error for a refused request. Leaves out the key server's message, which may repeat secrets of the request. */
 export function refused({ status }: Answer): Error {
   return kmsErrors.kms_unavailable(
     status === 401 || status === 403
-      ? 'The key server does not allow this to the certificate or token that asks.'
+      ? 'The key server does not allow this operation for the certificate or token of this server.'
       : `The key server answers ${status}.`,
   )
 }

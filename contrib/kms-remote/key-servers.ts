@@ -1,6 +1,6 @@
 /**
- * HTTPS to key servers that have the same keys: one is used until it fails, then the next. A server that answers with an error of its
- * own (5xx) counts as failed; one that refuses a request does not, because the others would refuse it as well.
+ * HTTPS client for key servers with the same keys: one is used until it fails, then the next. A key server that does not answer in time or
+ * answers 5xx has failed; one that refuses a request (4xx) has not, because the others would refuse it as well.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { Agent, request } from 'node:https'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { kmsErrors } from 'svc/plugins/kms/api'
 
-/** Answers of key servers are small. */
+/** Bound of an answer; longer ones are errors. */
 const answerBytesMax = 1024 * 1024
 const socketsMax = 64
 
@@ -22,7 +22,7 @@ export interface Call {
 
 export interface Answer {
   readonly status: number
-  /** Parsed JSON; undefined for what is none. */
+  /** Parsed JSON; undefined if the answer is not JSON. */
   readonly json: unknown
   readonly text: string
 }
@@ -36,9 +36,9 @@ export interface KeyServersOptions {
 }
 
 export interface KeyServers {
-  /** Throws `kms_unavailable` when none answers. */
+  /** Throws `kms_unavailable` if no key server answers. */
   send(call: Call): Promise<Answer>
-  /** Asks each of them, and notes which answer. */
+  /** Sends the call to each key server, and records which answer. */
   probe(call: Call, isFine: (answer: Answer) => boolean): Promise<void>
   status(): {
     readonly endpoints: readonly { readonly url: string; readonly online: boolean }[]
@@ -48,7 +48,7 @@ export interface KeyServers {
   close(): void
 }
 
-/** Reads certificates and keys; throws what is wrong with them. */
+/** Reads certificates and keys; throws if they cannot be read. */
 export function createKeyServers(options: KeyServersOptions): KeyServers {
   const agent = new Agent({
     keepAlive: true,
@@ -58,7 +58,7 @@ export function createKeyServers(options: KeyServersOptions): KeyServers {
     cert: options.clientCertificate === undefined ? undefined : readFileSync(options.clientCertificate),
     key: options.clientKey === undefined ? undefined : readFileSync(options.clientKey),
   })
-  // Until it was asked, a server is thought to be there.
+  // A key server counts as online until a call fails.
   const servers = options.endpoints.map(url => ({ url: url.replace(/\/+$/, ''), online: true, error: '' }))
   let preferred = 0
 
@@ -95,7 +95,7 @@ export function createKeyServers(options: KeyServersOptions): KeyServers {
         },
       )
       sent.on('error', (error: Error & { code?: string }) => {
-        // A connection that was kept, and that the server has closed meanwhile: nothing is known of the server by that.
+        // The server has closed an idle connection: that is no failure, so retry once on a new one.
         if (!isRepeated && sent.reusedSocket && error.code === 'ECONNRESET')
           sendTo(server, call, true).then(resolve, reject)
         else reject(error)
@@ -158,7 +158,7 @@ function readAuthorities(path: string): string[] {
   return files.map(name => readFileSync(join(path, name), 'utf8'))
 }
 
-/** Without what was sent: the code of Node.js, or its words. */
+/** The code or message of Node.js, which has no data of the request. */
 function reasonOf(error: unknown): string {
   const { name, code, message } = error as Error & { code?: string }
   return name === 'TimeoutError' || name === 'AbortError' ? 'no answer in time' : (code ?? message)

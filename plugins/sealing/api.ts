@@ -1,6 +1,6 @@
 /**
- * Sealing: authenticated encryption of small secrets, derivation of keys, and the one text of a JSON value that is hashed or
- * authenticated. Pure functions that `store` and `kms` share; no plugin is loaded for them.
+ * Sealing: authenticated encryption of small secrets, derivation of keys, and canonical JSON, whose text can be hashed and authenticated.
+ * Pure functions for `store`, `kms`, `users` and `encryption`; this is no plugin.
  */
 export { canonicalJson, escapePointer, unescapePointer } from './canonical-json.ts'
 export { sealingErrors } from './errors.ts'

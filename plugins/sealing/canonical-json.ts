@@ -1,14 +1,14 @@
 /**
- * Canonical JSON (RFC 8785): one text for one value. Properties sort by their UTF-16 code units, numbers and strings are
- * written as ECMAScript writes them, nothing is between the tokens.
+ * Canonical JSON (RFC 8785): equal values have the same text. Properties are sorted by their UTF-16 code units, numbers and strings are
+ * written as ECMAScript does, without whitespace.
  */
 import { sealingErrors } from './errors.ts'
 
 const depthMax = 64
 
 /**
- * The canonical text of a plain JSON value. A property whose value is undefined is left out. Throws `invalid_document`, with
- * the place, for what JSON cannot hold: other objects than plain ones, NaN, functions, lone surrogates, 64 levels of depth.
+ * The canonical text of a plain JSON value. Omits properties whose value is undefined. Throws `invalid_document`, with a pointer to the
+ * place, for values that JSON cannot represent (NaN, functions, lone surrogates, objects with a prototype) and below 64 levels.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, '', 0)
@@ -41,7 +41,7 @@ function write(value: unknown, pointer: string, depth: number): string {
   return `{${members.join(',')}}`
 }
 
-/** A name as it stands in a JSON Pointer (RFC 6901). */
+/** Escapes a name for a JSON Pointer (RFC 6901). */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

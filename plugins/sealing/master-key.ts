@@ -1,11 +1,11 @@
-/** The configuration keys of the master key. `kms` wraps data keys under it, and `store` the key of its secrets. */
+/** The settings of the master key. `kms` wraps data keys under it; `store` seals the deployment key under it. */
 import { Type } from 'typebox'
 
 const keyBytes = 32
 
 export const masterKeyKey = Type.Optional(
   Type.String({
-    description: 'Master key of the built-in key management: `<name>:<base64 of 32 bytes>`, as `svc init` makes one.',
+    description: 'Master key of the built-in key management: `<name>:<base64 of 32 bytes>`, as created by `svc init`.',
     variable: 'SVC_KMS_SECRET_KEY',
     secret: true,
     check: checkSecretKey,
@@ -14,14 +14,14 @@ export const masterKeyKey = Type.Optional(
 
 export const previousMasterKeysKey = Type.Optional(
   Type.Array(Type.String(), {
-    description: 'Master keys that were replaced, separated by commas: what they sealed is still opened with them.',
+    description: 'Former master keys, separated by commas. Needed to read what was encrypted under them.',
     variable: 'SVC_KMS_SECRET_KEY_PREVIOUS',
     secret: true,
     check: (values: readonly string[]) => values.map(checkSecretKey).find(problem => problem !== undefined),
   }),
 )
 
-/** Undefined, or what is wrong; never repeats the value. */
+/** The problem with a master key, without the value; undefined if it is valid. */
 export function checkSecretKey(value: string): string | undefined {
   const colon = value.indexOf(':')
   if (colon < 1) return 'must be <name>:<base64 of 32 bytes>'
@@ -30,7 +30,7 @@ export function checkSecretKey(value: string): string | undefined {
   }
   const text = value.slice(colon + 1)
   const bytes = Buffer.from(text, 'base64')
-  // Node ignores what is not base64: only what encodes to the same text was base64.
+  // Node.js ignores characters that are not base64: compare with the encoded bytes to refuse such text.
   if (bytes.toString('base64') !== text) return 'must have standard base64 behind the colon'
   if (bytes.length !== keyBytes) return `must hold a key of ${keyBytes} bytes, not ${bytes.length}`
   return undefined

@@ -6,8 +6,8 @@
  *    13            ciphertext, as long as the plaintext
  *       16 bytes   tag
  *
- * The context (where the secret belongs: collection, document, field) is authenticated with it, so that a sealed value that
- * was moved somewhere else cannot be opened there. With random nonces one key may seal 2^32 values (NIST SP 800-38D, 8.3).
+ * The context (the place of the secret, such as collection, document and field) is authenticated, too: a sealed value that was moved to
+ * another place cannot be opened there. With random nonces one key may seal 2^32 values (NIST SP 800-38D, 8.3).
  */
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, scrypt } from 'node:crypto'
 
@@ -18,7 +18,7 @@ const headBytes = 1 + nonceBytes
 const gcm = { authTagLength: tagBytes } as const
 export const sealingKeyBytes = 32
 
-/** What `openSealed` throws: another key, another context, or changed bytes. It does not say which; nobody can know. */
+/** Thrown by `openSealed`: the key, the context or the bytes are wrong. AES-GCM cannot tell which. */
 export class SealError extends Error {
   constructor(message = 'the sealed value cannot be opened: another key, another place, or damaged bytes') {
     super(message)
@@ -27,8 +27,8 @@ export class SealError extends Error {
 }
 
 /**
- * `nonce`: 12 random bytes, never the same twice under one key. `context`: text, or its UTF-8. `roomBytes`: so many bytes are left for
- * the caller in front of what is sealed; they hold zeros.
+ * `nonce`: 12 random bytes, never used twice under one key. `context`: text, or its UTF-8. `roomBytes`: number of zero bytes to leave for
+ * the caller in front of the sealed value.
  */
 export function seal(
   key: KeyObject,
@@ -50,7 +50,7 @@ export function seal(
   return sealed
 }
 
-/** The plaintext, or SealError. */
+/** Returns the plaintext; throws SealError. */
 export function openSealed(key: KeyObject, sealed: Uint8Array, context: string | Uint8Array): Buffer {
   if (sealed.length < headBytes + tagBytes) throw new SealError()
   if (sealed[0] !== format)
@@ -63,20 +63,20 @@ export function openSealed(key: KeyObject, sealed: Uint8Array, context: string |
   try {
     decipher.final()
   } catch {
-    // OpenSSL says no more than that it does not verify.
+    // The error of OpenSSL has no details: the tag does not match.
     throw new SealError()
   }
   return plaintext
 }
 
 const purpose = Buffer.from(`svc sealed ${format}\n`)
-/** Used from one call to the next: what is authenticated is no secret, and OpenSSL has seen it when `setAAD` returns. */
+/** Reused by all calls: the context is no secret, and OpenSSL has copied it when `setAAD` returns. */
 const associated = Buffer.alloc(4096)
 associated.set(purpose)
 
 function associatedData(context: string | Uint8Array): Buffer {
   const isText = typeof context === 'string'
-  // A character takes at most three bytes for each of its units.
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (purpose.length + context.length * (isText ? 3 : 1) > associated.length) {
     return Buffer.concat([purpose, isText ? Buffer.from(context) : context])
   }
@@ -85,7 +85,7 @@ function associatedData(context: string | Uint8Array): Buffer {
   return associated.subarray(0, purpose.length + context.length)
 }
 
-/** A key for one purpose (`info`) from a strong secret: HKDF with SHA-256 (RFC 5869). */
+/** Derives a key for one purpose (`info`) from a strong secret: HKDF with SHA-256 (RFC 5869). */
 export function deriveKey(secret: Uint8Array, salt: Uint8Array, info: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', secret, salt, info, sealingKeyBytes)))
 }
@@ -97,10 +97,10 @@ export interface ScryptCost {
   readonly p: number
 }
 
-/** 32 MiB of memory, three times over: what OWASP asks of scrypt, with less memory and more time. */
+/** The strength that OWASP recommends for scrypt, with less memory (32 MiB) and more time (three passes). */
 export const passwordCost: ScryptCost = { n: 32_768, r: 8, p: 3 }
 
-/** A key from a password that a person may have chosen. Off the main thread; takes a quarter of a second. */
+/** Derives a key from a password that a person may have chosen. Runs in the thread pool; takes a quarter of a second. */
 export function deriveKeyFromPassword(password: string, salt: Uint8Array, cost: ScryptCost): Promise<KeyObject> {
   const { n, r, p } = cost
   const maxmem = 128 * n * r + 128 * r * p + 4 * 1024 * 1024
