@@ -7,8 +7,9 @@
  * - Records that do not verify anywhere else are damage: in a finished segment (its end is known from the next segment's header, or from
  *   the file's size), or before an intact batch. Damage of records refuses the start with an exact message, because going on would
  *   silently drop acknowledged writes.
- * - Bodies are not judged here: a body that does not verify fails when it is read. Segments whose files are gone are returned
- *   (`missing`); the caller decides.
+ * - A body that does not verify does not stop the start: reading it fails later. Exception: in the last batch of the journal it means a
+ *   torn write, so that batch is dropped.
+ * - Segments that are gone, have live records and lie before the replayed ones are returned (`missing`); the caller decides.
  */
 import type { Clock, Logger } from 'svc/kernel'
 import { storageErrors } from 'svc/plugins/storage/api'

@@ -1,6 +1,9 @@
 /**
- * Rebuilds missing and corrupt shards, record by record, from the shards of other drives. A record counts as healed only when the drives
- * have confirmed their shards and the record says so on the write quorum.
+ * Rebuilds missing and corrupt shards, record by record, from the shards of other drives. Each drive that has confirmed its shard is marked
+ * in the record, on the write quorum; only then its shard counts as present. Drives that fail do not hinder the others: their shards stay
+ * missing until the next attempt.
+ *
+ * Also marks shards as missing: those that a deep check, a reader or a drive found missing or corrupt (`markMissingShards`).
  *
  * `RepairLoop` calls it in the background; `redundancy.ts` calls it for heal jobs.
  */

@@ -2,6 +2,10 @@
  * Checks that the folders of a set still hold its drives. After a lazy unmount, or when its folder is moved, a drive goes on with the files
  * that it has open, and files that it has not open appear missing: their data would be taken for lost. So the folders are checked every
  * few seconds (worker `presence` in `index.ts`), and before data is reported as lost (`redundancy.ts`).
+ *
+ * A drive whose folder is empty, lacks `journal` or `blobs`, has another drive, or lies on another file system than before is taken
+ * offline. A folder that cannot be read or does not answer within two seconds proves neither: the drive stays as it is, and the check
+ * returns false, so that its caller does not report data as lost.
  */
 import { join } from 'node:path'
 import type { DriveLook } from 'svc/plugins/drive/api'
