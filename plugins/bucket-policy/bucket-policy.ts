@@ -1,12 +1,12 @@
 /**
- * The policies of buckets and who decides by them.
+ * The service `bucketPolicy` and its contribution to `policy.source`: stores bucket policies and provides them to the policy engine.
  *
  * Invariants:
  *
- * 1. A decision counts every change of the bucket's policy, and of its public access block, that was acknowledged before the
- *    request came: `prepare` asks for both, and what is decided later is never from before it.
- * 2. Nobody gains a right because a document is damaged: what cannot be read, or is no longer a policy, denies everything.
- * 3. What is not known without waiting, and was not prepared, denies everything.
+ * 1. A decision takes into account every change of the bucket's policy and of its public access block that was acknowledged before the
+ *    request arrived: `prepare` reads both, and later decisions of the request never use older state.
+ * 2. Damage grants nobody a right: a policy that cannot be read or compiled denies everything.
+ * 3. A policy that was not prepared and cannot be read without waiting denies everything.
  */
 import { chain, type Logger, type MaybePromise } from 'svc/kernel'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
@@ -23,11 +23,11 @@ import type { BucketPolicyService } from './api.ts'
 import type { BucketPolicyConfig } from './config.ts'
 import { createPrepared } from './prepared.ts'
 
-/** The text, because it is returned as it was put; what it means is compiled from it. */
+/** The text, which is returned byte for byte; the policy is compiled from it. */
 const schema = Type.Object({ text: Type.String() }, { additionalProperties: false })
 type Value = Static<typeof schema>
 
-/** A policy as the engine takes it, made once per change: nothing is left to be made for a request. */
+/** A compiled policy in the forms that the engine takes, made once per change and not for each request. */
 interface Usable {
   readonly policy: CompiledPolicy | undefined
   readonly open: BucketPolicies
@@ -54,7 +54,7 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
   const publicAccess = Object.freeze({ isBlocked: config.blockPublicAccess, mode: config.blockPublicAccessMode })
   let denied: BucketPolicies | undefined
 
-  /** Made late: the catalogue has all actions only when every plugin is set up. */
+  /** Made on first use: the catalogue is complete only when every plugin is set up. */
   function denyEverything(): BucketPolicies {
     denied ??= Object.freeze({ policies: policy.combine([{ policy: compileDenial(policy), source: 'bucket-policy' }]) })
     return denied
@@ -66,7 +66,7 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
       const [{ line, column, message }] = errors
       log.error(
         { bucket: id, line, column, problem: message },
-        'a stored bucket policy is no policy: everything is denied',
+        'a stored bucket policy is invalid: every request for this bucket is denied, except of root; replace or delete the policy',
       )
       return { policy: undefined, open: denyEverything(), publicBlocked: denyEverything() }
     }

@@ -3,12 +3,13 @@ import { type Static, Type } from 'typebox'
 export const bucketPolicyConfig = Type.Object({
   blockPublicAccess: Type.Boolean({
     default: false,
-    description: 'Block public access in every bucket: what a bucket policy allows to everybody does not count.',
+    description:
+      'Block public access in every bucket: statements of bucket policies that allow everybody have no effect.',
     variable: 'SVC_BLOCK_PUBLIC_ACCESS',
   }),
   blockPublicAccessMode: Type.Union([Type.Literal('reject'), Type.Literal('ignore')], {
     default: 'reject',
-    description: 'While public access is blocked: `reject` refuses to store what would allow it, `ignore` stores it.',
+    description: 'While public access is blocked: `reject` refuses to store public policies, `ignore` stores them.',
     variable: 'SVC_BLOCK_PUBLIC_ACCESS_MODE',
   }),
 })

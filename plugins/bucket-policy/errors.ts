@@ -6,7 +6,7 @@ export const bucketPolicyErrors = defineErrors({
   NoSuchBucketPolicy: { status: 404, title: 'The bucket policy does not exist.' },
 })
 
-/** What the operations of the Admin API say. */
+/** Errors of the Admin API. */
 export const bucketPolicyProblems = defineErrors({
   malformed_policy: { status: 400, title: 'The policy is not valid.' },
   policy_not_found: { status: 404, title: 'The bucket has no policy.' },

@@ -1,25 +1,25 @@
 /**
- * Answers at once from what was asked for before. In the main thread everything can be known without waiting; in a worker,
- * what was just changed has to be fetched, and the engine does not wait.
+ * Remembers the policies that `prepare` has read, because the policy engine decides synchronously. The main thread can read every policy
+ * without waiting; a worker has to ask the storage thread for one that was just changed.
  */
 
 import type { MaybePromise } from 'svc/kernel'
 import type { BucketPolicies } from 'svc/plugins/policy/api'
 
-/** More than there are requests under way in one thread. What is forgotten meanwhile is denied once. */
+/** More than the concurrent requests of a thread. A request whose policy was evicted is denied. */
 const preparedMax = 4096
 
-/** The answer to the latest question that was answered. */
+/** The most recent result for a bucket. */
 interface Answer {
-  /** Of the question: they are numbered in the order in which they were asked. */
+  /** The number of the read that gave it, in the order in which reads began. */
   number: number
   policies: BucketPolicies | undefined
 }
 
 export interface Prepared {
-  /** For `PolicySource`: a promise only where something has to be waited for. */
+  /** For `PolicySource`: returns a promise only if it has to wait. */
   prepare(bucket: string): MaybePromise<void>
-  /** Never older than the last `prepare` that has ended. Where there was none and it would have to wait, `otherwise`. */
+  /** The policies, never older than the last `prepare` that has ended. If none has and reading would wait: `otherwise`. */
   get(bucket: string): BucketPolicies | undefined
 }
 
@@ -33,7 +33,7 @@ export function createPrepared(
   function remember(bucket: string, number: number, policies: BucketPolicies | undefined): void {
     const known = answers.get(bucket)
     if (known !== undefined) {
-      // Answers may overtake each other; an older question must not have the last word.
+      // Reads may end out of order: the result of an older one must not replace that of a newer one.
       if (number < known.number) return
       known.number = number
       known.policies = policies
@@ -55,12 +55,12 @@ export function createPrepared(
       try {
         found = find(bucket)
       } catch {
-        // The drive cannot be read: `prepare` has told the request, or the next one will hear of it.
+        // The drive cannot be read: `prepare` has failed for this request, or will for the next one.
         return otherwise()
       }
       if (!(found instanceof Promise)) return found
       found.catch(() => {
-        // As above. What the promise brings is for the next request.
+        // As above. The result of the promise is for the next request.
       })
       const known = answers.get(bucket)
       return known === undefined ? otherwise() : known.policies

@@ -1,9 +1,9 @@
 import type { PolicyProblem } from 'svc/plugins/policy/api'
 
-/** Longer ones are for nobody to read, and headers of proxies may have to hold them. */
+/** Bounds the message, since proxies limit the length of headers. */
 const textCharsMax = 4000
 
-/** What is wrong with a policy and where, each in one sentence, for a protocol whose errors have no places. */
+/** Describes each error of a policy with its position in one sentence, for S3, whose errors have no field for positions. */
 export function describeProblems(problems: readonly PolicyProblem[]): string {
   let text = ''
   for (const [index, problem] of problems.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Simple access: presets for prefixes, kept as statements of the bucket's policy. A statement is of a preset when it says exactly
- * what the preset would say; every other statement is left alone.
+ * Simple access: presets for prefixes, stored as statements of the bucket's policy. A statement belongs to a preset if it equals the
+ * statement that the preset would write; all other statements are left unchanged.
  */
 import type { PolicyDocument, StatementDocument } from 'svc/plugins/policy/api'
 
@@ -23,16 +23,16 @@ const actionsOf: Readonly<Record<SimpleRule['preset'], readonly string[]>> = {
   public: [...reads, ...writes, 's3:DeleteObject'],
 }
 
-/** In a resource these would mean something else than themselves. */
+/** Characters with a special meaning in a resource. */
 export const unusableInPrefix = /[*?$]/
 
-/** What everybody may by presets, by prefix. */
+/** The presets of a policy, by prefix. */
 export function rulesOf(bucket: string, { Statement }: PolicyDocument): readonly SimpleRule[] {
   const rules = Statement.flatMap(statement => ruleOf(bucket, statement) ?? [])
   return rules.toSorted((a, b) => (a.prefix < b.prefix ? -1 : a.prefix > b.prefix ? 1 : 0))
 }
 
-/** The statements with the rule of a prefix replaced; none at all where nothing is left. */
+/** The statements after replacing the preset of a prefix; empty if none is left. */
 export function withPreset(
   bucket: string,
   statements: readonly StatementDocument[],

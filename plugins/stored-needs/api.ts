@@ -1,11 +1,11 @@
 /**
- * What stored data needs in order to stay safe. A plugin that stores something which a server must not ignore (a policy that denies, a
- * lock, a default encryption) contributes a `StoredNeed` for it. The need is written down on the drive before anything is served, so
- * that a later start without the plugin is refused by its name.
+ * The plugins that stored data needs in order to stay safe. A plugin whose stored data a server must not ignore (a policy that denies, a
+ * lock, a default encryption) contributes a `StoredNeed`. The need is recorded on the drive before requests are served, so that a later
+ * start without the plugin is refused and names the plugin.
  */
 import type { RecordFeature } from 'svc/plugins/objects/api'
 
-/** How stored data shows a need. */
+/** The sign by which a need is found in stored data. */
 export type StoredSign =
   /** A bucket has a document in this collection of `store`, whose scope is `bucket`. */
   | { readonly kind: 'bucket-document'; readonly name: string }
@@ -14,9 +14,9 @@ export type StoredSign =
 
 export interface StoredNeed {
   readonly sign: StoredSign
-  /** What a bucket has then, behind "has" or "have": `a policy`. */
+  /** Completes "The bucket has": `a policy`. */
   readonly has: string
-  /** What a server without the plugin does, behind "Without it": a clause without a full stop. */
+  /** Completes "Without it": a clause without a full stop. */
   readonly consequence: string
 }
 
@@ -29,7 +29,7 @@ export interface MissingPlugin {
 }
 
 export interface StoredNeedsService {
-  /** Plugins without which this server was started on the operator's word. From `start` on. */
+  /** Missing plugins that the operator named in SVC_IGNORE_MISSING_PLUGINS. Available after `start`. */
   ignored(): readonly MissingPlugin[]
 }
 
@@ -38,7 +38,7 @@ declare module 'svc/kernel' {
     storedNeeds: StoredNeedsService
   }
   interface ExtensionPoints {
-    /** The id names the need for ever: it is stored. */
+    /** The id is stored, so it must never change. */
     'stored.need': StoredNeed
   }
 }

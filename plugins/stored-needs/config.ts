@@ -5,7 +5,7 @@ export const StoredNeedsConfig = Type.Object({
     variable: 'SVC_IGNORE_MISSING_PLUGINS',
     default: [],
     description:
-      'Plugins without which the server starts although stored data needs them: names with commas between them. What they keep safe is not safe then.',
+      'Plugins without which the server starts although stored data needs them, separated by commas. The protection that they provide is missing then.',
   }),
 })
 

@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** Why a start is refused. */
+/** The error of a refused start. */
 export const storedNeedErrors = defineErrors({
   required_plugin_missing: { status: 500, title: 'A plugin that stored data needs is not loaded.' },
 })

@@ -1,15 +1,15 @@
-/** Looks for the signs of needs in stored data: records are read in slices, and nothing of them is kept but a count. */
+/** Searches stored data for the signs of needs. Reads records in slices, so that the event loop is not blocked, and keeps only a count. */
 import type { MaybePromise } from 'svc/kernel'
 import { placeOfRecord, type RecordFeature, recordFeatures } from 'svc/plugins/objects/api'
 import type { Cursor, RecordKey } from 'svc/plugins/storage/api'
 import { bucketDocuments, parseDocumentKey } from 'svc/plugins/store/api'
 import type { NamedNeed } from './named-need.ts'
 
-/** Reads stored records: `StorageService.scan`, or `peekScan` for a dry run. Undefined where nothing was ever stored. */
+/** Reads stored records: `StorageService.scan`, or `peekScan` for a dry run. Undefined if nothing was ever stored. */
 export type Scan = <T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T) => MaybePromise<T | undefined>
 
 export interface Evidence {
-  /** Buckets that show the sign; 1 stands for 1 or more where the search ends with the first. */
+  /** Number of buckets with the sign; for a search that ends with the first match, 1 means at least one. */
   readonly count: number
   /** The first of them. */
   readonly bucket: string
@@ -17,21 +17,21 @@ export interface Evidence {
 
 interface Search {
   readonly ranges: readonly (readonly [start: Buffer, end: Buffer])[]
-  /** The bucket that shows the sign in this record. */
+  /** The bucket of this record, if the record has the sign. */
   bucketOf(key: Buffer, cursor: Cursor): string | undefined
-  /** There may be any number of records: one that shows the sign is enough. */
+  /** Whether one match is enough, because there may be any number of records. */
   readonly endsWithFirst: boolean
 }
 
-/** Records that are read before the event loop gets its turn. */
+/** Records that are read in one turn of the event loop. */
 export const sliceRecords = 2000
 
-/** Whether looking for the need may take a walk over every object. */
+/** Whether the search may have to read the record of every object. */
 export function isCostly({ sign }: NamedNeed): boolean {
   return sign.kind === 'record' && sign.name.startsWith('object-')
 }
 
-/** Undefined where stored data does not show the sign; `unknown` for a sign that this release cannot look for. */
+/** Undefined if stored data does not have the sign; `unknown` for a sign that this release does not know. */
 export async function findEvidence(
   need: NamedNeed,
   scan: Scan,
@@ -84,7 +84,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/** One clause: what stored data has. */
+/** Describes the data that was found, as a clause. */
 export function describeEvidence({ has }: NamedNeed, evidence: Evidence | 'unknown'): string {
   if (evidence === 'unknown') return `this release cannot tell whether a bucket has ${has}`
   const { count, bucket } = evidence

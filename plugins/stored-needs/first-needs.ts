@@ -1,6 +1,6 @@
 /**
- * What release 0.1.0 stored and what needs a plugin. That release wrote no needs down, and a plugin that is missing cannot declare its
- * own. A test compares this table with what the plugins contribute. A kind that a later release brings does not belong here.
+ * The needs of data that release 0.1.0 stored. That release recorded no needs, and a missing plugin cannot contribute them. A test compares
+ * this table with the contributions of the plugins. Needs of later releases do not belong here.
  */
 import type { NamedNeed } from './named-need.ts'
 

@@ -14,7 +14,7 @@ export default definePlugin({
   provides: ['storedNeeds'],
   points: storedNeedsPoints,
   config: StoredNeedsConfig,
-  // It may have to look at every object.
+  // The search may have to read the record of every object.
   startTimeoutMs: 3_600_000,
   setup({ config, services, threads, log, point, contribute, background }) {
     const { kernel, storage, store } = services

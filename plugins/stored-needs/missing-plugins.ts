@@ -1,4 +1,4 @@
-/** Which plugins stored data needs that are not loaded. Where all are loaded, nothing is read. */
+/** Finds the plugins that stored data needs and that are not loaded. If all are loaded, it reads nothing. */
 import type { MissingPlugin } from './api.ts'
 import { describeEvidence, findEvidence, isCostly, type Scan } from './evidence.ts'
 import type { NamedNeed } from './named-need.ts'
@@ -8,12 +8,12 @@ export interface Question {
   /** Names of the plugins that are loaded. */
   readonly loaded: ReadonlySet<string>
   /**
-   * Ids of costly needs that were looked for in vain, at a start without their plugin. Only that plugin can have made one since, and a start
-   * with it takes the id away.
+   * Ids of costly needs that an earlier start without their plugin searched for and did not find. They are not searched for again: only the
+   * plugin can have stored such data since, and a start with the plugin removes the id from the list.
    */
   readonly foundNone: readonly string[]
   readonly scan: Scan
-  /** Before a walk over every object. */
+  /** Called before a search that reads the record of every object. */
   readonly onLongSearch?: (need: NamedNeed) => void
 }
 
@@ -27,7 +27,7 @@ export async function findMissingPlugins(question: Question): Promise<Finding> {
   const { needs, loaded, scan, onLongSearch } = question
   const missing = new Map<string, { name: string; reasons: string[]; consequences: string[] }>()
   const foundNone: string[] = []
-  // What is cheap comes first: it may make a walk over every object superfluous.
+  // Cheap searches first: a match makes the costly search for the same plugin unnecessary.
   for (const need of [...needs].sort((a, b) => Number(isCostly(a)) - Number(isCostly(b)))) {
     const { id, plugin, consequence } = need
     if (loaded.has(plugin)) continue
@@ -52,15 +52,15 @@ export async function findMissingPlugins(question: Question): Promise<Finding> {
   return { missing: [...missing.values()], foundNone: foundNone.sort() }
 }
 
-/** What an operator reads where the start is refused. */
+/** The message to the operator when the start is refused. */
 export function describeRefusal({ name, reasons, consequences }: MissingPlugin): string {
   return (
     `The plugin "${name}" is not loaded, but stored data needs it: ${reasons.join('; ')}. ` +
-    `Without it ${consequences.join('; ')}. Load the plugin, or name it in SVC_IGNORE_MISSING_PLUGINS to start without it all the same.`
+    `Without it ${consequences.join('; ')}. Load the plugin, or name it in SVC_IGNORE_MISSING_PLUGINS to start without it.`
   )
 }
 
-/** What an operator reads where the start goes on. */
+/** The message to the operator when the missing plugin is ignored. */
 export function describeIgnored({ name, reasons, consequences }: MissingPlugin): string {
   return (
     `The server starts without the plugin "${name}", as SVC_IGNORE_MISSING_PLUGINS says, although stored data needs it: ` +

@@ -3,7 +3,7 @@ import type { Contribution } from 'svc/kernel'
 import { type Static, Type } from 'typebox'
 import type { StoredNeed } from './api.ts'
 
-/** The kind and name of a sign are texts: a later release may know more of them. */
+/** Kind and name of a sign are strings, since a later release may have stored ones that this release does not know. */
 export const NamedNeed = Type.Object(
   {
     id: Type.String(),
@@ -27,7 +27,7 @@ export function namedNeeds(contributions: readonly Contribution<StoredNeed>[]): 
   }))
 }
 
-/** By id; of needs with the same id the last one counts. Sorted, so that equal needs are equal documents. */
+/** Merges by id: the last need with an id counts. Sorted, so that equal needs give equal documents. */
 export function mergeNeeds(...lists: readonly (readonly NamedNeed[])[]): NamedNeed[] {
   const byId = new Map(lists.flat().map(need => [need.id, need]))
   return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -1,4 +1,4 @@
-/** What other plugins declare of the data that they store. */
+/** The extension point by which plugins declare needs of the data that they store. */
 import { recordFeatures } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 
@@ -14,7 +14,7 @@ export const storedNeedsPoints = {
         has: Type.String({ minLength: 1 }),
         consequence: Type.String({ minLength: 1 }),
       },
-      { description: 'Something stored that a server must not ignore: a start without the plugin is refused.' },
+      { description: 'Stored data that a server must not ignore: a start without the plugin is refused.' },
     ),
   },
 } as const

@@ -1,12 +1,12 @@
 /**
- * Writes down what stored data needs, and refuses to start without it.
+ * Records which plugins stored data needs, and refuses to start without them.
  *
  * Invariants:
  *
- * 1. Before anything is served, the document names the need of every loaded plugin. Only a loaded plugin stores what shows its need, so
- *    there is no order of a write and a crash in which data shows a need that the document does not name.
- * 2. Whether a need exists is read from the data itself, at each start that lacks the plugin. So nothing is kept up to date while
- *    requests are served, and what another release stored or removed meanwhile counts.
+ * 1. Before requests are served, the document names the needs of every loaded plugin. Only a loaded plugin stores data with its sign, so
+ *    no crash can leave data whose need the document does not name.
+ * 2. Each start without a plugin searches the data itself for its signs. So nothing has to be maintained while requests are served, and
+ *    data that another release has stored or removed is taken into account.
  * 3. A start that is refused writes nothing.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -44,11 +44,11 @@ export interface StoredNeedsOptions {
 }
 
 export interface StoredNeedsCheck {
-  /** Main thread. Throws `required_plugin_missing`. Resolves with what is ignored. */
+  /** Main thread. Throws `required_plugin_missing`. Resolves with the missing plugins that are ignored. */
   start(): Promise<readonly MissingPlugin[]>
   /** For a dry run. */
   inspect(): Promise<Findings>
-  /** Writes what `start` could not write: for a background worker. */
+  /** Background worker: writes the document if `start` could not. */
   writeLate(): Promise<'done'>
 }
 
@@ -61,7 +61,7 @@ export function createStoredNeeds(options: StoredNeedsOptions): StoredNeedsCheck
 
   const loadedPlugins = () => new Set(kernel.plugins().map(({ name }) => name))
 
-  /** The table counts more than the document: a later release may give a plugin another name. */
+  /** Later lists win over the stored document: a later release may have renamed a plugin. */
   const needsOf = (stored: StoredNeeds | undefined): NamedNeed[] =>
     mergeNeeds(stored?.needs ?? [], firstNeeds, namedNeeds(contributions.list()))
 
@@ -74,7 +74,7 @@ export function createStoredNeeds(options: StoredNeedsOptions): StoredNeedsCheck
       onLongSearch: ({ plugin, has }) =>
         log.info(
           { missing: plugin },
-          `the plugin "${plugin}" is not loaded: every object is looked at once to know whether a bucket has ${has}`,
+          `the plugin "${plugin}" is not loaded: reading the records of all objects, once, to find out whether a bucket has ${has}`,
         ),
     })
 
@@ -104,7 +104,10 @@ export function createStoredNeeds(options: StoredNeedsOptions): StoredNeedsCheck
       if (refusing.length > 0) throw storedNeedErrors.required_plugin_missing(refusing.map(describeRefusal).join(' '))
       tellIgnored(missing)
       if (problem !== undefined) {
-        log.error({ problem }, 'what stored data needs cannot be read: only plugins of this release are missed')
+        log.error(
+          { problem },
+          'the document of needed plugins cannot be read: only missing plugins of this release are noticed',
+        )
         return missing
       }
       const value = { needs: needsOf(stored), foundNone: [...foundNone] }
@@ -112,10 +115,10 @@ export function createStoredNeeds(options: StoredNeedsOptions): StoredNeedsCheck
       try {
         await write(value)
       } catch (error) {
-        // A full drive, or a set that can only be read, has to start: that is how it is mended.
+        // A full drive, or a read-only set, must start nevertheless, so that it can be repaired.
         if (!isCatalogError(error)) throw error
         unwritten = value
-        log.error({ err: error }, 'what stored data needs could not be written down; it is tried again')
+        log.error({ err: error }, 'the document of needed plugins could not be written; trying again')
       }
       return missing
     },

@@ -5,10 +5,10 @@ import { type Preset, unusableInPrefix, withPreset } from '../simple-access.ts'
 import { readPolicy } from './read-policy.ts'
 import { writePolicy } from './write-policy.ts'
 
-/** Somebody who changes the policy all the time must not make us try for ever. */
+/** Bounds the attempts when others keep changing the policy. */
 const attemptsMax = 16
 
-/** Changes the rule of one prefix, whatever others do to the policy meanwhile. */
+/** Changes the preset of one prefix, without losing concurrent changes of the policy. */
 export async function applyPreset(
   bucketPolicy: BucketPolicyService,
   bucket: string,
@@ -16,7 +16,7 @@ export async function applyPreset(
   preset: Preset,
 ): Promise<void> {
   if (unusableInPrefix.test(prefix)) {
-    throw invalidFields([{ element: '/prefix', message: 'has a *, ? or $, which mean something else in a policy' }])
+    throw invalidFields([{ element: '/prefix', message: 'has a *, ? or $, which are special in a policy' }])
   }
   for (let attempt = 1; ; attempt++) {
     try {
@@ -26,7 +26,7 @@ export async function applyPreset(
       if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
       // The policy has changed since it was read.
       if (attempt === attemptsMax)
-        throw adminErrors.conflict('Others change the policy all the time.', { cause: error })
+        throw adminErrors.conflict('Other requests keep changing the policy: try again.', { cause: error })
     }
   }
 }

@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/buckets/{bucket}/policy',
   tag: 'buckets',
-  summary: 'Removes the policy of a bucket, also one that cannot be read. It is no error when there is none.',
+  summary: 'Removes the policy of a bucket, also one that cannot be read. Succeeds if there is none.',
   authorize: ['s3:DeleteBucketPolicy'],
   params: BucketParameters,
   etag: true,

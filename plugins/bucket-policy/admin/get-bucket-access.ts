@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/access',
   tag: 'buckets',
-  summary: 'Returns what the presets of simple access allow to everybody.',
+  summary: 'Returns the presets of simple access, which allow everybody to read or write.',
   authorize: ['s3:GetBucketPolicy'],
   params: BucketParameters,
   response: SimpleAccess,

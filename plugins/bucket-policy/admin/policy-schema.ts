@@ -27,7 +27,7 @@ export const PolicyDocument = Type.Object(
   { $id: 'PolicyDocument' },
 )
 
-/** As it is sent: what is wrong with a policy is found by the policy engine, which says where it stands. */
+/** Accepts any JSON object: the policy engine validates it, because it reports line and column of errors. */
 export const PolicyInput = Type.Object(
   {
     Version: Type.Optional(Type.Unknown({ description: '`2012-10-17`.' })),
@@ -39,7 +39,7 @@ export const PolicyInput = Type.Object(
 
 export const bodyBytesMax = 20 * 1024
 
-/** The same words, for whom lists are not read-only. */
+/** The same schema with mutable lists. */
 export function describePolicy({ document }: CompiledPolicy): Static<typeof PolicyDocument> {
   return document as unknown as Static<typeof PolicyDocument>
 }

@@ -7,7 +7,8 @@ export default defineAdminOperation({
   method: 'PUT',
   path: '/buckets/{bucket}/policy',
   tag: 'buckets',
-  summary: 'Replaces the policy of a bucket. What is wrong with it is in `errors`, by statement, line and column.',
+  summary:
+    'Replaces the policy of a bucket. The answer to an invalid policy has `errors`, with statement, line and column.',
   authorize: ['s3:PutBucketPolicy'],
   params: BucketParameters,
   body: PolicyInput,

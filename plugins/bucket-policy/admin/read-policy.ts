@@ -7,7 +7,7 @@ export interface ReadablePolicy {
   readonly etag: string
 }
 
-/** Undefined where there is none. Rejects with `document_unreadable`. */
+/** Undefined if there is none. Rejects with `document_unreadable`. */
 export async function readPolicy(
   bucketPolicy: BucketPolicyService,
   bucket: string,
@@ -16,7 +16,7 @@ export async function readPolicy(
   if (found === undefined) return undefined
   if (found === 'unreadable' || found.policy === undefined) {
     throw storeErrors.document_unreadable(
-      'What is stored is no policy that can be read: it denies everything until it is replaced or deleted.',
+      'The stored policy cannot be read: everything is denied until it is replaced or deleted.',
     )
   }
   return { policy: found.policy, etag: found.etag }

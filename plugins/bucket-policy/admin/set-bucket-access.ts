@@ -13,7 +13,7 @@ const SetSimpleAccess = Type.Object(
     }),
     preset: Type.Union(
       [Type.Literal('private'), Type.Literal('download'), Type.Literal('upload'), Type.Literal('public')],
-      { description: 'What everybody may: nothing, read, write without reading, or read, write, delete and list.' },
+      { description: 'Rights of everybody: none, read, write without reading, or read, write, delete and list.' },
     ),
   },
   { $id: 'SetSimpleAccess' },

@@ -4,7 +4,7 @@ import type { BucketPolicyService } from '../api.ts'
 import { bucketPolicyProblems } from '../errors.ts'
 import { bodyBytesMax } from './policy-schema.ts'
 
-/** Stores what came as JSON. Rejects with `malformed_policy`, `public_access_blocked`, `precondition_failed`. */
+/** Stores a policy that was sent as JSON. Rejects with `malformed_policy`, `public_access_blocked`, `precondition_failed`. */
 export async function writePolicy(
   bucketPolicy: BucketPolicyService,
   bucket: string,
@@ -19,7 +19,7 @@ export async function writePolicy(
   return { policy, etag: etag! }
 }
 
-/** For people to read, where white space does not make it too long. */
+/** Formats the policy for readers, unless white space would make it too long. */
 function textOf(document: object): string {
   const text = JSON.stringify(document, undefined, 2)
   return Buffer.byteLength(text) <= bodyBytesMax ? text : JSON.stringify(document)

@@ -10,7 +10,7 @@ const textBytesMax = 20 * 1024
 export function createPutBucketPolicy(clock: Clock) {
   return defineS3Operation<'bucketPolicy' | 'checksums' | 'objects'>({
     name: 'PutBucketPolicy',
-    summary: 'Replaces the policy of a bucket. Who could not replace it again afterwards has to confirm.',
+    summary: 'Replaces the policy of a bucket. A caller that could not replace it again afterwards has to confirm.',
     match: { method: 'PUT', level: 'bucket', query: ['policy'] },
     action: 's3:PutBucketPolicy',
     body: { kind: 'stream' },
@@ -28,7 +28,7 @@ export function createPutBucketPolicy(clock: Clock) {
         !bucketPolicy.keepsAccess(request.identity, bucket, policy, factsOf(request, clock))
       ) {
         throw s3Errors.AccessDenied(
-          'With this policy you could not replace it any more: confirm with x-amz-confirm-remove-self-bucket-access: true.',
+          'With this policy you could not replace it again: confirm with x-amz-confirm-remove-self-bucket-access: true.',
         )
       }
       await bucketPolicy.replace(bucket, text)

@@ -122,7 +122,7 @@ for (const { what, plugin, reason, store } of storing) {
     })
     const refusal = new RegExp(
       `^plugin "stored-needs": start: The plugin "${plugin}" is not loaded, but stored data needs it: the bucket "photos" ${reason}\\. ` +
-        `Without it .+\\. Load the plugin, or name it in SVC_IGNORE_MISSING_PLUGINS to start without it all the same\\.$`,
+        `Without it .+\\. Load the plugin, or name it in SVC_IGNORE_MISSING_PLUGINS to start without it\\.$`,
     )
     await t.rejects(start(drive, { without: [plugin] }), { message: refusal })
 
@@ -189,7 +189,7 @@ t.test('a name to ignore that nothing needs is told', async t => {
 t.test('where no object is encrypted, all are looked at once, and again after a start with encryption', async t => {
   const drive = await newDrive(t)
   const searches = ({ kernel }: TestServer) =>
-    kernel.logs.filter(({ msg }) => /every object is looked at once/.test(String(msg))).length
+    kernel.logs.filter(({ msg }) => /reading the records of all objects, once/.test(String(msg))).length
   await during(drive, {}, async server => {
     t.equal(searches(server), 0)
     await server.client.send(new CreateBucketCommand({ Bucket: bucket }))
@@ -238,7 +238,7 @@ t.test('a full drive starts, and its needs are written down later', async t => {
   const plugins = [notesPlugin().notes]
   const full = await start(drive, { plugins, config: { drive: { reserveBytes: 2 ** 52 } } })
   t.teardown(full.stop)
-  const told = full.kernel.logs.filter(({ msg }) => /could not be written down; it is tried again/.test(String(msg)))
+  const told = full.kernel.logs.filter(({ msg }) => /could not be written; trying again/.test(String(msg)))
   t.equal(told.length, 1)
   const { state } = full.kernel.kernel.workers().find(({ plugin }) => plugin === 'stored-needs')!
   t.not(state, 'done')
