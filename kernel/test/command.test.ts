@@ -247,7 +247,7 @@ t.test('a second signal stops at once; a drain that hangs is cut off', async t =
 
 t.test('a process that native code holds ends all the same, and says so', { timeout: 120_000 }, async t => {
   for (const SVC_TROUBLE of ['exit', 'hold']) {
-    const server = start(t, ['server', '--stop-timeout=100ms'], { env: { ...complete, SVC_TROUBLE } })
+    const server = start(t, ['server', '--stop-timeout=2s'], { env: { ...complete, SVC_TROUBLE } })
     await server.logged('ready')
     server.child.kill('SIGTERM')
     const { signal, stderr } = await server.ended

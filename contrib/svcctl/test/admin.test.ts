@@ -770,10 +770,10 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
   const missing = await fails(
     t,
     1,
-    /Objects may still be sealed under the former master key "name".*SECRET_KEY_PREVIOUS/,
+    /Data keys of objects may still be wrapped under the former master key "name".*SECRET_KEY_PREVIOUS/,
     'kms status get second',
   )
-  t.match(missing.stdout, /configured: +yes[\s\S]*error: +objects may/, 'all of it is shown')
+  t.match(missing.stdout, /configured: +yes[\s\S]*error: +data keys of objects may/, 'all of it is shown')
   const resealed = await run(['admin', 'kms', 'reseal', 'second', '--json'])
   t.match(resealed, { code: 1, records: [{ failed: 1 }], error: { code: 'not_done' } })
   t.match(

@@ -228,7 +228,7 @@ t.test('in a server: requests of both listeners, exceptions', async t => {
     identity: { type: 'anonymous' },
   })
   t.match(recent[1], { type: 's3', api: 'MetricsNode', status: 403 })
-  t.match(recent[3], { type: 's3', api: 'GetObject', status: 403 })
+  t.match(recent[3], { type: 's3', api: 'GetObject', status: 404 })
   const logged = kernel.logs.filter(line => line.msg === 'audit')
   t.same(
     logged.map(line => line.requestId),
