@@ -43,6 +43,8 @@ export function endWithin(ms: number): void {
 export async function endWhenever(): Promise<void> {
   const child = watching
   if (child === undefined || !child.kill('SIGKILL')) return
+  // Nothing else may keep this process alive until then.
+  child.ref()
   await new Promise(resolve => child.once('exit', resolve))
 }
 

@@ -35,6 +35,8 @@ export async function runServer(
   const sink = createStderrSink(logFormat)
   const log = createLogger(logLevel, sink)
   const ports = createSystemPorts()
+  /** Native code may still be writing, on a slow disk. */
+  const lastMs = Math.max(LAST_MS, stopTimeoutMs)
   const common = { config: resolved.sections, log, version, startTimeoutMs, stopTimeoutMs }
   const pool = createThreadPool({
     ...common,
@@ -71,7 +73,7 @@ export async function runServer(
   function stop(reason: string, restart = false): void {
     isRestart = restart && stopping === undefined
     // A start has deadlines of its own. The rest: a time to drain, one to stop.
-    if (stopping === undefined && kernel.service.state() === 'ready') endWithin(2 * stopTimeoutMs + LAST_MS)
+    if (stopping === undefined && kernel.service.state() === 'ready') endWithin(2 * stopTimeoutMs + lastMs)
     stopping ??= stopAll(reason).catch(error => {
       exitCode = 1
       log.fatal({ err: error }, 'stop failed')
@@ -116,7 +118,7 @@ export async function runServer(
     await endWhenever()
     restartProcess()
   }
-  endWithin(LAST_MS)
+  endWithin(lastMs)
   return exitCode
 }
 

@@ -397,7 +397,9 @@ export class Drive {
       this.space.stop()
       await this.ballast.settled()
       await this.state.index.close()
-      if (!this.#hasFailed && this.checkpoints.isIndexComplete) await this.#marker.onCleanStop()
+      // Where the folder has been moved away it may have another owner since.
+      const isOwn = !this.#hasFailed && this.#lock.loss() === undefined
+      if (isOwn && this.checkpoints.isIndexComplete) await this.#marker.onCleanStop()
       await this.#marker.close()
       await this.#highWaterMark.close()
       this.#lock.release()
