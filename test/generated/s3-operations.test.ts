@@ -57,7 +57,11 @@ function refused(t: Test, answer: Answer, status: number, code: string, method: 
   })
 }
 
-t.equal((await send({ method: 'PUT', path: '/generated' })).status, 200, 'a bucket to work in')
+const made = await send({ method: 'PUT', path: '/generated' })
+const begun = await send({ method: 'POST', path: '/generated/key', query: 'uploads=' })
+/** The list of parts is read only where there is an upload. */
+const uploadId = /<UploadId>(\w+)</.exec(begun.body.toString())![1]!
+t.equal(made.status, 200, 'a bucket to work in')
 
 for (const { value: operation } of operations) {
   const { name, match, body } = operation
@@ -80,9 +84,10 @@ for (const { value: operation } of operations) {
       refused(t, missing, 404, 'NoSuchBucket', match.method, 'in a bucket that is missing')
       return
     }
+    const query = attempt.query!.replace(values.uploadId!, uploadId)
     const document = (content: string) => {
       const headers = { ...attempt.headers, 'content-md5': createHash('md5').update(content).digest('base64') }
-      return send({ ...attempt, body: content, headers })
+      return send({ ...attempt, query, body: content, headers })
     }
     for (const content of [
       '<unclosed>',

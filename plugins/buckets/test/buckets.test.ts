@@ -13,6 +13,7 @@ import {
   type ListObjectsV2CommandInput,
   ListPartsCommand,
   PutObjectCommand,
+  S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import fc from 'fast-check'
@@ -111,6 +112,16 @@ t.test('buckets are created, found, listed and deleted', async t => {
   t.equal(await outcome(client.send(new ListPartsCommand({ Bucket, Key: 'a', UploadId }))), '404 NoSuchUpload')
   t.same((await client.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads, undefined)
   t.equal(await remove(), 'ok')
+})
+
+t.test('in another region than us-east-1 a bucket cannot be created again', async t => {
+  const other = await startServer({ config: { 'auth-sigv4': { region: 'eu-west-1' } } })
+  t.teardown(() => other.stop())
+  const credentials = { accessKeyId: 'admin', secretAccessKey: 'change-me-please' }
+  const there = new S3Client({ endpoint: other.endpoint, region: 'eu-west-1', forcePathStyle: true, credentials })
+  t.teardown(() => there.destroy())
+  await there.send(new CreateBucketCommand({ Bucket: 'first-bucket' }))
+  t.equal(await outcome(there.send(new CreateBucketCommand({ Bucket: 'first-bucket' }))), '409 BucketAlreadyOwnedByYou')
 })
 
 t.test('what CreateBucket is asked for is done or refused', async t => {
