@@ -44,7 +44,7 @@ const REPLACE_MS_MAX = 30_000
 /** A worker that ran this long was no part of a crash loop. */
 const STABLE_MS = 60_000
 /** How long a worker may take to end by itself once its plugins have stopped. */
-const EXIT_MS = 1000
+const EXIT_MS = 5000
 
 export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
   const { log, clock, workerCount, writeLog, ...shared } = options
