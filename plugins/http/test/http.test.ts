@@ -305,7 +305,7 @@ t.test('slow clients are let go: heads, bodies, readers', async t => {
       } else if (request.url === '/late-answer') {
         request.on('data', () => {})
         request.on('error', () => {})
-        setTimeout(() => echo(exchange), 550)
+        setTimeout(() => echo(exchange), 2500)
       } else if (request.url === '/slow-work') {
         setTimeout(() => echo(exchange), 1500)
       } else {
