@@ -155,7 +155,7 @@ for (const workers of modes) {
       () => statusOf(console, '/svc/health/ready'),
       ({ status }) => status === 200,
     )
-    t.match(await statusOf(s3, '/photos'), { status: 403 }, 'S3 is served')
+    t.match(await statusOf(s3, '/photos'), { status: 404, body: /<Code>NoSuchBucket</ }, 'S3 is served')
     child.kill('SIGTERM')
     t.equal(await new Promise(done => child.on('close', done)), 0)
   })
