@@ -178,8 +178,29 @@ async function reasonOf(error: unknown): Promise<unknown> {
   if (commitError === undefined) return error
   const reason = await Promise.race([commitError.catch((cause: unknown) => cause), patience()])
   if (!(reason instanceof Error)) return error
+  const { message } = reason
+  if (hasOverflowed(message)) endProcess(message)
   const code = systemCode((reason as { code?: unknown }).code)
   return Object.assign(new Error(`The index could not be committed: ${reason.message}.`), { code })
+}
+
+/** The package (3.5.6, `mdb_page_flush`) prints the reason for a failed write into `malloc(100)`, which has room for 103 bytes and the zero. */
+const reasonBytes = 103
+
+/** Whether the reason for a failed write was longer than its memory, so that the heap of this process is damaged. */
+export function hasOverflowed(message: string): boolean {
+  const at = message.indexOf('Attempting to write page')
+  return at >= 0 && message.length - at > reasonBytes
+}
+
+/** Nothing may be trusted to a damaged heap; the journal has all that was acknowledged. As an uncaught error, which ends the process in order. */
+function endProcess(message: string): void {
+  setImmediate(() => {
+    throw new Error(
+      `A write of the index has failed (${message}), and the library of the index has damaged the memory of this process while it said so. ` +
+        'No data is lost: start the server again, and look at the disk.',
+    )
+  })
 }
 
 function patience(): Promise<undefined> {

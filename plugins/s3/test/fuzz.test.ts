@@ -13,10 +13,15 @@ const options = { numRuns: Number(process.env.FUZZ_RUNS ?? 250) }
 const server = await startServer()
 t.teardown(() => server.stop())
 const Bucket = 'fuzz-bucket'
-await server.send({ method: 'PUT', path: `/${Bucket}` })
-await server.send({ method: 'PUT', path: `/${Bucket}/key`, body: 'x'.repeat(100) })
-const created = await server.send({ method: 'POST', path: `/${Bucket}/key`, query: 'uploads=' })
-const uploadId = created.xml('UploadId')!
+
+/** Puts back what any request may have deleted: the bucket, its key and its upload. Returns the upload's id. */
+async function restore(): Promise<string> {
+  await server.send({ method: 'PUT', path: `/${Bucket}` })
+  await server.send({ method: 'PUT', path: `/${Bucket}/key`, body: 'x'.repeat(100) })
+  return (await server.send({ method: 'POST', path: `/${Bucket}/key`, query: 'uploads=' })).xml('UploadId')!
+}
+
+const uploadId = await restore()
 
 function check(answer: Answer, method: string): void {
   const what = `${method} -> ${answer.status} ${answer.text.slice(0, 300)}`
@@ -263,26 +268,27 @@ t.test('any request gets a well-formed answer', async () => {
   )
 })
 
-const documents = [
+const documentsOf = (living: string) =>
   [
-    'POST',
-    'delete=',
-    '<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Quiet>false</Quiet><Object><Key>a&#x1;</Key><VersionId>null</VersionId></Object></Delete>',
-  ],
-  [
-    'POST',
-    `uploadId=${uploadId}`,
-    '<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>"x"</ETag><ChecksumCRC32>AAAAAA==</ChecksumCRC32></Part></CompleteMultipartUpload>',
-  ],
-  [
-    'PUT',
-    '',
-    '<CreateBucketConfiguration><LocationConstraint>us-east-1</LocationConstraint></CreateBucketConfiguration>',
-  ],
-] as const
+    [
+      'POST',
+      'delete=',
+      '<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Quiet>false</Quiet><Object><Key>a&#x1;</Key><VersionId>null</VersionId></Object></Delete>',
+    ],
+    [
+      'POST',
+      `uploadId=${living}`,
+      '<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>"x"</ETag><ChecksumCRC32>AAAAAA==</ChecksumCRC32></Part></CompleteMultipartUpload>',
+    ],
+    [
+      'PUT',
+      '',
+      '<CreateBucketConfiguration><LocationConstraint>us-east-1</LocationConstraint></CreateBucketConfiguration>',
+    ],
+  ] as const
 
 t.test('any damage to a document is answered, and never taken for something else', async () => {
-  await server.send({ method: 'PUT', path: `/${Bucket}/key`, body: 'x'.repeat(100) })
+  const documents = documentsOf(await restore())
   const damage = fc.array(
     fc.tuple(
       fc.nat(200),
@@ -313,6 +319,7 @@ t.test('any damage to a document is answered, and never taken for something else
 })
 
 t.test('garbage instead of HTTP gets an answer or nothing, and harms nobody', async () => {
+  await restore()
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async bytes => {
       const socket = await server.open()
