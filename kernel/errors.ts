@@ -6,6 +6,8 @@ export interface ErrorEntry {
   readonly status: number
   /** One sentence for a person, used when the thrower gives no detail. */
   readonly title: string
+  /** Clients compare the words: the title is answered as it stands, and a detail beside it. */
+  readonly verbatim?: true
 }
 
 /** The one class of declared errors. `extra` holds named facts for the answer (never secrets). */
@@ -13,13 +15,16 @@ export class CatalogError extends Error {
   readonly code: string
   readonly status: number
   readonly extra: Readonly<Record<string, string>> | undefined
+  /** The title that is answered verbatim, where `message` is a detail beside it. */
+  readonly title: string | undefined
 
-  constructor(code: string, status: number, message: string, options: ErrorDetails = {}) {
+  constructor(code: string, status: number, message: string, options: ErrorDetails = {}, title?: string) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'CatalogError'
     this.code = code
     this.status = status
     this.extra = options.extra
+    this.title = title
   }
 }
 
@@ -39,9 +44,13 @@ export function defineErrors<const T extends Record<string, ErrorEntry>>(entries
   const makers: Record<string, unknown> = { entries }
   for (const [code, entry] of Object.entries(entries)) {
     makers[code] = (detail?: string, options?: ErrorDetails) =>
-      new CatalogError(code, entry.status, detail ?? entry.title, options)
+      new CatalogError(code, entry.status, detail ?? entry.title, options, titleBeside(entry, detail))
   }
   return Object.freeze(makers) as ErrorCatalog<T>
+}
+
+function titleBeside({ title, verbatim }: ErrorEntry, detail: string | undefined): string | undefined {
+  return verbatim === true && detail !== undefined && detail !== title ? title : undefined
 }
 
 export function isCatalogError(error: unknown): error is CatalogError {

@@ -11,7 +11,11 @@ export const authErrors = defineErrors({
   },
   ExpiredToken: { status: 400, title: 'The provided token has expired.' },
   IncompleteBody: { status: 400, title: 'The request body terminated unexpectedly.' },
-  InvalidAccessKeyId: { status: 403, title: 'The AWS Access Key Id you provided does not exist in our records.' },
+  InvalidAccessKeyId: {
+    status: 403,
+    title: 'The AWS Access Key Id you provided does not exist in our records.',
+    verbatim: true,
+  },
   InvalidArgument: { status: 400, title: 'Invalid argument.' },
   InvalidChunkSizeError: {
     status: 400,
@@ -30,15 +34,18 @@ export const authErrors = defineErrors({
   RequestTimeTooSkewed: {
     status: 403,
     title: 'The difference between the request time and the current time is too large.',
+    verbatim: true,
   },
   SignatureDoesNotMatch: {
     status: 403,
     title:
       'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
+    verbatim: true,
   },
   XAmzContentSHA256Mismatch: {
     status: 400,
     title: "The provided 'x-amz-content-sha256' header does not match what was computed.",
+    verbatim: true,
   },
 })
 

@@ -3,7 +3,7 @@ import { defineErrors } from 'svc/kernel'
 /** Codes and statuses as in the AWS S3 error list. */
 export const bucketPolicyErrors = defineErrors({
   MalformedPolicy: { status: 400, title: 'This policy contains invalid Json or is not a policy of this bucket.' },
-  NoSuchBucketPolicy: { status: 404, title: 'The bucket policy does not exist.' },
+  NoSuchBucketPolicy: { status: 404, title: 'The bucket policy does not exist', verbatim: true },
 })
 
 /** Errors of the Admin API. */

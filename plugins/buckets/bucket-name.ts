@@ -1,5 +1,5 @@
 /** Source: AWS "General purpose bucket naming rules". */
-import { objectErrors } from 'svc/plugins/objects/api'
+import { invalidBucketName } from 'svc/plugins/objects/api'
 
 const shape = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const address = /^\d{1,3}(\.\d{1,3}){3}$/
@@ -19,5 +19,5 @@ export function requireNewBucketName(name: string): void {
     !reservedNames.includes(name) &&
     !reservedPrefixes.some(prefix => name.startsWith(prefix)) &&
     !reservedSuffixes.some(suffix => name.endsWith(suffix))
-  if (!isValid) throw objectErrors.InvalidBucketName(undefined, { extra: { BucketName: name } })
+  if (!isValid) throw invalidBucketName(name)
 }

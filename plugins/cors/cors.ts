@@ -1,12 +1,12 @@
 /** The rules of each bucket, and the headers that follow from them for every answer to a page of another origin. */
 
-import type { MaybePromise } from 'svc/kernel'
-import type { ApiSettings, OriginAnswer } from 'svc/plugins/s3/api'
+import { chain, type MaybePromise } from 'svc/kernel'
+import type { ApiSettings, OriginAnswer, OriginRequest } from 'svc/plugins/s3/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import { bucketRules, type StoreService } from 'svc/plugins/store/api'
 import type { CorsService } from './api.ts'
 import { createCommonRules } from './common-rules.ts'
-import { type ReadyRules, readyRules, vary } from './matching.ts'
+import { namesOf, type ReadyRules, readyRules, vary } from './matching.ts'
 import { CorsRule } from './rules.ts'
 
 export interface Cors extends CorsService {
@@ -18,8 +18,14 @@ export interface Cors extends CorsService {
 export function createCors(store: StoreService, api: Settings<ApiSettings>): Cors {
   const documents = bucketRules(store, { name: 'bucket-cors', rule: CorsRule })
   const compiled = documents.compiled(document => readyRules(document.value.rules))
-  const headersFor = (ready: ReadyRules | undefined, origin: string, method: string) =>
-    ready === undefined ? undefined : [...(ready.forRequest(origin, method) ?? []), ...vary]
+  const headersFor = (rules: ReadyRules | undefined, { origin, method, asked }: OriginRequest) => {
+    if (rules === undefined) return undefined
+    const found =
+      asked === undefined
+        ? rules.forRequest(origin, method)
+        : rules.forPreflight(origin, asked.method, namesOf(asked.headers))
+    return [...(found ?? []), ...vary]
+  }
   const common = createCommonRules(api)
   const ready = (bucket: string): MaybePromise<ReadyRules | undefined> => {
     if (bucket === '') return common()
@@ -28,12 +34,10 @@ export function createCors(store: StoreService, api: Settings<ApiSettings>): Cor
   }
   return {
     ready,
-    answerOrigin({ origin, method, bucket }) {
+    answerOrigin(request) {
       // A preflight has its own answer.
-      if (method === 'OPTIONS') return undefined
-      const found = ready(bucket)
-      if (found instanceof Promise) return found.then(rules => headersFor(rules, origin, method))
-      return headersFor(found, origin, method)
+      if (request.method === 'OPTIONS') return undefined
+      return chain(ready(request.bucket), rules => headersFor(rules, request))
     },
     rules: documents.rules,
     replace: documents.replace,

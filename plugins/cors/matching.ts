@@ -29,6 +29,9 @@ export interface ReadyRules {
 /** Answers depend on these, so that no cache may give one page's answer to another. */
 export const vary: readonly string[] = ['Vary', 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method']
 
+/** More names than this fit no rule. */
+const namesMax = 200
+
 export function readyRules(rules: readonly CorsRule[]): ReadyRules {
   const ready = rules.map(readyRule)
   return {
@@ -40,6 +43,7 @@ export function readyRules(rules: readonly CorsRule[]): ReadyRules {
       return undefined
     },
     forPreflight(origin, method, names) {
+      if (names.length > namesMax) return undefined
       for (const rule of ready) {
         const allowed = rule.methods.has(method) ? allowedOrigin(rule, origin) : undefined
         if (allowed === undefined || !names.every(name => rule.headers.some(pattern => fits(pattern, name)))) continue
@@ -49,6 +53,14 @@ export function readyRules(rules: readonly CorsRule[]): ReadyRules {
       return undefined
     },
   }
+}
+
+/** Of `Access-Control-Request-Headers`. */
+export function namesOf(list: string | undefined): string[] {
+  return (list ?? '')
+    .split(',')
+    .map(name => name.trim().toLowerCase())
+    .filter(name => name !== '')
 }
 
 function readyRule(rule: CorsRule): ReadyRule {

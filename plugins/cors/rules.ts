@@ -67,8 +67,8 @@ function* problemsOf(rule: CorsRule): Generator<string> {
       yield `ExposeHeader "${name}" contains wildcard. We currently do not support wildcard for ExposeHeader.`
     } else if (!headerName.test(name)) yield `ExposeHeader "${name}" is no name of a header.`
   }
-  if (maxAgeSeconds !== undefined && !(maxAgeSeconds >= 0 && maxAgeSeconds <= maxAgeMax)) {
-    yield `MaxAgeSeconds is an integer from 0 to ${maxAgeMax}.`
+  if (maxAgeSeconds !== undefined && Math.abs(maxAgeSeconds) > maxAgeMax) {
+    yield `MaxAgeSeconds is an integer from -${maxAgeMax} to ${maxAgeMax}.`
   }
 }
 

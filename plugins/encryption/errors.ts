@@ -14,7 +14,8 @@ export const encryptionErrors = defineErrors({
   NotImplemented: { status: 501, title: notConfiguredTitle },
   ServerSideEncryptionConfigurationNotFoundError: {
     status: 404,
-    title: 'The server side encryption configuration was not found.',
+    title: 'The server side encryption configuration was not found',
+    verbatim: true,
   },
 })
 

@@ -2,13 +2,19 @@ import { defineErrors } from 'svc/kernel'
 
 /** What can be wrong with locks beside what `objects` refuses. Codes as in the AWS S3 error list. */
 export const objectLockErrors = defineErrors({
-  InvalidRetentionPeriod: { status: 400, title: 'Default retention period must be a positive integer value.' },
+  InvalidRetentionPeriod: {
+    status: 400,
+    title: 'Default retention period must be a positive integer value',
+    verbatim: true,
+  },
   NoSuchObjectLockConfiguration: {
     status: 404,
-    title: 'The specified object does not have a ObjectLock configuration.',
+    title: 'The specified object does not have a ObjectLock configuration',
+    verbatim: true,
   },
   ObjectLockConfigurationNotFoundError: {
     status: 404,
-    title: 'Object Lock configuration does not exist for this bucket.',
+    title: 'Object Lock configuration does not exist for this bucket',
+    verbatim: true,
   },
 })

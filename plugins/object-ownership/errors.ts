@@ -2,8 +2,16 @@ import { defineErrors } from 'svc/kernel'
 
 /** Codes and statuses as in the AWS S3 error list. */
 export const ownershipErrors = defineErrors({
-  MissingSecurityHeader: { status: 400, title: 'Your request was missing a required header.' },
-  NoSuchPublicAccessBlockConfiguration: { status: 404, title: 'The public access block configuration was not found.' },
-  OwnershipControlsNotFoundError: { status: 404, title: 'The bucket ownership controls were not found.' },
-  UnexpectedContent: { status: 400, title: 'This request does not support content.' },
+  MissingSecurityHeader: { status: 400, title: 'Your request was missing a required header', verbatim: true },
+  NoSuchPublicAccessBlockConfiguration: {
+    status: 404,
+    title: 'The public access block configuration was not found',
+    verbatim: true,
+  },
+  OwnershipControlsNotFoundError: {
+    status: 404,
+    title: 'The bucket ownership controls were not found',
+    verbatim: true,
+  },
+  UnexpectedContent: { status: 400, title: 'This request does not support content', verbatim: true },
 })

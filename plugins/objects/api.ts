@@ -11,7 +11,7 @@ import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { ChangeOrigin, ObjectObserver } from './events.ts'
 import type { EncryptionRequest, ObjectEncryption } from './transform.ts'
 
-export { objectErrors, onDeleteMarker } from './errors.ts'
+export { invalidBucketName, objectErrors, onDeleteMarker } from './errors.ts'
 export {
   type ChangeOrigin,
   changeOrigin,

@@ -264,7 +264,7 @@ const deleteObjects = (tx: Transaction, args: DeleteObjectsArgs, events: ObjectE
       // Errors with an S3 code are thrown before anything is changed, so they concern this item only. Any other error rolls back
       // the whole commit.
       if (!isCatalogError(error) || error.status >= 500) throw error
-      return { failed: { code: error.code, message: error.message } }
+      return { failed: { code: error.code, message: error.title ?? error.message } }
     }
     if (isTold) tellDeleted(tx, args, bucket, item, result, events)
     return result

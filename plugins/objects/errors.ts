@@ -7,14 +7,24 @@ export const objectErrors = defineErrors({
     status: 400,
     title: 'The Content-MD5 or checksum value that you specified did not match what we received.',
   },
-  BucketAlreadyExists: { status: 409, title: 'The requested bucket name is not available. Select a different name.' },
+  BucketAlreadyExists: {
+    status: 409,
+    title:
+      'The requested bucket name is not available. The bucket namespace is shared by all users of the system. Please select a different name and try again.',
+    verbatim: true,
+  },
   BucketAlreadyOwnedByYou: {
     status: 409,
-    title: 'The bucket that you tried to create already exists, and you own it.',
+    title: 'Your previous request to create the named bucket succeeded and you already own it.',
+    verbatim: true,
   },
-  BucketNotEmpty: { status: 409, title: 'The bucket that you tried to delete is not empty.' },
-  EntityTooLarge: { status: 400, title: 'Your proposed upload exceeds the maximum allowed object size.' },
-  EntityTooSmall: { status: 400, title: 'Your proposed upload is smaller than the minimum allowed object size.' },
+  BucketNotEmpty: { status: 409, title: 'The bucket you tried to delete is not empty', verbatim: true },
+  EntityTooLarge: { status: 400, title: 'Your proposed upload exceeds the maximum allowed size', verbatim: true },
+  EntityTooSmall: {
+    status: 400,
+    title: 'Your proposed upload is smaller than the minimum allowed size',
+    verbatim: true,
+  },
   IdempotencyParameterMismatch: {
     status: 400,
     title: 'The client token was used before, for a request with other parameters.',
@@ -22,36 +32,52 @@ export const objectErrors = defineErrors({
   InsufficientStorage: { status: 507, title: 'The drive is full; nothing was stored.' },
   InvalidArgument: { status: 400, title: 'Invalid argument.' },
   InvalidBucketState: { status: 409, title: 'The request is not valid for the current state of the bucket.' },
-  InvalidBucketName: {
-    status: 400,
-    title:
-      'The specified bucket is not valid. A name has 3 to 63 lower-case letters, digits, hyphens and dots, begins and ends with a ' +
-      'letter or digit, and is no IP address, nor a reserved name.',
-  },
+  InvalidBucketName: { status: 400, title: 'The specified bucket is not valid.', verbatim: true },
   InvalidPart: {
     status: 400,
-    title: 'One or more of the specified parts could not be found or did not match its entity tag.',
+    title:
+      "One or more of the specified parts could not be found.  The part may not have been uploaded, or the specified entity tag may not match the part's entity tag.",
+    verbatim: true,
   },
-  InvalidPartNumber: { status: 416, title: 'The requested partnumber is not satisfiable.' },
+  InvalidPartNumber: { status: 416, title: 'The requested partnumber is not satisfiable', verbatim: true },
   InvalidPartOrder: {
     status: 400,
     title: 'The list of parts was not in ascending order. Parts must be ordered by part number.',
+    verbatim: true,
   },
-  InvalidRange: { status: 416, title: 'The requested range is not satisfiable.' },
+  InvalidRange: { status: 416, title: 'The requested range is not satisfiable', verbatim: true },
   InvalidRequest: { status: 400, title: 'Invalid request.' },
-  KeyTooLongError: { status: 400, title: 'Your key is too long. A key has at most 1024 bytes in UTF-8.' },
-  MethodNotAllowed: { status: 405, title: 'The specified method is not allowed against this resource.' },
-  NoSuchBucket: { status: 404, title: 'The specified bucket does not exist.' },
-  NoSuchKey: { status: 404, title: 'The specified key does not exist.' },
+  KeyTooLongError: { status: 400, title: 'Your key is too long', verbatim: true },
+  MethodNotAllowed: {
+    status: 405,
+    title: 'The specified method is not allowed against this resource.',
+    verbatim: true,
+  },
+  NoSuchBucket: { status: 404, title: 'The specified bucket does not exist', verbatim: true },
+  NoSuchKey: { status: 404, title: 'The specified key does not exist.', verbatim: true },
   NoSuchUpload: {
     status: 404,
     title:
-      'The specified multipart upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
+      'The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
+    verbatim: true,
   },
-  NoSuchVersion: { status: 404, title: 'The specified version does not exist.' },
+  NoSuchVersion: { status: 404, title: 'The specified version does not exist.', verbatim: true },
   QuotaExceeded: { status: 403, title: 'The quota of the bucket does not allow this; nothing was stored.' },
-  PreconditionFailed: { status: 412, title: 'At least one of the preconditions that you specified did not hold.' },
+  PreconditionFailed: {
+    status: 412,
+    title: 'At least one of the pre-conditions you specified did not hold',
+    verbatim: true,
+  },
 })
+
+/** The error for a name that no bucket can have. */
+export function invalidBucketName(name: string): Error {
+  return objectErrors.InvalidBucketName(
+    'A name has 3 to 63 lower-case letters, digits, hyphens and dots, begins and ends with a letter or digit, and is no IP address, ' +
+      'nor a reserved name.',
+    { extra: { BucketName: name } },
+  )
+}
 
 /** The error for a missing version: the named one, or any current one. */
 export function noSuchVersion(key: string, versionId: string | undefined): Error {

@@ -11,7 +11,7 @@ export function requireKeyLength(key: string): void {
   if (key.length <= surelyShort) return
   const sizeBytes = Buffer.byteLength(key)
   if (sizeBytes > keyBytesMax) {
-    throw objectErrors.KeyTooLongError(undefined, {
+    throw objectErrors.KeyTooLongError(`A key has at most ${keyBytesMax} bytes in UTF-8.`, {
       extra: { Size: String(sizeBytes), MaxSizeAllowed: String(keyBytesMax) },
     })
   }

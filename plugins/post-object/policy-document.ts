@@ -120,7 +120,8 @@ export function requirePolicy(
         ? holds({ ...condition, value: normalizeKey(value) }, normalizeKey(given))
         : holds(condition, given)
     if (!isHeld) {
-      throw denied(`Policy Condition failed: ${JSON.stringify([operator, `$${field}`, value])}`)
+      const quoted = [operator, `$${field}`, value].map(text => JSON.stringify(text))
+      throw denied(`Policy Condition failed: [${quoted.join(', ')}]`)
     }
   }
   const extra = ['bucket', ...fields.keys()].filter(

@@ -41,7 +41,7 @@ export { listingText, readListSize, requireEncodingType } from './listing-parame
 export { metadataHeaders, readAttributes, readStorageClass } from './metadata.ts'
 export { type ByteRange, readCopyRange, readRange } from './ranges.ts'
 export { readRenameSource } from './rename-source.ts'
-export { shownVersionId, versionHeader } from './version-header.ts'
+export { shownVersionId, versionHeader, writtenVersionId } from './version-header.ts'
 export { childrenNamed, childText, childTexts, requireShape } from './xml-nodes.ts'
 export { readXml } from './xml-reader.ts'
 export { escapeXml, PreparedXml } from './xml-writer.ts'
@@ -290,6 +290,8 @@ export type OriginAnswer = (request: OriginRequest) => MaybePromise<readonly str
 
 export interface OriginRequest {
   readonly origin: string
+  /** What a preflight would ask, where a request that is none has its headers, too: the rule is chosen by them. */
+  readonly asked: { readonly method: string; readonly headers: string | undefined } | undefined
   readonly method: string
   /** Empty at service level. Whether it exists is not known. */
   readonly bucket: string

@@ -37,9 +37,10 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
   }
 }
 
-/** The document alone, with its declaration: also the end of an answer whose status has long been sent. */
+/** The document alone, with its declaration; `Detail` is an element of ours, because clients compare AWS's words. Also the end of an answer whose status has long been sent. */
 export function errorDocument(context: S3RequestContext, error: CatalogError): string {
-  const fields: Record<string, string> = { Code: error.code, Message: error.message }
+  const fields: Record<string, string> = { Code: error.code, Message: error.title ?? error.message }
+  if (error.title !== undefined) fields.Detail = error.message
   for (const name in error.extra) if (!isHeader(name)) fields[name] = error.extra[name]!
   fields.Resource = resource(context)
   fields.RequestId = context.requestId

@@ -3,8 +3,10 @@ import type { S3RequestContext } from './request.ts'
 
 /** Asks every contribution to `s3.origin-answer`; their headers go out with the answer, also with an error. */
 export async function addOriginHeaders(context: S3RequestContext, origin: string): Promise<void> {
-  const { method, bucket, environment } = context
-  const answers = await Promise.all(environment.originAnswers.map(ask => ask({ origin, method, bucket })))
+  const { method, bucket, headers: given, environment } = context
+  const askedMethod = given['access-control-request-method']
+  const asked = askedMethod ? { method: askedMethod, headers: given['access-control-request-headers'] } : undefined
+  const answers = await Promise.all(environment.originAnswers.map(ask => ask({ origin, method, bucket, asked })))
   const headers = answers.flatMap(answer => answer ?? [])
   if (headers.length > 0) context.answerHeaders = headers
 }

@@ -51,12 +51,12 @@ export async function serveQueryApi(context: S3RequestContext, target: Target): 
     })
   } catch (thrown) {
     if (thrown instanceof ClientGoneError) throw thrown
-    const { code, status, message } = queryError(context, thrown)
+    const { code, status, message, title } = queryError(context, thrown)
     context.errorCode = code
     context.claimedAccessKey = claimedAccessKeyOf(thrown)
     const Type = status < 500 ? 'Sender' : 'Receiver'
     send(context, status, api, 'ErrorResponse', {
-      Error: { Type, Code: code, Message: message },
+      Error: { Type, Code: code, Message: title ?? message, Detail: title && message },
       RequestId: requestId,
     })
   }

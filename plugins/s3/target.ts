@@ -2,7 +2,7 @@
  * The request target: which bucket, key and parameters a request names. The raw target is kept beside the decoded parts,
  * because signatures are computed over it. Nothing is cleaned: `..`, `//`, trailing slashes and NUL belong to the key.
  */
-import { objectErrors, requireKeyLength } from 'svc/plugins/objects/api'
+import { invalidBucketName, objectErrors, requireKeyLength } from 'svc/plugins/objects/api'
 import type { Level } from './api.ts'
 import { s3Errors } from './errors.ts'
 
@@ -118,5 +118,5 @@ const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 
 /** Refuses what cannot be a bucket, so that no lookup is ever made with it. CreateBucket has further rules. */
 export function requireBucketName(name: string): void {
-  if (!bucketName.test(name)) throw objectErrors.InvalidBucketName(undefined, { extra: { BucketName: name } })
+  if (!bucketName.test(name)) throw invalidBucketName(name)
 }

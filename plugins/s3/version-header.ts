@@ -15,6 +15,11 @@ export async function shownVersionId(
   return versioning === 'off' ? undefined : versionId
 }
 
+/** The version id that the answer to a write names: AWS does not name the null version there. */
+export function writtenVersionId(versionId: string | undefined): string | undefined {
+  return versionId === 'null' ? undefined : versionId
+}
+
 /** `x-amz-version-id` of an answer, as its headers. */
 export async function versionHeader(
   request: S3Request,

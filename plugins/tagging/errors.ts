@@ -4,5 +4,5 @@ import { defineErrors } from 'svc/kernel'
 export const taggingErrors = defineErrors({
   BadRequest: { status: 400, title: 'Too many tags.' },
   InvalidTag: { status: 400, title: 'The tag provided was not a valid tag.' },
-  NoSuchTagSet: { status: 404, title: 'The TagSet does not exist.' },
+  NoSuchTagSet: { status: 404, title: 'The TagSet does not exist', verbatim: true },
 })

@@ -11,7 +11,8 @@ export const objectTags: S3Attribute = {
     const text = request.headers[header] as string | undefined
     if (text === undefined || text === '') return undefined
     if (!request.isAllowed('s3:PutObjectTagging', request.bucket, request.key)) throw s3Errors.AccessDenied()
-    return { tags: parseTags(text) }
+    const tags = parseTags(text)
+    return Object.keys(tags).length === 0 ? undefined : { tags }
   },
   describe(request, { tags, bucket, key }) {
     if (tags === undefined) return undefined
@@ -24,7 +25,9 @@ export const objectTags: S3Attribute = {
 
 /** `a=1&b=2`, each part percent-encoded UTF-8; `+` is a space. */
 function parseTags(text: string): Tags {
-  const pairs = text.split('&').map(pair => {
+  // Empty pairs are none, as in the query of an address.
+  const given = text.split('&').filter(pair => pair !== '')
+  const pairs = given.map(pair => {
     const equals = pair.indexOf('=')
     return equals === -1 ? ([pair, ''] as const) : ([pair.slice(0, equals), pair.slice(equals + 1)] as const)
   })

@@ -269,7 +269,7 @@ function errorOf(request: S3Request, answer: HttpAnswer): S3Error {
       const document = readXml(body, 'Error')
       const code = textOf(document, 'Code')
       if (code) {
-        const said = textOf(document, 'Message') || 'The server gave no reason.'
+        const said = textOf(document, 'Detail') || textOf(document, 'Message') || 'The server gave no reason.'
         const message = wantsClientKey(request, said) ? clientKeyMessage : withKeyDoubted(request, status, said)
         return new S3Error({ status, code, message, requestId, operation, details: textsOf(document) })
       }

@@ -48,7 +48,7 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
       const isRepeated = isCatalogError(error) && error.code === 'BucketAlreadyOwnedByYou' && region === 'us-east-1'
       if (!isRepeated) throw error
     }
-    return { headers: { Location: `/${bucket}` } }
+    return { headers: { Location: `/${bucket}`, 'x-amz-bucket-arn': `arn:aws:s3:::${bucket}` } }
   },
 })
 

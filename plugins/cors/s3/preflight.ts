@@ -5,9 +5,7 @@
 import type { Level, S3Operation, S3Request, S3Result } from 'svc/plugins/s3/api'
 import type { Cors } from '../cors.ts'
 import { corsErrors } from '../errors.ts'
-import { vary } from '../matching.ts'
-
-const namesMax = 200
+import { namesOf, vary } from '../matching.ts'
 
 export function createPreflights(cors: Cors): readonly S3Operation[] {
   const declare = (name: string, level: 'bucket' | 'object', summary: string): S3Operation => ({
@@ -38,17 +36,9 @@ async function answerPreflight({ bucket, headers }: S3Request, level: Level, cor
   if (ready === undefined) {
     throw corsErrors.AccessForbidden('CORSResponse: CORS is not enabled for this bucket.', refused)
   }
-  const names = namesOf(headers['access-control-request-headers'])
-  const allowed = names.length > namesMax ? undefined : ready.forPreflight(origin, method, names)
+  const allowed = ready.forPreflight(origin, method, namesOf(headers['access-control-request-headers']))
   if (allowed === undefined) throw corsErrors.AccessForbidden(undefined, refused)
   return { headers: recordOf([...allowed, ...vary]) }
-}
-
-function namesOf(list: string | undefined): string[] {
-  return (list ?? '')
-    .split(',')
-    .map(name => name.trim().toLowerCase())
-    .filter(name => name !== '')
 }
 
 function recordOf(pairs: readonly string[]): Record<string, string> {

@@ -38,7 +38,7 @@ export default defineS3Operation<'cors' | 'objects'>({
 function readRule(node: XmlNode): CorsRule {
   const id = childText(node, 'ID')
   const maxAge = childText(node, 'MaxAgeSeconds')?.trim()
-  if (maxAge !== undefined && !/^\d{1,10}$/.test(maxAge)) throw s3Errors.MalformedXML('MaxAgeSeconds is an integer.')
+  if (maxAge !== undefined && !/^-?\d{1,10}$/.test(maxAge)) throw s3Errors.MalformedXML('MaxAgeSeconds is an integer.')
   const allowedOrigins = texts(node, 'AllowedOrigin')
   const allowedMethods = texts(node, 'AllowedMethod')
   if (allowedOrigins.length === 0 || allowedMethods.length === 0) {

@@ -229,6 +229,17 @@ t.test('every kind is copied to every kind', async t => {
   t.equal((await read(Key)).toString(), 'self')
 })
 
+t.test('an object is copied onto itself to decrypt it, and to change the key of the client', async t => {
+  const Key = 'own-key'
+  const CopySource = `${Bucket}/${Key}`
+  await client.send(new PutObjectCommand({ Bucket, Key, Body: 'bytes', ...customer(customerKey) }))
+  const change = new CopyObjectCommand({ Bucket, Key, CopySource, ...copySource(customerKey), ...customer(otherKey) })
+  t.equal(await outcome(client.send(change)), 'ok')
+  t.equal((await read(Key, customer(otherKey))).toString(), 'bytes')
+  t.equal(await outcome(client.send(new CopyObjectCommand({ Bucket, Key, CopySource, ...copySource(otherKey) }))), 'ok')
+  t.equal((await read(Key, {})).toString(), 'bytes')
+})
+
 t.test('an upload that says nothing is encrypted as the first part that is copied into it', async t => {
   for (const [from, shown] of Object.entries({ 'SSE-S3': 'SSE-S3', 'SSE-KMS': 'SSE-KMS', 'SSE-C': 'SSE-S3' })) {
     const Key = `multipart/of-${from}`

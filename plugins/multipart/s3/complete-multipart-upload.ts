@@ -11,6 +11,7 @@ import {
   type S3Request,
   s3Errors,
   unquoteEtag,
+  writtenVersionId,
   type XmlNode,
 } from 'svc/plugins/s3/api'
 import { mayTellChecksums, partChecksums, readChecksumType } from '../part-checksums.ts'
@@ -70,7 +71,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     })
     return {
       headers: {
-        'x-amz-version-id': completed.versionId,
+        'x-amz-version-id': writtenVersionId(completed.versionId),
         ...(await request.describeWritten({ bucket, key, ...completed })),
       },
       xml: {

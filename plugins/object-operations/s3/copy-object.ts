@@ -11,6 +11,7 @@ import {
   requireChecksumAlgorithm,
   type S3Request,
   s3Errors,
+  writtenVersionId,
 } from 'svc/plugins/s3/api'
 import { copyBytesMax } from '../copy-size.ts'
 import { requireTagCopy } from '../tag-copy.ts'
@@ -50,7 +51,9 @@ export default defineS3Operation<'objects' | 'checksums'>({
     const { attributes, isChanged } = copyAttributes(request, from, source)
     // A version by its id is restored that way: it becomes the newest one.
     const isSame = from.versionId === undefined && from.bucket === bucket && from.key === key
-    if (!isChanged && checksumAlgorithm === undefined && isSame) {
+    // A key of the client is given up or changed that way.
+    const hasSourceKey = headers['x-amz-copy-source-server-side-encryption-customer-algorithm'] !== undefined
+    if (!isChanged && !hasSourceKey && checksumAlgorithm === undefined && isSame) {
       throw objectErrors.InvalidRequest(
         "This copy request is illegal because it is trying to copy an object to itself without changing the object's " +
           'metadata, storage class, website redirect location or encryption attributes.',
@@ -68,7 +71,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     })
     return {
       headers: {
-        'x-amz-version-id': copied.versionId,
+        'x-amz-version-id': writtenVersionId(copied.versionId),
         'x-amz-copy-source-version-id': source.versionId === 'null' ? undefined : source.versionId,
         ...(await request.describeWritten({ bucket, key, ...copied })),
       },

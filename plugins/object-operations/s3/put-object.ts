@@ -1,4 +1,10 @@
-import { allowedWriteConditions, checksumHeaders, defineS3Operation, quoteEtag } from 'svc/plugins/s3/api'
+import {
+  allowedWriteConditions,
+  checksumHeaders,
+  defineS3Operation,
+  quoteEtag,
+  writtenVersionId,
+} from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'objects'>({
   name: 'PutObject',
@@ -38,7 +44,7 @@ export default defineS3Operation<'objects'>({
       headers: {
         ETag: quoteEtag(stored.etag),
         'x-amz-object-size': stored.sizeBytes,
-        'x-amz-version-id': stored.versionId,
+        'x-amz-version-id': writtenVersionId(stored.versionId),
         ...checksumHeaders(stored.checksum),
         ...(await request.describeWritten({ bucket, key, ...stored })),
       },

@@ -17,6 +17,7 @@ import {
   type S3Request,
   type S3Result,
   s3Errors,
+  writtenVersionId,
 } from 'svc/plugins/s3/api'
 import { expandFileName, headersOf, missingField, redirectOf, requireKey, successStatus } from '../fields.ts'
 import { type PostedForm, readForm } from '../form.ts'
@@ -164,7 +165,7 @@ function describeStored(
   const headers = {
     ETag: etag,
     Location: redirect ?? location,
-    'x-amz-version-id': stored.versionId,
+    'x-amz-version-id': writtenVersionId(stored.versionId),
     ...checksumHeaders(stored.checksum),
     ...described,
   }

@@ -1,0 +1,88 @@
+/** Details of answers that clients compare with AWS's. */
+import t from 'tap'
+import { startServer } from './start.ts'
+
+const server = await startServer()
+t.teardown(() => server.stop())
+const bucket = 'as-aws'
+const created = await server.send({ method: 'PUT', path: `/${bucket}` })
+const put = (key: string, headers: Record<string, string> = {}, body = 'x') =>
+  server.send({ method: 'PUT', path: `/${bucket}/${key}`, headers, body })
+
+t.test('CreateBucket names the bucket by its ARN', async t => {
+  t.equal(created.headers['x-amz-bucket-arn'], `arn:aws:s3:::${bucket}`)
+})
+
+t.test('a message is in the words of AWS, and ours stand beside it', async t => {
+  const missing = await server.send({ path: '/no-such-bucket/key' })
+  t.equal(missing.xml('Message'), 'The specified bucket does not exist')
+  t.equal(missing.xml('Detail'), undefined)
+  const named = await server.send({ method: 'PUT', path: '/ab' })
+  t.equal(named.xml('Message'), 'The specified bucket is not valid.')
+  t.match(named.xml('Detail'), /3 to 63/)
+  const malformed = await server.send({ method: 'PUT', path: `/${bucket}`, query: 'versioning=', body: '<X/>' })
+  t.equal(
+    malformed.xml('Message'),
+    'The XML you provided was not well-formed or did not validate against our published schema',
+  )
+  t.type(malformed.xml('Detail'), 'string')
+})
+
+t.test('empty pairs in x-amz-tagging are no tags', async t => {
+  t.equal((await put('tagged', { 'x-amz-tagging': '&a=1&&b=2&' })).status, 200)
+  const { headers } = await server.send({ path: `/${bucket}/tagged` })
+  t.equal(headers['x-amz-tagging-count'], '2')
+  t.equal((await put('untagged', { 'x-amz-tagging': '&' })).status, 200)
+})
+
+t.test('POST to a key without a query is not allowed', async t => {
+  const { status, text } = await server.send({ method: 'POST', path: `/${bucket}/key`, body: 'x' })
+  t.equal(status, 405, text)
+})
+
+t.test('a part may be listed once', async t => {
+  const uploadId = (await server.send({ method: 'POST', path: `/${bucket}/parts`, query: 'uploads=' })).xml('UploadId')!
+  const query = `partNumber=1&uploadId=${uploadId}`
+  const { headers } = await server.send({ method: 'PUT', path: `/${bucket}/parts`, query, body: 'x' })
+  const part = `<Part><PartNumber>1</PartNumber><ETag>${headers.etag}</ETag></Part>`
+  const { status, text } = await server.send({
+    method: 'POST',
+    path: `/${bucket}/parts`,
+    query: `uploadId=${uploadId}`,
+    body: `<CompleteMultipartUpload>${part}${part}</CompleteMultipartUpload>`,
+  })
+  t.equal(status, 400)
+  t.match(text, '<Code>InvalidPartOrder</Code>')
+})
+
+t.test('a negative MaxAgeSeconds is taken', async t => {
+  const rule = '<AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET</AllowedMethod><MaxAgeSeconds>-1</MaxAgeSeconds>'
+  const body = `<CORSConfiguration><CORSRule>${rule}</CORSRule></CORSConfiguration>`
+  t.equal((await server.send({ method: 'PUT', path: `/${bucket}`, query: 'cors=', body })).status, 200)
+  const { text } = await server.send({ path: `/${bucket}`, query: 'cors=' })
+  t.match(text, '<MaxAgeSeconds>-1</MaxAgeSeconds>')
+})
+
+t.test('the headers of a preflight choose the rule of a plain request, too', async t => {
+  const rule = (method: string, header: string) =>
+    `<CORSRule><AllowedOrigin>*</AllowedOrigin><AllowedMethod>${method}</AllowedMethod><ExposeHeader>${header}</ExposeHeader></CORSRule>`
+  const body = `<CORSConfiguration>${rule('GET', 'x-get')}${rule('PUT', 'x-put')}</CORSConfiguration>`
+  await server.send({ method: 'PUT', path: `/${bucket}`, query: 'cors=', body })
+  const ask = async (headers: Record<string, string>) =>
+    (await server.send({ path: `/${bucket}`, headers: { origin: 'http://a.test', ...headers } })).headers
+  t.equal((await ask({}))['access-control-expose-headers'], 'x-get')
+  t.equal((await ask({ 'access-control-request-method': 'PUT' }))['access-control-expose-headers'], 'x-put')
+  t.equal((await ask({ 'access-control-request-method': 'DELETE' }))['access-control-allow-origin'], undefined)
+})
+
+t.test('writes in a suspended bucket name no version', async t => {
+  for (const status of ['Enabled', 'Suspended']) {
+    const body = `<VersioningConfiguration><Status>${status}</Status></VersioningConfiguration>`
+    await server.send({ method: 'PUT', path: `/${bucket}`, query: 'versioning=', body })
+  }
+  t.equal((await put('suspended')).headers['x-amz-version-id'], undefined)
+  const copied = await put('copied', { 'x-amz-copy-source': `/${bucket}/suspended` }, '')
+  t.equal(copied.status, 200, copied.text)
+  t.equal(copied.headers['x-amz-version-id'], undefined)
+  t.equal((await server.send({ path: `/${bucket}/suspended` })).headers['x-amz-version-id'], 'null')
+})
