@@ -4,7 +4,7 @@ import { defineErrors } from 'svc/kernel'
 export const s3Errors = defineErrors({
   AccessControlListNotSupported: { status: 400, title: 'The bucket does not allow ACLs', verbatim: true },
   AccessDenied: { status: 403, title: 'Access Denied' },
-  InternalError: { status: 500, title: 'We encountered an internal error. Please try again.', verbatim: true },
+  InternalError: { status: 500, title: 'We encountered an internal error. Please try again.' },
   InvalidBucketAclWithObjectOwnership: {
     status: 400,
     title: "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting",

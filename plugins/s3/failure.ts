@@ -29,6 +29,15 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
   if (context.method === 'HEAD' && context.level === 'bucket' && error.status === 403) {
     headers.push('x-amz-bucket-region', context.environment.region)
   }
+  // No body says to HEAD what failed: clients of MinIO read it here.
+  if (context.method === 'HEAD' && error.status >= 400) {
+    headers.push(
+      'x-minio-error-code',
+      error.code,
+      'x-minio-error-desc',
+      `"${headerText(error.title ?? error.message)}"`,
+    )
+  }
   try {
     sendDocument(context, error.status, headers, errorDocument(context, error))
   } catch (err) {
@@ -52,6 +61,11 @@ export function errorDocument(context: S3RequestContext, error: CatalogError): s
 function isHeader(name: string): boolean {
   const first = name.charCodeAt(0)
   return first >= 0x61 && first <= 0x7a
+}
+
+/** A header holds printable ASCII alone. */
+function headerText(text: string): string {
+  return text.replaceAll(/[^ -~]/g, '?')
 }
 
 function resource(context: S3RequestContext): string {

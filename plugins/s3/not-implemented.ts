@@ -203,7 +203,7 @@ const features: readonly (readonly [name: string, feature: Feature])[] = [
   ['x-amz-server-side-encryption-customer-key-md5', { plugin: 'encryption', harmless: [] }],
   ['x-amz-tagging', { plugin: 'tagging', harmless: [''] }],
   ['x-amz-write-offset-bytes', { plugin: 'append', harmless: [] }],
-  ['x-minio-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
+  ['x-minio-force-delete', { plugin: 'buckets', harmless: ['false'] }],
   ['x-svc-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
 ]
 

@@ -1,4 +1,8 @@
-import { defineS3Operation } from 'svc/plugins/s3/api'
+import { defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
+import { emptyBucket } from '../empty-bucket.ts'
+
+/** Clients of MinIO ask with it for a bucket to be emptied first. */
+const forceHeader = 'x-minio-force-delete'
 
 export default defineS3Operation<'objects'>({
   name: 'DeleteBucket',
@@ -7,8 +11,13 @@ export default defineS3Operation<'objects'>({
   action: 's3:DeleteBucket',
   body: { kind: 'none' },
   reply: { kind: 'empty', status: 204 },
-  errors: ['BucketNotEmpty', 'NoSuchBucket'],
-  async handle({ bucket }, { objects }) {
+  features: [forceHeader],
+  errors: ['AccessDenied', 'BucketNotEmpty', 'NoSuchBucket'],
+  async handle({ bucket, headers, isAllowed, origin }, { objects }) {
+    if (headers[forceHeader] === 'true') {
+      if (!isAllowed('s3:ForceDeleteBucket', bucket, '')) throw s3Errors.AccessDenied()
+      await emptyBucket(objects, bucket, { origin })
+    }
     await objects.deleteBucket(bucket)
     return {}
   },

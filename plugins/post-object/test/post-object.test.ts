@@ -141,7 +141,10 @@ t.test('a form signed by the SDK stores its file', async t => {
   t.ok(head.ChecksumCRC64NVME, 'a checksum as of every upload')
   const wrong = await post([...Object.entries(fields), ['Content-Type', 'image/png'], ['file', file]])
   t.equal(wrong.outcome, '403 AccessDenied')
-  t.match(wrong.text, 'Policy Condition failed: [&quot;starts-with&quot;, &quot;$content-type&quot;, &quot;text/&quot;]')
+  t.match(
+    wrong.text,
+    'Policy Condition failed: [&quot;starts-with&quot;, &quot;$content-type&quot;, &quot;text/&quot;]',
+  )
   const large = new Blob(['x'.repeat(101)])
   const range = await post([...Object.entries(fields), ['Content-Type', 'text/plain'], ['file', large, 'large']])
   t.equal(range.outcome, '400 EntityTooLarge')

@@ -86,3 +86,22 @@ t.test('writes in a suspended bucket name no version', async t => {
   t.equal(copied.headers['x-amz-version-id'], undefined)
   t.equal((await server.send({ path: `/${bucket}/suspended` })).headers['x-amz-version-id'], 'null')
 })
+
+t.test('clients of MinIO may delete a bucket with everything in it', async t => {
+  const path = '/to-force'
+  await server.send({ method: 'PUT', path })
+  await server.send({ method: 'PUT', path: `${path}/key`, body: 'x' })
+  const remove = (force: string) => server.send({ method: 'DELETE', path, headers: { 'x-minio-force-delete': force } })
+  t.equal((await remove('false')).xml('Code'), 'BucketNotEmpty')
+  t.equal((await remove('true')).status, 204)
+  t.equal((await server.send({ path })).status, 404)
+})
+
+t.test('an id of a version that another server made is no version here', async t => {
+  const query = 'versionId=0b7c9b1e-3f0a-4c52-9d3e-8a7f4d2c1b6a'
+  const found = await server.send({ path: `/${bucket}/suspended`, query })
+  t.equal(found.status, 404)
+  t.equal(found.xml('Code'), 'NoSuchVersion')
+  t.equal((await server.send({ method: 'DELETE', path: `/${bucket}/suspended`, query })).status, 204)
+  t.equal((await server.send({ path: `/${bucket}/suspended` })).status, 200, 'nothing else is deleted')
+})

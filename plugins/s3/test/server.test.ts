@@ -105,6 +105,9 @@ t.test('an error is the XML document of S3, and only its head for HEAD', async t
   const head = await send({ method: 'HEAD', path: `/${Bucket}/missing` })
   t.equal(head.status, 404)
   t.equal(head.body.length, 0)
+  t.equal(head.headers['x-minio-error-code'], 'NoSuchKey')
+  t.equal(head.headers['x-minio-error-desc'], `"${answer.xml('Message')}"`)
+  t.notOk('x-minio-error-code' in answer.headers, 'the document says it')
 })
 
 t.test('strangers and forgers are refused, whatever they ask for', async t => {
@@ -144,7 +147,7 @@ t.test('what no loaded plugin does is answered 501 with the name of the plugin',
   for (const [method, query, operation, plugin] of bucketLevel) {
     const answer = await send({ method, path: `/${Bucket}`, query, body: method === 'PUT' ? '<x/>' : undefined })
     t.equal(`${answer.status} ${answer.xml('Code')} ${answer.xml('Plugin')}`, `501 NotImplemented ${plugin}`, query)
-    t.match(answer.xml('Message'), operation)
+    t.match(answer.xml('Detail'), operation)
     const missing = await send({ method, path: '/no-such-bucket', query })
     t.equal(missing.xml('Code'), 'NoSuchBucket', `${query} of a bucket that is not there`)
   }
