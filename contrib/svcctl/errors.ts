@@ -112,6 +112,22 @@ export function exitCodeOfError(error: unknown): ExitCode {
   return exitCodes.failure
 }
 
+/** What the usual errors of files mean. */
+const fileProblems: Readonly<Record<string, string>> = {
+  EACCES: 'You may not use the file or folder',
+  EISDIR: 'This is a folder, not a file:',
+  ENOENT: 'There is no file or folder',
+  ENOSPC: 'The disk is full:',
+  ENOTDIR: 'This is a file, not a folder:',
+  EPERM: 'You may not change the file or folder',
+}
+
+function fileProblem(error: Error): string | undefined {
+  const { code = '', path } = error as NodeJS.ErrnoException
+  if (path === undefined || !Object.hasOwn(fileProblems, code)) return undefined
+  return `${fileProblems[code]} ${JSON.stringify(path)} (${code}).`
+}
+
 /** One line for a person. System errors say what they are about; nothing here has ever held a secret. */
 export function describeError(error: unknown): string {
   if (error instanceof AnswerError) {
@@ -120,7 +136,7 @@ export function describeError(error: unknown): string {
     const places = problems.map(({ place, message }) => `; ${[place, message].filter(Boolean).join(': ')}`)
     return `${error.operation}: ${error.message} (${error.code}${id})${places.join('')}`
   }
-  if (error instanceof Error) return error.message === '' ? error.name : error.message
+  if (error instanceof Error) return fileProblem(error) ?? (error.message === '' ? error.name : error.message)
   return String(error)
 }
 

@@ -67,7 +67,40 @@ export function createParser(
   }
   // Its commands may not have been loaded, yet it is there.
   for (const group of Object.keys(groups)) parentOf([group])
+  // Last, because groups take on what stands here, and their commands have the common names.
+  program.configureOutput({ outputError: (text, write) => write(suggestByMeaning(text)) })
   return program
+}
+
+/** What other tools call the commands. */
+const otherNames: Readonly<Record<string, string>> = {
+  copy: 'cp',
+  create: 'mb',
+  del: 'rm',
+  delete: 'rm',
+  dir: 'ls',
+  download: 'cp',
+  get: 'cp',
+  head: 'stat',
+  info: 'stat',
+  list: 'ls',
+  login: 'alias set',
+  mkdir: 'mb',
+  move: 'mv',
+  put: 'cp',
+  remove: 'rm',
+  rename: 'mv',
+  rmdir: 'rb',
+  show: 'cat',
+  sign: 'presign',
+  sync: 'mirror',
+  upload: 'cp',
+}
+
+/** Commander compares letters only, and takes `list` for `alias`, perhaps. */
+function suggestByMeaning(text: string): string {
+  const [, line = '', word = ''] = /^(error: unknown command '([a-z]+)')/.exec(text) ?? []
+  return Object.hasOwn(otherNames, word) ? `${line}\n(Did you mean ${otherNames[word]}?)\n` : text
 }
 
 /** What can follow a group. */

@@ -147,7 +147,7 @@ t.test('another folder of that name removes nothing', { timeout: 240_000 }, asyn
   const watching = start(t, ['mirror', '--watch', ...options, 'disk', 'home/watched/disk'])
   await until(t, 'the first comparison', () => watching.said.stdout.includes('Watching '))
   renameSync(join(folder, 'disk'), join(folder, 'elsewhere'))
-  await until(t, 'it is missed', () => watching.said.stderr.includes('no such file'))
+  await until(t, 'it is missed', () => watching.said.stderr.includes('There is no file or folder'))
   mkdirSync(join(folder, 'disk'))
   await until(t, 'and not taken for another', () => watching.said.stderr.includes('is another folder'))
   t.equal(await keysIn('home/watched/disk'), 'disk/a')
