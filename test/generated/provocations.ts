@@ -219,7 +219,10 @@ export const provocations: Readonly<Record<string, Cases>> = {
     MalformedXML: { bucket: 'errors-new', body: '<unclosed>' },
     NotImplemented: { bucket: 'errors-new', headers: { 'x-amz-object-ownership': 'ObjectWriter' } },
   },
-  DeleteBucket: { BucketNotEmpty: {} },
+  DeleteBucket: {
+    AccessDenied: { headers: { 'x-amz-expected-bucket-owner': '0123456789ab' } },
+    BucketNotEmpty: {},
+  },
   ListBuckets: { InvalidArgument: { query: 'max-buckets=0' } },
   ListObjects: { InvalidArgument: { query: 'max-keys=many' } },
   ListObjectsV2: { InvalidArgument: { query: 'continuation-token=' } },
