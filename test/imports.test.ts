@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, posix, relative, resolve } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 
 const root = resolve(import.meta.dirname, '..')
@@ -138,7 +139,7 @@ t.test('no plugin needs another one that needs it, not even its types', t => {
 })
 
 t.test('each import rule refuses what it is there for', t => {
-  const folder = t.testdir({})
+  const folder = temporaryFolder(t)
   for (const name of ['package.json', 'tsconfig.json']) cpSync(join(root, name), join(folder, name))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const files: Record<string, string> = {

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeConfiguration } from 'svc/kernel'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import { type ConfigurationSources, formatProblem, resolveConfiguration } from '../config/resolve.ts'
@@ -174,7 +175,7 @@ t.test('a key that several plugins declare by one schema reaches them all', asyn
 })
 
 t.test('secrets come from the environment or a file, the file wins, and a line end is not part of them', async t => {
-  const path = join(t.testdir(), 'key')
+  const path = join(temporaryFolder(t), 'key')
   const secret = (text: string) => {
     writeFileSync(path, text)
     return sectionOf({ env: { ...complete, SVC_KEY_CODE_FILE: path } }, 'door-lock').keyCode

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { startKernel } from 'svc/testing'
+import { startKernel, temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { discoverPlugins, loadedOf, selectPlugins } from '../discover.ts'
 
@@ -50,7 +50,7 @@ t.test('a default start knows the packages of contrib, and loads none of their c
     config: {
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
-      storage: { endpoints: [t.testdir({})] },
+      storage: { endpoints: [temporaryFolder(t)] },
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
     },
   })

@@ -15,6 +15,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { bytesOf, oddNames, requireProgram, run, sha256 } from '../wire/clients.ts'
 import { createClient } from '../wire/sdk.ts'
@@ -23,7 +24,7 @@ import { root } from './blocks.ts'
 
 const openssl = requireProgram('openssl')
 const nginx = requireProgram('nginx')
-const folder = t.testdir({ certs: {} })
+const folder = temporaryFolder(t, 'certs')
 const certs = join(folder, 'certs')
 
 function makePair(): string {

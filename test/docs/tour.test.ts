@@ -1,14 +1,16 @@
 /** The documents that a newcomer follows, line by line: the server as README starts it, and every block of the tours. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { requireProgram } from '../wire/clients.ts'
 import { blocksOf, root, scriptOf } from './blocks.ts'
 
-const folder = t.testdir({})
-mkdirSync(join(folder, 'bin'))
+const folder = temporaryFolder(t, 'bin')
+// For the program of the SDK.
+symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
 writeFileSync(
   join(folder, 'bin/svcctl'),
   `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'contrib/svcctl/main.ts')}' "$@"\n`,

@@ -10,6 +10,7 @@ import { GetObjectTaggingCommand } from '@aws-sdk/client-s3'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/kms/api'
 import 'svc/plugins/settings/api'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { createEventParser } from '../admin/events.ts'
@@ -32,7 +33,7 @@ const server = await startServer({
   },
 })
 t.teardown(() => server.stop())
-const { run, folder, configFolder } = createSession(t.testdir({}))
+const { run, folder, configFolder } = createSession(temporaryFolder(t))
 const { endpoint, adminUrl } = server
 const setAlias = (name: string, accessKey: string, secret: string) =>
   run(['--admin-url', adminUrl, 'alias', 'set', name, endpoint, accessKey], { env: { SVCCTL_SECRET_KEY: secret } })
@@ -379,7 +380,7 @@ t.test('settings are shown, set, reset, and go to a file and back', async t => {
 })
 
 t.test('settings whose plugin is not loaded are named, with the plugin', async t => {
-  const drive = t.testdir({})
+  const drive = temporaryFolder(t)
   const storage = { storage: { endpoints: [drive] } }
   const probe = (name: string) =>
     definePlugin({
@@ -743,7 +744,7 @@ t.test('a copy in parts has the tags of its source', async t => {
 })
 
 t.test('keys that are missing, or cannot be had, are failures', async t => {
-  const drive = t.testdir({})
+  const drive = temporaryFolder(t)
   const start = async (name: string, config: object, more?: TestServerOptions) => {
     const sections = { storage: { endpoints: [drive] }, ...config }
     const started = await startServer({ derivesStoreKey: true, config: sections, ...more })

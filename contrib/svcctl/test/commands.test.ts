@@ -12,6 +12,7 @@ import {
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { listCommands } from '../commands/index.ts'
 import { childrenOf, readXml, textOf } from '../s3/xml.ts'
@@ -20,7 +21,7 @@ import { createSession } from './session.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
-const { run, folder, configFolder } = createSession(t.testdir({}))
+const { run, folder, configFolder } = createSession(temporaryFolder(t))
 const secret = { SVCCTL_SECRET_KEY: 'change-me-please' }
 await run(['alias', 'set', 'home', server.endpoint, 'admin'], { env: secret })
 

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { parseAnswerHead } from '../s3/answer-head.ts'
 import { createClient } from '../s3/client.ts'
@@ -364,7 +365,7 @@ t.test('an end from outside waits for the sink, and frees the place in the queue
 })
 
 t.test('a busy sink holds the socket back, with TLS as without', async t => {
-  const folder = t.testdir({})
+  const folder = temporaryFolder(t)
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const parameters = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']

@@ -2,13 +2,14 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startServer } from './server.ts'
 import { root, runChild } from './session.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
-const folder = t.testdir({ bin: {} })
+const folder = temporaryFolder(t, 'bin')
 const program = join(folder, 'bin/svcctl')
 writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'contrib/svcctl/main.ts')}' "$@"\n`, {
   mode: 0o755,

@@ -5,6 +5,7 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createBudget } from '../transfer/budget.ts'
 import { choosePartBytes } from '../transfer/upload.ts'
@@ -15,7 +16,7 @@ import { createSession } from './session.ts'
 const MIB = 1 << 20
 const server = await startServer()
 t.teardown(() => server.stop())
-const session = createSession(t.testdir({}))
+const session = createSession(temporaryFolder(t))
 const { run, folder, configFolder } = session
 const set = (name: string, endpoint: string) =>
   run(['alias', 'set', name, endpoint, 'admin'], { env: { SVCCTL_SECRET_KEY: 'change-me-please' } })

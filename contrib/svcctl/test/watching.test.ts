@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { runSvcctl } from '../run.ts'
 import { startServer } from './server.ts'
@@ -10,7 +11,7 @@ import { createSession } from './session.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
-const { run, folder, environment } = createSession(t.testdir({}))
+const { run, folder, environment } = createSession(temporaryFolder(t))
 await run(['alias', 'set', 'home', server.endpoint, 'admin'], { env: { SVCCTL_SECRET_KEY: 'change-me-please' } })
 await run(['mb', 'home/watched'])
 

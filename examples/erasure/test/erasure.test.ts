@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -30,7 +31,7 @@ function requireClients(): string | false {
 }
 
 t.test('a set that loses a disk and gets a new one', { skip: requireClients(), timeout: 200_000 }, async t => {
-  const folder = t.testdir({})
+  const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'bin'))
   const svc = `#!/bin/sh\nexec '${process.execPath}' --conditions=svc-src '${join(root, 'kernel/main.ts')}' "$@"\n`
   writeFileSync(join(folder, 'bin/svc'), svc, { mode: 0o755 })

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { auditTargetContract, testRecord } from 'svc/plugins/audit/contract'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { connectFile, fileKind } from '../target.ts'
 
@@ -9,7 +10,7 @@ const linesOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8')
 const never = new AbortController().signal
 
 function subjectOf(t: Test) {
-  const folder = t.testdir({ audit: {} })
+  const folder = temporaryFolder(t, 'audit')
   const [here, away] = [join(folder, 'audit'), join(folder, 'away')]
   const path = join(here, 'records.jsonl')
   return {
@@ -26,7 +27,7 @@ function subjectOf(t: Test) {
 t.test('the sink keeps the contract', t => auditTargetContract(t, async t => subjectOf(t)))
 
 t.test('half a line that a crash has left spoils no record', async t => {
-  const path = join(t.testdir({}), 'records.jsonl')
+  const path = join(temporaryFolder(t), 'records.jsonl')
   writeFileSync(path, '{"version":"1","ti')
   const target = connectFile({ path })
   const record = testRecord()
@@ -35,7 +36,7 @@ t.test('half a line that a crash has left spoils no record', async t => {
 })
 
 t.test('a file that is moved away is followed by a new one, which its owner alone can read', async t => {
-  const folder = t.testdir({})
+  const folder = temporaryFolder(t)
   const path = join(folder, 'records.jsonl')
   const target = connectFile({ path })
   const [first, second] = [testRecord(), testRecord()]

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { isCatalogError } from 'svc/kernel'
 import { kmsBackendContract } from 'svc/plugins/kms/contract'
+import { temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createKeyring, createKeyringFile } from '../keyring.ts'
 
 const context = Buffer.from('{"object":"bucket/key"}')
 
 function started(t: Test) {
-  const path = join(t.testdir({}), 'keyring.json')
+  const path = join(temporaryFolder(t), 'keyring.json')
   createKeyringFile(path)
   const keyring = createKeyring(path)
   keyring.start!()

@@ -3,7 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
 import standard from 'svc/plugins/standard'
-import { startKernel } from 'svc/testing'
+import { startKernel, temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type AnyTargetKind, createLossLog, createTargets, type DirectWay, type Target, type Targets } from '../api.ts'
@@ -69,7 +69,7 @@ async function start(t: Test, createDirectWay?: () => DirectWay) {
   const kernel = await startKernel({
     plugins: [...standard, plugin],
     config: {
-      storage: { endpoints: [t.testdir({})] },
+      storage: { endpoints: [temporaryFolder(t)] },
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       iam: { rootUser: 'rootaccess', rootPassword: 'root password' },
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },

@@ -5,7 +5,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Exchange } from 'svc/plugins/http/api'
-import { createSeededRandom } from 'svc/testing'
+import { createSeededRandom, temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { connectRaw, echo, startServer } from './server.ts'
 
@@ -150,7 +150,7 @@ t.test('100-continue is answered only when somebody wants the body', async t => 
 })
 
 t.test('the expectation is known in any case, over HTTP/1.1 and HTTP/2', async t => {
-  const folder = t.testdir({})
+  const folder = temporaryFolder(t)
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', join(folder, 'private.key')]
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
   const certificate = ['-x509', '-nodes', '-days', '2', '-out', join(folder, 'public.crt')]
