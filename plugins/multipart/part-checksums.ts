@@ -26,6 +26,8 @@ export const partChecksums: Readonly<Record<`Checksum${ChecksumAlgorithm}`, 'tex
 export interface UploadChecksum {
   readonly algorithm: ChecksumAlgorithm
   readonly type: ChecksumType
+  /** The client named no algorithm. */
+  readonly isUnasked?: true
 }
 
 /** From the headers of CreateMultipartUpload. Throws InvalidRequest for pairs that S3 does not have. */
@@ -42,7 +44,7 @@ export function uploadChecksum(
 ): UploadChecksum {
   const algorithm = requireChecksumAlgorithm(name, checksums)
   if (algorithm === undefined) {
-    if (type === undefined) return byDefault
+    if (type === undefined) return { ...byDefault, isUnasked: true }
     throw objectErrors.InvalidRequest(
       'The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header.',
     )
@@ -58,8 +60,14 @@ export function uploadChecksum(
 }
 
 export function readChecksumType(text: string | undefined): ChecksumType | undefined {
-  if (text === undefined || text === 'COMPOSITE' || text === 'FULL_OBJECT') return text
+  const type = text?.toUpperCase()
+  if (type === undefined || type === 'COMPOSITE' || type === 'FULL_OBJECT') return type
   throw objectErrors.InvalidRequest('Value for x-amz-checksum-type header is invalid.')
+}
+
+/** Elements of an upload in progress. An upload that was begun without an algorithm lists none, as at AWS. */
+export function toldChecksum({ checksumAlgorithm, checksumType, isChecksumUnasked }: Upload) {
+  return isChecksumUnasked ? undefined : { ChecksumAlgorithm: checksumAlgorithm, ChecksumType: checksumType }
 }
 
 /**
@@ -74,9 +82,19 @@ export function mayTellChecksums(request: S3Request, { encryption }: Pick<Upload
 export function requirePartAlgorithm(upload: Upload, announced: ChecksumAlgorithm | undefined): void {
   const { checksumAlgorithm: expected } = upload
   if (announced === undefined || announced === expected || expected === byDefault.algorithm) return
-  throw objectErrors.InvalidRequest(
-    `Checksum Type mismatch occurred, expected checksum Type: ${(expected ?? 'null').toLowerCase()}, ` +
-      `actual checksum Type: ${announced.toLowerCase()}`,
+  throw checksumMismatch(expected, announced)
+}
+
+/** Throws InvalidRequest for a part without a checksum, where the checksum of the whole is made of what clients say of the parts. */
+export function requirePartChecksum(upload: Upload, announced: ChecksumAlgorithm | undefined): void {
+  const { checksumAlgorithm: expected, checksumType } = upload
+  if (checksumType === 'COMPOSITE' && announced === undefined) throw checksumMismatch(expected, undefined)
+}
+
+function checksumMismatch(expected: ChecksumAlgorithm | undefined, announced: ChecksumAlgorithm | undefined): Error {
+  const name = (algorithm: ChecksumAlgorithm | undefined) => algorithm?.toLowerCase() ?? 'null'
+  return objectErrors.InvalidRequest(
+    `Checksum Type mismatch occurred, expected checksum Type: ${name(expected)}, actual checksum Type: ${name(announced)}`,
   )
 }
 

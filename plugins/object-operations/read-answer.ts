@@ -1,4 +1,5 @@
 /** What GetObject and HeadObject have in common: which bytes, and which headers say what they are. */
+import type { ChecksumValue } from 'svc/plugins/checksums/api'
 import { type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
 import {
   type ByteRange,
@@ -57,7 +58,12 @@ export function planRead(request: S3Request, version: ObjectVersion, shownId: st
     if (asked['x-amz-checksum-mode'] === 'ENABLED') Object.assign(headers, checksumHeaders(version.checksum))
     return { status: 200, start: 0, length: sizeBytes, headers }
   }
-  if (part !== undefined && version.parts.length > 0) headers['x-amz-mp-parts-count'] = version.parts.length
+  if (part !== undefined) {
+    if (version.parts.length > 0) headers['x-amz-mp-parts-count'] = version.parts.length
+    if (asked['x-amz-checksum-mode'] === 'ENABLED') {
+      Object.assign(headers, checksumHeaders(partChecksum(version, Number(part))))
+    }
+  }
   headers['Content-Range'] = `bytes ${range.start}-${range.start + range.length - 1}/${sizeBytes}`
   return { status: 206, ...range, headers }
 }
@@ -107,6 +113,16 @@ function partRange({ headers }: S3Request, version: ObjectVersion, text: string)
   let start = 0
   for (let i = 0; i < partNumber - 1; i++) start += parts[i]!.sizeBytes
   return { start, length: parts[partNumber - 1]!.sizeBytes }
+}
+
+/**
+ * What a read of one part can be verified with: a composite checksum is made of those of the parts, and a single part is the whole object.
+ * The checksum of a whole says nothing of one of its several parts.
+ */
+function partChecksum({ checksum, parts }: ObjectVersion, partNumber: number): ChecksumValue | undefined {
+  if (checksum?.type === 'FULL_OBJECT') return parts.length > 1 ? undefined : checksum
+  const value = parts[partNumber - 1]?.checksum?.value
+  return checksum === undefined || value === undefined ? undefined : { ...checksum, value }
 }
 
 /** `response-…` parameters; only for signed requests, so that nobody makes a public object look like something else. */

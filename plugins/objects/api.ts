@@ -373,6 +373,8 @@ export interface Upload {
   readonly attributes: ObjectAttributes
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
   readonly checksumType: ChecksumType | undefined
+  /** The client named no algorithm: S3 says nothing of checksums while the upload is in progress. */
+  readonly isChecksumUnasked?: boolean
   readonly encryption?: ObjectEncryption
   /** The client requested no encryption: it follows from the bucket's default or from a part's source. */
   readonly isEncryptedUnasked?: boolean
@@ -571,6 +573,7 @@ export interface ObjectsService {
     readonly attributes: ObjectAttributes
     readonly checksumAlgorithm: ChecksumAlgorithm | undefined
     readonly checksumType: ChecksumType | undefined
+    readonly isChecksumUnasked?: true | undefined
   }): Promise<Upload>
   getUpload(bucket: string, key: string, uploadId: string): MaybePromise<Upload>
   putPart(upload: Upload, partNumber: number, body: Body): Promise<UploadPart>

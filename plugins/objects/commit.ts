@@ -88,6 +88,7 @@ export interface UploadDocument {
   readonly attributes: object
   readonly checksumAlgorithm: string | null
   readonly checksumType: string | null
+  readonly isChecksumUnasked?: true
   readonly encryption?: EncodedEncryption | null
   /** The upload's encryption was not requested by the client, but follows from the bucket or from a copy source. */
   readonly isEncryptedUnasked?: true

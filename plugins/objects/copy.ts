@@ -1,7 +1,9 @@
 /**
  * CopyObject. Blobs are immutable and reference-counted, so a copy shares them and moves no bytes; a small body is written again
- * with its record. Bytes are read only if the copy needs a checksum that the source does not have.
+ * with its record. Bytes are read only if the copy needs a digest that the source does not have: another checksum, or, of an object that
+ * came in parts, the MD5 of the whole, because a copy is one object with an ETag of its own.
  */
+import { createHash } from 'node:crypto'
 import type { ChecksumAlgorithm, ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { StorageService } from 'svc/plugins/storage/api'
 import type { CopyRequest, ObjectsService } from './api.ts'
@@ -17,15 +19,14 @@ export async function copyObject(
   const { bucket, key, attributes, conditions } = request
   const source = request.source as StoredVersion
   const { body, blobs } = source.data
-  const checksum = await checksumFor(storage, checksums, source, request.checksumAlgorithm)
+  const { checksum, md5 } = await digestsFor(storage, checksums, source, request.checksumAlgorithm)
   const inline = body === undefined ? undefined : await storage.readBody(body)
   const value = encodeVersion({
     attributes,
     sizeBytes: source.sizeBytes,
-    md5: md5Of(source),
+    md5,
     checksum,
     blobs,
-    ...(source.parts.length > 0 ? { parts: partsFor(source, checksum) } : undefined),
   })
   const { modifiedMs, versionId } = await storage.execute<Stamp>(
     'objects.putObject',
@@ -44,25 +45,31 @@ export async function copyObject(
     inline,
     { redundancy: redundancyOf(attributes) },
   )
-  return { etag: source.etag, versionId, sizeBytes: source.sizeBytes, modifiedMs, checksum, tags: attributes.tags }
+  const etag = md5.toString('hex')
+  return { etag, versionId, sizeBytes: source.sizeBytes, modifiedMs, checksum, tags: attributes.tags }
 }
 
-async function checksumFor(
+/** In one pass over the bytes, and without it where the source has them. */
+async function digestsFor(
   storage: StorageService,
   checksums: ChecksumsService,
   source: StoredVersion,
   wanted: ChecksumAlgorithm | undefined,
-): Promise<ChecksumValue | undefined> {
+): Promise<{ readonly checksum: ChecksumValue; readonly md5: Buffer }> {
   const algorithm = wanted ?? source.checksum?.algorithm ?? 'CRC64NVME'
-  if (source.checksum?.algorithm === algorithm) return source.checksum
-  const running = checksums.create(algorithm)
+  const kept =
+    source.checksum?.algorithm === algorithm && source.checksum.type === 'FULL_OBJECT' ? source.checksum : undefined
+  const isWhole = source.parts.length === 0
+  if (kept !== undefined && isWhole) return { checksum: kept, md5: md5Of(source) }
+  const running = kept === undefined ? checksums.create(algorithm) : undefined
+  const md5 = isWhole ? undefined : createHash('md5')
   const data = await readData(storage, source.data, 0, source.sizeBytes)
-  await bodyOf(data, source.sizeBytes).consume(chunk => running.update(chunk))
-  return { algorithm, type: 'FULL_OBJECT', value: running.digest().toString('base64') }
-}
-
-/** The parts keep their sizes. Their checksums are kept only if the algorithm is the same. */
-function partsFor(source: StoredVersion, checksum: ChecksumValue | undefined): StoredVersion['parts'] {
-  if (checksum?.algorithm === source.checksum?.algorithm) return source.parts
-  return source.parts.map(part => ({ ...part, checksum: undefined }))
+  await bodyOf(data, source.sizeBytes).consume(chunk => {
+    running?.update(chunk)
+    md5?.update(chunk)
+  })
+  return {
+    checksum: kept ?? { algorithm, type: 'FULL_OBJECT', value: running!.digest().toString('base64') },
+    md5: md5?.digest() ?? md5Of(source),
+  }
 }

@@ -122,6 +122,10 @@ export function partRange(bucket: string, uploadId: string): [Buffer, Buffer] {
   return bucketRange(table.part, bucket, Buffer.from(uploadId, 'latin1'))
 }
 
+export function isUploadId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text)
+}
+
 /** The part number in a part's record key. */
 export function partNumberOf(key: Uint8Array): number {
   return (key[key.length - 2]! << 8) | key[key.length - 1]!

@@ -21,6 +21,7 @@ import {
   afterObject,
   bucketRange,
   escapeKey,
+  isUploadId,
   objectKey,
   objectKeyOffset,
   olderVersionKey,
@@ -352,7 +353,12 @@ function uploadPosition(
     return startPosition(table.upload, bucket, prefix, delimiter, keyMarker)
   }
   requireMarkerLength(keyMarker)
-  requireMarkerLength(uploadIdMarker)
+  // The upload itself may be gone: it may have ended between two pages.
+  if (!isUploadId(uploadIdMarker)) {
+    throw objectErrors.InvalidArgument('Invalid uploadId marker', {
+      extra: { ArgumentName: 'upload-id-marker', ArgumentValue: uploadIdMarker },
+    })
+  }
   const [key] = bucketRange(table.upload, bucket, escapeKey(keyMarker))
   return Buffer.concat([key, Buffer.from([0]), Buffer.from(uploadIdMarker, 'utf8'), Buffer.from([0])])
 }

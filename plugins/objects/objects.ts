@@ -25,7 +25,7 @@ import { listEncrypted } from './encrypted.ts'
 import { noSuchVersion, objectErrors } from './errors.ts'
 import { type ObjectEventName, packOrigin } from './events.ts'
 import { type Ingested, ingest } from './ingest.ts'
-import { counterKey, objectKey, partKey, partNumberOf, partRange, uploadKey } from './keys.ts'
+import { counterKey, isUploadId, objectKey, partKey, partNumberOf, partRange, uploadKey } from './keys.ts'
 import { listObjects, listUploads, listVersions } from './listing.ts'
 import { combineChecksums, matchParts, multipartMd5, type StoredPart, totalSize } from './parts.ts'
 import { refuseHopeless } from './quota.ts'
@@ -443,7 +443,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
       return listVersions(storage, request)
     },
 
-    async createUpload({ bucket, key, attributes: given, checksumAlgorithm, checksumType }) {
+    async createUpload({ bucket, key, attributes: given, checksumAlgorithm, checksumType, isChecksumUnasked }) {
       // Not stored: the request may contain a customer's key.
       const { encryptionRequest: requested, ...attributes } = given
       const encryption = await (requested === undefined ? transform() : requireTransform())?.beginUpload(
@@ -454,6 +454,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
         attributes: packAttributes(attributes),
         checksumAlgorithm: checksumAlgorithm ?? null,
         checksumType: checksumType ?? null,
+        ...(isChecksumUnasked && { isChecksumUnasked }),
         ...(encryption === undefined ? undefined : { encryption: encodeEncryption(encryption) }),
         ...(encryption !== undefined && requested === undefined ? { isEncryptedUnasked: true } : undefined),
       }
@@ -463,7 +464,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
         nonce: random.bytes(9).toString('hex'),
         document,
       })
-      return { bucket, key, attributes, checksumAlgorithm, checksumType, encryption, ...created }
+      return { bucket, key, attributes, checksumAlgorithm, checksumType, isChecksumUnasked, encryption, ...created }
     },
 
     async changeUpload(bucket, key, uploadId, encryption) {
@@ -593,6 +594,7 @@ function toUpload(bucket: string, key: string, uploadId: string, value: Uint8Arr
     attributes: unpackAttributes(document.attributes),
     checksumAlgorithm: (document.checksumAlgorithm ?? undefined) as Upload['checksumAlgorithm'],
     checksumType: (document.checksumType ?? undefined) as Upload['checksumType'],
+    isChecksumUnasked: document.isChecksumUnasked === true,
     encryption: decodeEncryption(document.encryption),
     isEncryptedUnasked: document.isEncryptedUnasked === true,
   }
@@ -611,10 +613,6 @@ function wholeChecksum(checksum: ChecksumValue | undefined, algorithm: ChecksumV
 function toPart(partNumber: number, version: StoredVersion): UploadPart {
   const { sizeBytes, etag, modifiedMs, checksum } = version
   return { partNumber, sizeBytes, etag, modifiedMs, checksum }
-}
-
-function isUploadId(uploadId: string): boolean {
-  return /^[0-9a-f]{32}$/.test(uploadId)
 }
 
 async function optional(

@@ -8,9 +8,12 @@ const userMetadataBytesMax = 2048
 const prefix = 'x-amz-meta-'
 const storageClasses = new Set(['STANDARD', 'REDUCED_REDUNDANCY'])
 
-/** What a write stores of its headers. Throws MetadataTooLarge, InvalidStorageClass, InvalidRedirectLocation. */
-export function readAttributes(headers: IncomingHttpHeaders): ObjectAttributes {
-  return { system: readSystem(headers), user: readUser(headers), storageClass: readStorageClass(headers) }
+/**
+ * What a write stores of its headers. `rawHeaders`: names and values in turn, as they came, where the headers are those of a request.
+ * Throws MetadataTooLarge, InvalidStorageClass, InvalidRedirectLocation.
+ */
+export function readAttributes(headers: IncomingHttpHeaders, rawHeaders?: readonly string[]): ObjectAttributes {
+  return { system: readSystem(headers), user: readUser(headers, rawHeaders), storageClass: readStorageClass(headers) }
 }
 
 export function readStorageClass(headers: IncomingHttpHeaders): string {
@@ -52,12 +55,13 @@ function withoutFraming(encoding: string): string {
     .join(',')
 }
 
-function readUser(headers: IncomingHttpHeaders): Record<string, string> {
+function readUser(headers: IncomingHttpHeaders, rawHeaders: readonly string[] | undefined): Record<string, string> {
   const user: Record<string, string> = {}
   let sizeBytes = 0
   for (const name in headers) {
     if (!name.startsWith(prefix)) continue
-    const value = headers[name] as string
+    const joined = headers[name] as string
+    const value = rawHeaders !== undefined && joined.includes(', ') ? joinRepeated(name, rawHeaders) : joined
     // An assignment to `__proto__` would set nothing.
     Object.defineProperty(user, name.slice(prefix.length), {
       value,
@@ -74,6 +78,15 @@ function readUser(headers: IncomingHttpHeaders): Record<string, string> {
     })
   }
   return user
+}
+
+/** Values of a header that came several times, joined as S3 joins them: Node.js puts a blank after the comma. */
+function joinRepeated(name: string, rawHeaders: readonly string[]): string {
+  const values: string[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!)
+  }
+  return values.join(',')
 }
 
 /** The headers that give the attributes back. */

@@ -170,7 +170,8 @@ export class S3RequestContext implements S3Request {
   }
 
   readAttributes(): ObjectAttributes {
-    let attributes = readAttributes(this.headers)
+    const { headers, rawHeaders } = this.exchange.request
+    let attributes = readAttributes(this.headers, this.headers === headers ? rawHeaders : undefined)
     for (const contributed of this.environment.attributes) {
       const asked = contributed.read(this)
       if (asked !== undefined) attributes = { ...attributes, ...asked }

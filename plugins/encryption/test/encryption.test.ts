@@ -276,7 +276,9 @@ t.test('uploads in parts: parts, copied parts, ranges over their borders', async
   for (const [kind, { put, get, shown }] of Object.entries(kinds)) {
     const Key = `multipart/${kind}`
     const { put: target } = { put: kind === 'SSE-C' ? customer(customerKey) : {} }
-    const begun = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ...put }))
+    const begun = await client.send(
+      new CreateMultipartUploadCommand({ Bucket, Key, ChecksumAlgorithm: 'CRC64NVME', ...put }),
+    )
     t.match(begun, shown, `${kind} as it was begun`)
     const { UploadId } = begun
     const upload = (PartNumber: number, Body: Buffer, more: object = target) =>

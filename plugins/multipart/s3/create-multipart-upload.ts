@@ -17,19 +17,20 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'NoSuchBucket',
   ],
   async handle(request, { objects, checksums }) {
-    const { bucket, key, headers } = request
-    const { algorithm, type } = readUploadChecksum(request, checksums)
+    const { bucket, key } = request
+    const { algorithm, type, isUnasked } = readUploadChecksum(request, checksums)
     const upload = await objects.createUpload({
       bucket,
       key,
       attributes: request.readAttributes(),
       checksumAlgorithm: algorithm,
       checksumType: type,
+      isChecksumUnasked: isUnasked,
     })
     return {
       headers: {
-        'x-amz-checksum-algorithm': headers['x-amz-checksum-algorithm'] === undefined ? undefined : algorithm,
-        'x-amz-checksum-type': headers['x-amz-checksum-algorithm'] === undefined ? undefined : type,
+        'x-amz-checksum-algorithm': isUnasked ? undefined : algorithm,
+        'x-amz-checksum-type': isUnasked ? undefined : type,
         ...(await request.describeUpload(upload)),
       },
       xml: { Bucket: bucket, Key: key, UploadId: upload.uploadId },

@@ -1,4 +1,5 @@
 import { defineS3Operation, isoTime, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
+import { toldChecksum } from '../part-checksums.ts'
 
 export default defineS3Operation<'objects' | 'iam'>({
   name: 'ListMultipartUploads',
@@ -24,7 +25,7 @@ export default defineS3Operation<'objects' | 'iam'>({
         KeyMarker: listingText(keyMarker, encoding),
         UploadIdMarker: uploadIdMarker,
         NextKeyMarker: page.isTruncated ? listingText(page.nextKeyMarker, encoding) : undefined,
-        NextUploadIdMarker: page.isTruncated ? page.nextUploadIdMarker : undefined,
+        NextUploadIdMarker: page.isTruncated && page.nextUploadIdMarker !== '' ? page.nextUploadIdMarker : undefined,
         Delimiter: delimiter === '' ? undefined : listingText(delimiter, encoding),
         Prefix: listingText(prefix, encoding),
         EncodingType: encoding,
@@ -37,8 +38,7 @@ export default defineS3Operation<'objects' | 'iam'>({
           Owner: owner,
           StorageClass: upload.attributes.storageClass,
           Initiated: isoTime(upload.startedMs),
-          ChecksumAlgorithm: upload.checksumAlgorithm,
-          ChecksumType: upload.checksumType,
+          ...toldChecksum(upload),
         })),
         CommonPrefixes: page.prefixes.map(found => ({ Prefix: listingText(found, encoding) })),
       },

@@ -1,6 +1,6 @@
 import { defineS3Operation, isoTime, quoteEtag, readListSize } from 'svc/plugins/s3/api'
 import { readPartMarker } from '../parameters.ts'
-import { mayTellChecksums } from '../part-checksums.ts'
+import { mayTellChecksums, toldChecksum } from '../part-checksums.ts'
 
 export default defineS3Operation<'objects' | 'iam'>({
   name: 'ListParts',
@@ -18,7 +18,7 @@ export default defineS3Operation<'objects' | 'iam'>({
     const { parts, isTruncated } = await objects.listParts(upload, marker, maxParts)
     // Throws where a customer's key comes that is not that of the upload.
     const headers = await request.describeUpload(upload)
-    const tellsChecksums = mayTellChecksums(request, upload)
+    const tellsChecksums = !upload.isChecksumUnasked && mayTellChecksums(request, upload)
     const owner = { ID: iam.owner.ownerId, DisplayName: iam.owner.displayName }
     return {
       headers,
@@ -33,8 +33,7 @@ export default defineS3Operation<'objects' | 'iam'>({
         NextPartNumberMarker: parts.at(-1)?.partNumber ?? marker,
         MaxParts: maxParts,
         IsTruncated: isTruncated,
-        ChecksumAlgorithm: upload.checksumAlgorithm,
-        ChecksumType: upload.checksumType,
+        ...toldChecksum(upload),
         Part: parts.map(({ partNumber, modifiedMs, etag, sizeBytes, checksum }) => ({
           PartNumber: partNumber,
           LastModified: isoTime(modifiedMs),

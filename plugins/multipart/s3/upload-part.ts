@@ -1,5 +1,6 @@
 import { checksumHeaders, defineS3Operation, quoteEtag } from 'svc/plugins/s3/api'
 import { readPartNumber } from '../parameters.ts'
+import { requirePartChecksum } from '../part-checksums.ts'
 import { putPart } from '../put-part.ts'
 
 export default defineS3Operation<'objects' | 'checksums'>({
@@ -24,6 +25,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     const { bucket, key, query, body, checksumAlgorithm } = request
     const partNumber = readPartNumber(request)
     const found = await objects.getUpload(bucket, key, query.get('uploadId')!)
+    requirePartChecksum(found, checksumAlgorithm)
     const upload = { ...found, customerKey: request.customerKey('object') }
     const { part, claimed } = await putPart({ upload, partNumber, body, checksumAlgorithm }, { objects, checksums })
     const answered =

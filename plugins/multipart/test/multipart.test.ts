@@ -5,6 +5,7 @@ import {
   type CompletedPart,
   CompleteMultipartUploadCommand,
   type CompleteMultipartUploadCommandInput,
+  CopyObjectCommand,
   CreateBucketCommand,
   CreateMultipartUploadCommand,
   type CreateMultipartUploadCommandInput,
@@ -269,6 +270,62 @@ t.test('which checksum an upload may have, and what its parts must bring', async
     ChecksumCRC32: crc.toString('base64'),
     ChecksumType: 'FULL_OBJECT',
   })
+})
+
+t.test('checksums of parts, as AWS tells them', async t => {
+  const Key = 'part-checksums'
+  const bodies = [big('a'), Buffer.from('b')]
+  const made = async (options: Partial<CreateMultipartUploadCommandInput>, count = 2) => {
+    const id = await create(Key, options)
+    const list: CompletedPart[] = []
+    for (const [i, body] of bodies.slice(0, count).entries()) {
+      const part = await upload(Key, id, i + 1, body, { ChecksumAlgorithm: options.ChecksumAlgorithm })
+      const { ETag, ChecksumCRC32, ChecksumSHA256 } = part
+      list.push({ PartNumber: i + 1, ETag, ChecksumCRC32, ChecksumSHA256 })
+    }
+    await complete(Key, id, list)
+    return list
+  }
+  const read = (PartNumber: number) => bytes(Key, { PartNumber, ChecksumMode: 'ENABLED' })
+  const composite = await made({ ChecksumAlgorithm: 'SHA256' })
+  for (const { PartNumber, ChecksumSHA256 } of composite) {
+    t.match(await read(PartNumber!), { ChecksumSHA256, ChecksumType: 'COMPOSITE', PartsCount: 2 })
+  }
+  const copied = await client.send(new CopyObjectCommand({ Bucket, Key: 'one', CopySource: `${Bucket}/${Key}` }))
+  const whole = Buffer.concat(bodies)
+  t.match(copied.CopyObjectResult, {
+    ETag: `"${md5(whole).toString('hex')}"`,
+    ChecksumSHA256: createHash('sha256').update(whole).digest('base64'),
+    ChecksumType: 'FULL_OBJECT',
+  })
+  const one = await bytes('one', { PartNumber: 1, ChecksumMode: 'ENABLED' })
+  t.ok(one.bytes.equals(whole))
+  t.match(one, { ETag: copied.CopyObjectResult!.ETag, ChecksumType: 'FULL_OBJECT', PartsCount: undefined })
+
+  await made({ ChecksumAlgorithm: 'CRC32', ChecksumType: 'full_object' as 'FULL_OBJECT' })
+  t.match(await read(2), { ChecksumCRC32: undefined, ChecksumType: undefined, PartsCount: 2 })
+  const [single] = await made({ ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }, 1)
+  t.match(await read(1), { ChecksumCRC32: single!.ChecksumCRC32, ChecksumType: 'FULL_OBJECT', PartsCount: 1 })
+
+  const bare = await create(Key, { ChecksumAlgorithm: 'SHA256' })
+  const plain = server.with({})
+  plain.config.requestChecksumCalculation = async () => 'WHEN_REQUIRED'
+  await t.rejects(plain.send(new UploadPartCommand({ Bucket, Key, UploadId: bare, PartNumber: 1, Body: 'x' })), {
+    name: 'InvalidRequest',
+    message: /expected checksum Type: sha256, actual checksum Type: null/,
+  })
+
+  const unasked = await plain.send(new CreateMultipartUploadCommand({ Bucket, Key }))
+  t.match(unasked, { ChecksumAlgorithm: undefined, ChecksumType: undefined })
+  await plain.send(new UploadPartCommand({ Bucket, Key, UploadId: unasked.UploadId, PartNumber: 1, Body: 'x' }))
+  const listed = await parts(Key, unasked.UploadId!)
+  t.match(listed, { ChecksumAlgorithm: undefined, ChecksumType: undefined })
+  t.match(listed.Parts, [{ PartNumber: 1, ChecksumCRC64NVME: undefined }])
+  const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: Key }))
+  t.match(
+    Uploads!.find(({ UploadId }) => UploadId === unasked.UploadId),
+    { ChecksumAlgorithm: undefined },
+  )
 })
 
 t.test('an upload without an algorithm takes parts with any, verified', async t => {

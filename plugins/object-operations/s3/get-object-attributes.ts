@@ -1,3 +1,4 @@
+import type { ChecksumValue } from 'svc/plugins/checksums/api'
 import { type ObjectPart, type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
 import {
   checksumFields,
@@ -34,7 +35,8 @@ export default defineS3Operation<'objects'>({
       },
       xml: {
         ETag: wanted.has('ETag') ? version.etag : undefined,
-        Checksum: wanted.has('Checksum') && version.checksum ? checksumFields(version.checksum) : undefined,
+        Checksum:
+          wanted.has('Checksum') && version.checksum ? checksumFields(withoutCount(version.checksum)) : undefined,
         ObjectParts:
           wanted.has('ObjectParts') && version.parts.length > 0 ? describeParts(request, version) : undefined,
         StorageClass: wanted.has('StorageClass') ? version.storageClass : undefined,
@@ -43,6 +45,11 @@ export default defineS3Operation<'objects'>({
     }
   },
 })
+
+/** Here, and only here, a composite checksum comes without the number of its parts, as at AWS. */
+function withoutCount(checksum: ChecksumValue): ChecksumValue {
+  return { ...checksum, value: checksum.value.replace(/-\d+$/, '') }
+}
 
 function readWanted(header: string | undefined): ReadonlySet<string> {
   const names = (header ?? '').split(',').map(name => name.trim())

@@ -270,8 +270,9 @@ class History {
     const request = { source, bucket, key: to, attributes, checksumAlgorithm: undefined }
     const copied = await objects.copyObject(request)
     this.checkId(copied.versionId)
-    const { body, etag, tags } = version
-    model.add(to, copied.versionId, { body, etag, tags: { ...tags }, lock: this.lockOfNew(undefined) })
+    const { body, tags } = version
+    // A copy of an upload's object is one object.
+    model.add(to, copied.versionId, { body, etag: md5(body), tags: { ...tags }, lock: this.lockOfNew(undefined) })
   }
 
   async delete(key: string, condition: number): Promise<void> {

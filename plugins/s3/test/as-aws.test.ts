@@ -87,6 +87,38 @@ t.test('writes in a suspended bucket name no version', async t => {
   t.equal((await server.send({ path: `/${bucket}/suspended` })).headers['x-amz-version-id'], 'null')
 })
 
+t.test('values of a metadata header that comes twice are joined by a comma alone', async t => {
+  const path = `/${bucket}/repeated`
+  const { headers } = server.sign({ method: 'PUT', path, headers: { 'x-amz-meta-a': 'one,two, three' }, payload: '' })
+  const lines = Object.entries({ ...headers, connection: 'close', 'content-length': '0' }).flatMap(([name, value]) =>
+    name === 'x-amz-meta-a' ? [`${name}: one`, `X-Amz-Meta-A: two, three`] : [`${name}: ${value}`],
+  )
+  const { status, text } = await server.exchange(
+    Buffer.from([`PUT ${path} HTTP/1.1`, `host: ${server.host}`, ...lines, '', ''].join('\r\n')),
+  )
+  t.equal(status, 200, text)
+  t.equal((await server.send({ path })).headers['x-amz-meta-a'], 'one,two, three')
+})
+
+t.test('markers of uploads', async t => {
+  for (const key of ['dir/a', 'dir/b', 'file', 'file2']) {
+    t.equal((await server.send({ method: 'POST', path: `/${bucket}/${key}`, query: 'uploads=' })).status, 200)
+  }
+  const list = (query: string) => server.send({ path: `/${bucket}`, query: `max-uploads=1&uploads=&${query}` })
+  const atPrefix = await list('delimiter=/')
+  t.equal(atPrefix.xml('NextKeyMarker'), 'dir/')
+  t.equal(atPrefix.xml('NextUploadIdMarker'), undefined, 'a common prefix is no upload')
+  const next = await list('delimiter=/&key-marker=dir/')
+  t.equal(next.xml('Key'), 'file')
+  const id = next.xml('NextUploadIdMarker')!
+  t.equal((await list(`key-marker=file&upload-id-marker=${id}`)).xml('Key'), 'file2')
+  await server.send({ method: 'DELETE', path: `/${bucket}/file`, query: `uploadId=${id}` })
+  t.equal((await list(`key-marker=file&upload-id-marker=${id}`)).xml('Key'), 'file2', 'of an upload that has ended')
+  const foreign = await list('key-marker=file&upload-id-marker=nonsense')
+  t.equal(foreign.status, 400)
+  t.equal(foreign.xml('ArgumentName'), 'upload-id-marker')
+})
+
 t.test('clients of MinIO may delete a bucket with everything in it', async t => {
   const path = '/to-force'
   await server.send({ method: 'PUT', path })
