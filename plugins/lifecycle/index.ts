@@ -2,12 +2,14 @@ import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
+import { Type } from 'typebox'
 import getBucketLifecycle from './admin/get-bucket-lifecycle.ts'
 import putBucketLifecycle from './admin/put-bucket-lifecycle.ts'
 import runBucketLifecycle from './admin/run-bucket-lifecycle.ts'
 import { expirationHeader } from './expiration-header.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { registerFamilies } from './metrics.ts'
+import { indexDayMs } from './ready-rules.ts'
 import deleteBucketLifecycle from './s3/delete-bucket-lifecycle.ts'
 import getBucketLifecycleConfiguration from './s3/get-bucket-lifecycle-configuration.ts'
 import putBucketLifecycleConfiguration from './s3/put-bucket-lifecycle-configuration.ts'
@@ -20,12 +22,24 @@ export default definePlugin({
   requires: ['objects', 'scanner', 'store'],
   optional: ['metrics'],
   provides: ['lifecycle'],
-  setup({ services, ports, threads, contribute, background }) {
+  config: Type.Object({
+    dayMs: Type.Integer({
+      format: 'duration',
+      minimum: 1000,
+      maximum: indexDayMs,
+      default: indexDayMs,
+      variable: 'SVC_LIFECYCLE_DAY',
+      environmentOnly: true,
+      description:
+        'How long a day of lifecycle rules is, to rehearse rules: with 10s, what expires after 30 days goes after five minutes. For tests only.',
+    }),
+  }),
+  setup({ config: { dayMs }, services, ports, threads, contribute, background, log }) {
     const { objects, store, metrics = noMetrics, scanner } = services
     const families = registerFamilies(metrics, threads.isMain)
     const { onAction } = families
     const intervalMs = async () => (await scanner.settings.get()).cycle
-    const lifecycle = createLifecycle({ objects, store, ports, threads, intervalMs, onAction })
+    const lifecycle = createLifecycle({ objects, store, ports, threads, dayMs, intervalMs, onAction })
     const { service, worker } = lifecycle
     for (const operation of operations) {
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, lifecycle: service }))
@@ -38,6 +52,18 @@ export default definePlugin({
     contribute('s3.attribute', 'expiration', expirationHeader(service))
     // Everything under one hand: rules of a bucket are never applied twice at a time.
     if (threads.isMain) background(scanner.atSpeed(families.watch(worker)))
-    return { services: { lifecycle: service }, start: lifecycle.start, stop: lifecycle.stop }
+    return {
+      services: { lifecycle: service },
+      async start() {
+        await lifecycle.start()
+        if (threads.isMain && dayMs !== indexDayMs) {
+          log.warn(
+            { dayMs },
+            'SVC_LIFECYCLE_DAY: days of lifecycle rules are shorter than real ones, objects expire early',
+          )
+        }
+      },
+      stop: lifecycle.stop,
+    }
   },
 })

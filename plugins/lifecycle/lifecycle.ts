@@ -12,6 +12,8 @@ export interface LifecycleOptions {
   readonly store: StoreService
   readonly ports: Ports
   readonly threads: Threads
+  /** How long a day of rules is. */
+  readonly dayMs: number
   /** Asked before each round. */
   readonly intervalMs: () => MaybePromise<number>
   onAction(action: LifecycleAction): void
@@ -28,12 +30,13 @@ export interface RunningLifecycle {
 const runCall = 'lifecycle.run'
 
 export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
-  const { objects, store, ports, threads, intervalMs, onAction } = options
+  const { objects, store, ports, threads, dayMs, intervalMs, onAction } = options
   const { clock, random } = ports
-  const configurations = createConfigurations(store, objects)
+  const configurations = createConfigurations(store, objects, dayMs)
   const worker = createWorker({
     configurations,
     clock,
+    dayMs,
     intervalMs,
     createRun: bucket => createRun({ objects, configurations, bucket, now: clock.now, onAction }),
   })

@@ -5,7 +5,8 @@
 import type { DueEntry, DueKind, DueRange } from 'svc/plugins/objects/api'
 import { hasSize, type LifecycleRule, type Predicates, predicatesOf } from './rules.ts'
 
-const dayMs = 86_400_000
+/** A day as the index of due times has it. */
+export const indexDayMs = 86_400_000
 /** The last day that dates in headers and documents can hold; rules of two thousand million days are taken, as on AWS. */
 const lastDueMs = Date.UTC(9999, 11, 31)
 
@@ -35,6 +36,8 @@ export interface Expiration {
 export interface ReadyRules {
   /** Whether versions must be in the index of due times. */
   readonly needsIndex: boolean
+  /** Whether entries of uploads are matched by their exact times. */
+  readonly needsTimes: boolean
   readonly needsTags: boolean
   readonly newerMax: number
   /** What has to be looked at. */
@@ -52,13 +55,16 @@ export interface ReadyRules {
   abortionOf(key: string, startedMs: number): Expiration | undefined
 }
 
-export function readyRules(rules: readonly LifecycleRule[]): ReadyRules {
+/** `dayMs`: how long a day of rules is; shorter than a real one where rules are rehearsed. */
+export function readyRules(rules: readonly LifecycleRule[], dayMs = indexDayMs): ReadyRules {
+  const make = rulesOfDays(dayMs)
   const byKind: Readonly<Record<DueKind, readonly ReadyRule[]>> = {
-    current: rules.flatMap(currentRule),
-    noncurrent: rules.flatMap(noncurrentRule),
-    marker: rules.flatMap(markerRule),
-    upload: rules.flatMap(uploadRule),
+    current: rules.flatMap(make.current),
+    noncurrent: rules.flatMap(make.noncurrent),
+    marker: rules.flatMap(make.marker),
+    upload: rules.flatMap(make.upload),
   }
+  const isReal = dayMs === indexDayMs
   const ofVersions = [...byKind.current, ...byKind.noncurrent, ...byKind.marker]
   const earliest = (kind: DueKind, startMs: number, applies: (rule: ReadyRule) => boolean): Expiration | undefined => {
     const day = Math.floor(startMs / dayMs)
@@ -72,20 +78,24 @@ export function readyRules(rules: readonly LifecycleRule[]): ReadyRules {
   }
   return {
     needsIndex: ofVersions.length > 0,
+    needsTimes: !isReal,
     needsTags: ofVersions.some(rule => rule.predicates.tags.length > 0),
     newerMax: Math.max(0, ...byKind.noncurrent.map(rule => rule.newer)),
     ranges: (kind, nowMs) =>
       byKind[kind].flatMap(rule => {
         const lastDay = rule.lastDay(nowMs)
-        return lastDay === undefined ? [] : [{ prefix: rule.predicates.prefix, lastDay }]
+        if (lastDay === undefined) return []
+        // The index knows real days alone: of shorter ones all are looked at.
+        return [{ prefix: rule.predicates.prefix, lastDay: isReal ? lastDay : Math.floor(nowMs / indexDayMs) }]
       }),
     match(entry, nowMs) {
+      const day = isReal ? entry.day : Math.floor(entry.sinceMs / dayMs)
       for (const rule of byKind[entry.kind]) {
         const lastDay = rule.lastDay(nowMs)
-        if (lastDay === undefined || entry.day > lastDay || entry.newerCount < rule.newer) continue
+        if (lastDay === undefined || day > lastDay || entry.newerCount < rule.newer) continue
         if (!fits(rule.predicates, entry)) continue
         const needsTags = rule.predicates.tags.length > 0
-        return { dueMs: rule.dueMs(entry.day), needsTags, newerMin: rule.newer }
+        return { dueMs: rule.dueMs(day), needsTags, newerMin: rule.newer }
       }
       return undefined
     },
@@ -117,47 +127,43 @@ function fits(
   return tags.every(({ key, value }) => version.tags?.[key] === value)
 }
 
-function afterDays(days: number) {
-  return {
-    lastDay: (nowMs: number) => Math.floor(nowMs / dayMs) - days - 1,
+function rulesOfDays(dayMs: number) {
+  const today = (nowMs: number) => Math.floor(nowMs / dayMs)
+  const afterDays = (days: number) => ({
+    lastDay: (nowMs: number) => today(nowMs) - days - 1,
     dueMs: (day: number) => Math.min((day + days + 1) * dayMs, lastDueMs),
-  }
-}
-
-/** At a date everything is due that is there, and what is written later at the next midnight. */
-function fromDate(dateMs: number) {
-  return {
-    lastDay: (nowMs: number) => (nowMs < dateMs ? undefined : Math.floor(nowMs / dayMs) - 1),
+  })
+  /** At a date everything is due that is there, and what is written later at the next midnight. */
+  const fromDate = (dateMs: number) => ({
+    lastDay: (nowMs: number) => (nowMs < dateMs ? undefined : today(nowMs) - 1),
     dueMs: (day: number) => Math.max(dateMs, (day + 1) * dayMs),
+  })
+  const base = (rule: LifecycleRule) => ({ id: rule.id, predicates: predicatesOf(rule), newer: 0 })
+  const current = (rule: LifecycleRule): ReadyRule[] => {
+    const { days, dateMs } = rule.expiration ?? {}
+    if (!rule.enabled) return []
+    if (days !== undefined) return [{ ...base(rule), ...afterDays(days) }]
+    return dateMs === undefined ? [] : [{ ...base(rule), ...fromDate(dateMs) }]
   }
-}
-
-function base(rule: LifecycleRule) {
-  return { id: rule.id, predicates: predicatesOf(rule), newer: 0 }
-}
-
-function currentRule(rule: LifecycleRule): ReadyRule[] {
-  const { days, dateMs } = rule.expiration ?? {}
-  if (!rule.enabled) return []
-  if (days !== undefined) return [{ ...base(rule), ...afterDays(days) }]
-  return dateMs === undefined ? [] : [{ ...base(rule), ...fromDate(dateMs) }]
-}
-
-/** A rule that expires objects also removes the delete markers that are left of them, by the same age. */
-function markerRule(rule: LifecycleRule): ReadyRule[] {
-  const byAge = currentRule(rule)
-  if (byAge.length > 0) return byAge.filter(({ predicates }) => predicates.tags.length === 0 && !hasSize(predicates))
-  if (!rule.enabled || rule.expiration?.expiredObjectDeleteMarker !== true) return []
-  return [{ ...base(rule), lastDay: nowMs => Math.floor(nowMs / dayMs), dueMs: day => day * dayMs }]
-}
-
-function noncurrentRule(rule: LifecycleRule): ReadyRule[] {
-  if (!rule.enabled || rule.noncurrentExpiration === undefined) return []
-  const { noncurrentDays, newerNoncurrentVersions = 0 } = rule.noncurrentExpiration
-  return [{ ...base(rule), ...afterDays(noncurrentDays), newer: newerNoncurrentVersions }]
-}
-
-function uploadRule(rule: LifecycleRule): ReadyRule[] {
-  if (!rule.enabled || rule.abortIncompleteUpload === undefined) return []
-  return [{ ...base(rule), ...afterDays(rule.abortIncompleteUpload.daysAfterInitiation) }]
+  return {
+    current,
+    /** A rule that expires objects also removes the delete markers that are left of them, by the same age. */
+    marker(rule: LifecycleRule): ReadyRule[] {
+      const byAge = current(rule)
+      if (byAge.length > 0) {
+        return byAge.filter(({ predicates }) => predicates.tags.length === 0 && !hasSize(predicates))
+      }
+      if (!rule.enabled || rule.expiration?.expiredObjectDeleteMarker !== true) return []
+      return [{ ...base(rule), lastDay: today, dueMs: day => day * dayMs }]
+    },
+    noncurrent(rule: LifecycleRule): ReadyRule[] {
+      if (!rule.enabled || rule.noncurrentExpiration === undefined) return []
+      const { noncurrentDays, newerNoncurrentVersions = 0 } = rule.noncurrentExpiration
+      return [{ ...base(rule), ...afterDays(noncurrentDays), newer: newerNoncurrentVersions }]
+    },
+    upload(rule: LifecycleRule): ReadyRule[] {
+      if (!rule.enabled || rule.abortIncompleteUpload === undefined) return []
+      return [{ ...base(rule), ...afterDays(rule.abortIncompleteUpload.daysAfterInitiation) }]
+    },
+  }
 }

@@ -139,8 +139,8 @@ export function createRun({ objects, configurations, bucket, now, onAction }: Ru
       if (kind === undefined) return true
       const ranges = rules.ranges(kind, startMs)
       if (ranges.length > 0) {
-        const { needsTags, newerMax } = rules
-        const page = await objects.listDue({ bucket, kind, ranges, after, withTags: needsTags, newerMax })
+        const { needsTags: withTags, needsTimes: withTimes, newerMax } = rules
+        const page = await objects.listDue({ bucket, kind, ranges, after, withTags, withTimes, newerMax })
         if (kind !== 'upload') result.versions += page.entries.length
         if (!(await act(page.entries))) return true
         after = page.next

@@ -11,7 +11,6 @@ import type { Configurations } from './configurations.ts'
 import { lifecycleErrors } from './errors.ts'
 import type { LifecycleRun } from './run.ts'
 
-const dayMs = 86_400_000
 /** How soon a change of rules is seen. */
 export const pauseMs = 2000
 
@@ -27,11 +26,13 @@ export interface LifecycleWorker extends BackgroundWorker {
 export interface WorkerOptions {
   readonly configurations: Configurations
   readonly clock: Clock
+  /** How long a day of rules is: a round begins with each. */
+  readonly dayMs: number
   readonly intervalMs: () => MaybePromise<number>
   createRun(bucket: string): LifecycleRun
 }
 
-export function createWorker({ configurations, clock, intervalMs, createRun }: WorkerOptions): LifecycleWorker {
+export function createWorker({ configurations, clock, dayMs, intervalMs, createRun }: WorkerOptions): LifecycleWorker {
   /** Buckets in which rules are to be applied. */
   const waiting = new Set<string>()
   /** Buckets in which they are. */

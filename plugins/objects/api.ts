@@ -441,6 +441,8 @@ export interface DueRequest {
   /** From the previous page. */
   readonly after?: Buffer
   readonly withTags?: boolean
+  /** Uploads come with `sinceMs`, which costs a read of each. */
+  readonly withTimes?: boolean
   /** The limit for `newerCount`. Default 0. */
   readonly newerMax?: number
 }
@@ -451,6 +453,8 @@ export interface DueEntry {
   readonly key: string
   /** The day on which the relevant age began: written, begun, or became noncurrent. Days since 1970, UTC. */
   readonly day: number
+  /** The exact time of that, in milliseconds since 1970; of an upload only `withTimes`, else 0. */
+  readonly sinceMs: number
   /** Identifies a version, whatever its id. 0 for an upload. */
   readonly sequence: number
   /** Empty for a version. */

@@ -19,7 +19,7 @@ import type { Derive, StorageService } from 'svc/plugins/storage/api'
 import { recordTable as table } from 'svc/plugins/storage/api'
 import type { DueEntry, DueKind, DuePage, DueRange, DueRequest } from './api.ts'
 import type { UploadDocument } from './commit.ts'
-import { behind, bucketRange, escapeKey, unescapeKey } from './keys.ts'
+import { behind, bucketRange, escapeKey, unescapeKey, uploadKey } from './keys.ts'
 import {
   decodeDocument,
   isAlone,
@@ -176,8 +176,19 @@ function startsWith(bytes: Buffer, prefix: Buffer | undefined): boolean {
 export async function listDue(storage: StorageService, request: DueRequest): Promise<DuePage> {
   const { bucket, kind } = request
   const { keys, next } = await listDueKeys(storage, request)
-  if (kind === 'upload') return { entries: keys.map(key => uploadEntry(bucket, key)), next }
   const entries: DueEntry[] = []
+  if (kind === 'upload') {
+    for (const key of keys) {
+      const entry = uploadEntry(bucket, key)
+      if (request.withTimes !== true) entries.push(entry)
+      else {
+        const record = await storage.get(uploadKey(bucket, entry.key, entry.uploadId))
+        if (record === undefined) continue
+        entries.push({ ...entry, sinceMs: decodeDocument<UploadDocument>(record.value).startedMs })
+      }
+    }
+    return { entries, next }
+  }
   for (const key of keys) {
     const entry = await readVersionEntry(storage, request, key)
     if (entry !== undefined) entries.push(entry)
@@ -200,6 +211,7 @@ function uploadEntry(bucket: string, entry: Buffer): DueEntry {
     kind: 'upload',
     key: unescapeKey(entry, restOffset(bucket), keyEnd),
     day: dayIn(bucket, entry),
+    sinceMs: 0,
     sequence: 0,
     uploadId: entry.toString('latin1', keyEnd + 1),
     isDeleteMarker: false,
@@ -237,6 +249,7 @@ function versionEntry({ kind, withTags }: DueRequest, key: string, day: number, 
     kind,
     key,
     day,
+    sinceMs: (kind === 'noncurrent' ? noncurrentSinceOf(value) : undefined) ?? modifiedOf(value),
     sequence: sequenceOf(value),
     uploadId: '',
     isDeleteMarker: isMarker,

@@ -1,0 +1,74 @@
+/** Rules in days of a second, as `SVC_LIFECYCLE_DAY` makes them, over the real clock. */
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectVersionsCommand,
+  PutBucketLifecycleConfigurationCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
+import { startServer } from 'svc/plugins/s3/testing'
+import t from 'tap'
+
+const server = await startServer({ config: { lifecycle: { dayMs: 1000 } } })
+t.teardown(() => server.stop())
+const { client } = server
+const Bucket = 'rehearsal'
+
+t.test('a start warns', async t => {
+  const warnings = server.kernel.logs.filter(
+    ({ msg, plugin }) => plugin === 'lifecycle' && /LIFECYCLE_DAY/.test(`${msg}`),
+  )
+  t.match(warnings, [{ level: 'warn', dayMs: 1000 }])
+})
+
+t.test('objects, older versions and uploads go after seconds, younger ones stay', async t => {
+  await client.send(new CreateBucketCommand({ Bucket }))
+  await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }))
+  const put = (Key: string) => client.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }))
+  await put('short/a')
+  await put('long/b')
+  await put('old/c')
+  await put('old/c')
+  for (const Key of ['short/u', 'long/u']) await client.send(new CreateMultipartUploadCommand({ Bucket, Key }))
+  const rule = (Prefix: string, Days: number) => ({
+    ID: Prefix,
+    Status: 'Enabled' as const,
+    Filter: { Prefix },
+    Expiration: { Days },
+    AbortIncompleteMultipartUpload: { DaysAfterInitiation: Days },
+  })
+  await client.send(
+    new PutBucketLifecycleConfigurationCommand({
+      Bucket,
+      LifecycleConfiguration: {
+        Rules: [
+          rule('short/', 1),
+          rule('long/', 3000),
+          {
+            ID: 'old',
+            Status: 'Enabled',
+            Filter: { Prefix: 'old/' },
+            NoncurrentVersionExpiration: { NoncurrentDays: 1 },
+          },
+        ],
+      },
+    }),
+  )
+  const state = async () => {
+    const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }))
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket }))
+    const latest = DeleteMarkers.map(({ Key }) => `marker ${Key}`)
+    return [...Versions.map(({ Key, IsLatest }) => `${Key} ${IsLatest}`), ...latest, ...Uploads.map(({ Key }) => Key)]
+  }
+  const wanted = ['long/b true', 'old/c true', 'short/a false', 'marker short/a', 'long/u']
+  for (let tries = 0; tries < 600 && (await state()).join() !== wanted.join(); tries++) {
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  t.same(await state(), wanted)
+  const { Expiration, LastModified } = await client.send(new HeadObjectCommand({ Bucket, Key: 'long/b' }))
+  const days = (Date.parse(/expiry-date="([^"]+)"/.exec(Expiration!)![1]!) - LastModified!.getTime()) / 1000
+  t.ok(days >= 3000 && days <= 3002, `${days} days of a second`)
+})
