@@ -52,8 +52,9 @@ export function sendDocument(
   status: number,
   headers: readonly OutgoingHttpHeader[],
   document: string,
+  contentType = 'application/xml',
 ): void {
-  const head = ['Content-Type', 'application/xml', ...headers]
+  const head = ['Content-Type', contentType, ...headers]
   if (headers[0] !== 'x-amz-id-2') head.push('x-amz-id-2', context.environment.hostId)
   if (context.method === 'HEAD') {
     send(context, status, head, undefined)

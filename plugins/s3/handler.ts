@@ -11,6 +11,7 @@ import { authorize, fetchAuthorizationFacts, isDecidedByBody, requiredAction } f
 import { checkExpectedOwner } from './bucket-owner.ts'
 import { s3Errors } from './errors.ts'
 import { answerError } from './failure.ts'
+import { foreignServiceOf, refuseForeignService } from './foreign-service.ts'
 import { findOperation } from './operation-lookup.ts'
 import { addOriginHeaders } from './origin-headers.ts'
 import { addPresignedHeaders } from './presigned-headers.ts'
@@ -48,6 +49,8 @@ async function serve(context: S3RequestContext): Promise<void> {
   if (context.headers.origin !== undefined) await addOriginHeaders(context, context.headers.origin)
 
   if (context.method === 'OPTIONS') return answerPreflight(context)
+  const foreign = foreignServiceOf(context)
+  if (foreign !== undefined) return refuseForeignService(context, foreign)
   if (isQueryApiForm(context)) return serveQueryApi(context, target)
 
   const authentication = authenticate(context, target)

@@ -7,6 +7,7 @@ import 'svc/plugins/users/api'
 import { Type } from 'typebox'
 import { createAssumeRole } from './assume-role.ts'
 import { getCallerIdentity } from './get-caller-identity.ts'
+import { createGetSessionToken } from './get-session-token.ts'
 
 export default definePlugin({
   name: 'sts',
@@ -20,6 +21,7 @@ export default definePlugin({
       actions: new Map<string, (request: QueryApiRequest) => MaybePromise<XmlValue>>([
         ['AssumeRole', createAssumeRole(services.users)],
         ['GetCallerIdentity', getCallerIdentity],
+        ['GetSessionToken', createGetSessionToken(services.users)],
       ]),
     })
   },

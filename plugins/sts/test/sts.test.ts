@@ -44,6 +44,11 @@ def code(call):
         return 'ok'
     except ClientError as error:
         return str(error.response['ResponseMetadata']['HTTPStatusCode']) + ' ' + error.response['Error']['Code']
+def said(call):
+    try:
+        return call()
+    except ClientError as error:
+        return code(call) + ' ' + error.response['Error']['Message']
 role = dict(RoleArn='arn:aws:iam::000000000000:role/any', RoleSessionName='build-7')
 `
 
@@ -80,6 +85,27 @@ result = {'arn': answer['AssumedRoleUser']['Arn'], 'get': code(get), 'put': code
   })
 })
 
+t.test('GetSessionToken: credentials for a time, with the rights of the caller', async t => {
+  const result = await python(
+    ada,
+    `
+c = sts.get_session_token(DurationSeconds=900)['Credentials']
+keys = (c['AccessKeyId'], c['SecretAccessKey'], c['SessionToken'])
+result = {'get': code(lambda: s3(c).get_object(Bucket='bucket', Key='key')),
+    'again': code(client('sts', *keys).get_session_token),
+    'minutes': (c['Expiration'].timestamp() - __import__('time').time()) // 60}`,
+  )
+  t.match(result, { get: 'ok', again: '403 AccessDenied', minutes: 14 })
+})
+
+t.test('other services of AWS are said not to be here', async t => {
+  const ask = (name: string, call: string) =>
+    python(ada, `result = said(lambda: client('${name}', 'ada', 'secret-of-ada', None).${call})`)
+  t.match(await ask('iam', 'list_users()'), /^501 NotImplemented .*svcctl admin user/)
+  t.match(await ask('sns', 'list_topics()'), /^501 NotImplemented .*no service "sns"/)
+  t.match(await ask('dynamodb', 'list_tables()'), /^501 NotImplemented .*no service "dynamodb"/)
+})
+
 t.test('who asks, and what is wrong with a request', async t => {
   t.match(await python(ada, 'result = sts.get_caller_identity()'), { Arn: 'arn:aws:iam:::user/ada', UserId: 'ada' })
   const rootKeys = { accessKey: rootUser, secretKey: rootPassword }
@@ -91,7 +117,8 @@ t.test('who asks, and what is wrong with a request', async t => {
 bad = lambda **more: code(lambda: sts.assume_role(**{**role, **more}))
 result = [bad(DurationSeconds=43201), bad(RoleSessionName='a b'), bad(Policy='{}'), bad(Policy=' ' * 2049),
     bad(PolicyArns=[{'arn': 'arn:aws:iam::aws:policy/ReadOnlyAccess'}]), bad(Tags=[{'Key': 'a', 'Value': 'b'}]),
-    code(sts.get_session_token),
+    code(lambda: sts.get_session_token(SerialNumber='arn:aws:iam::1:mfa/x', TokenCode='123456')),
+    code(lambda: sts.get_session_token(DurationSeconds=129600)),
     code(client('sts', 'ada', 'wrong', '').get_caller_identity), code(client('sts', 'nobody', 'x', '').get_caller_identity),
     code(client('sts', 'ada', 'secret-of-ada', 'token').get_caller_identity)]`,
     ),
@@ -102,7 +129,8 @@ result = [bad(DurationSeconds=43201), bad(RoleSessionName='a b'), bad(Policy='{}
       '400 PackedPolicyTooLarge',
       '501 NotImplemented',
       '501 NotImplemented',
-      '400 InvalidAction',
+      '501 NotImplemented',
+      '400 ValidationError',
       '403 SignatureDoesNotMatch',
       '403 InvalidClientTokenId',
       '403 InvalidClientTokenId',

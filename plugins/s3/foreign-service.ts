@@ -1,0 +1,32 @@
+/**
+ * Requests of clients of other services of AWS, which somebody has pointed at this endpoint: IAM, SQS, DynamoDB. They are told so, in the form
+ * that their clients read, where a complaint about their signature would send people to look for a wrong key.
+ */
+import { sendDocument } from './answer.ts'
+import type { S3RequestContext } from './request.ts'
+import { writeElement, xmlDeclaration } from './xml-writer.ts'
+
+const scope = /^AWS4-HMAC-SHA256 +Credential=[^,]{1,200}\/([a-z0-9.-]{1,40})\/aws4_request\b/
+
+/** The service that a request is signed for, where it is neither S3 nor one that a plugin brings. */
+export function foreignServiceOf({ level, headers, environment }: S3RequestContext): string | undefined {
+  if (level !== 'service' || headers.authorization === undefined) return undefined
+  const service = scope.exec(headers.authorization)?.[1]
+  return service === 's3' || service === environment.queryApi?.service ? undefined : service
+}
+
+/** Nothing of the request is believed, and nothing is done: it needs no valid signature. */
+export function refuseForeignService(context: S3RequestContext, service: string): void {
+  const { requestId, headers } = context
+  const message =
+    service === 'iam'
+      ? 'This server does not offer the API of IAM. Its users, groups and policies are managed over the Admin API: svcctl admin user --help'
+      : `This server offers S3 and STS; it has no service "${service}".`
+  context.errorCode = 'NotImplemented'
+  const isJson = /^application\/x-amz-json/.test(headers['content-type'] ?? '')
+  const error = { Error: { Type: 'Sender', Code: 'NotImplemented', Message: message }, RequestId: requestId }
+  const document = isJson
+    ? JSON.stringify({ __type: 'NotImplemented', message })
+    : xmlDeclaration + writeElement('ErrorResponse', error)
+  sendDocument(context, 501, [], document, isJson ? 'application/x-amz-json-1.0' : undefined)
+}
