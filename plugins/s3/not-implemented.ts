@@ -84,7 +84,14 @@ export const notBuilt: readonly NotBuilt[] = [
       ['DeleteBucketMetadataTableConfiguration', 'DELETE /{bucket}?metadataTable'],
     ],
   },
-  { feature: 'listening for events', plugin: 'notify', operations: [['ListenNotification', 'GET /{bucket}?events']] },
+  {
+    feature: 'listening for events',
+    plugin: 'notify',
+    operations: [
+      ['ListenNotification', 'GET /{bucket}?events'],
+      ['ListenNotification', 'GET /?events'],
+    ],
+  },
   {
     feature: 'replication',
     plugin: 'replication',
