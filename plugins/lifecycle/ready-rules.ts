@@ -2,7 +2,7 @@
  * Rules made ready: what is due at a time. As on AWS, days count from the midnight (UTC) after what begins them, so that with one day
  * an object lives for more than 24 and at most 48 hours. All decisions are by whole days, as the index of due times is.
  */
-import type { DueEntry, DueKind, DueRange } from 'svc/plugins/objects/api'
+import type { DueEntry, DueKind, DueRange, Tags } from 'svc/plugins/objects/api'
 import { hasSize, type LifecycleRule, type Predicates, predicatesOf } from './rules.ts'
 
 /** A day as the index of due times has it. */
@@ -49,7 +49,7 @@ export interface ReadyRules {
     readonly key: string
     readonly modifiedMs: number
     readonly sizeBytes: number
-    readonly tags?: Readonly<Record<string, string>>
+    readonly tags?: Tags
   }): Expiration | undefined
   /** When an upload begun then will be aborted. */
   abortionOf(key: string, startedMs: number): Expiration | undefined
@@ -115,7 +115,7 @@ function fits(
     key: string
     sizeBytes: number
     isDeleteMarker: boolean
-    tags?: Readonly<Record<string, string>> | undefined
+    tags?: Tags | undefined
   },
 ): boolean {
   const { prefix, tags, sizeGreaterThan, sizeLessThan } = predicates
@@ -124,7 +124,7 @@ function fits(
   if (version.isDeleteMarker) return false
   if (sizeGreaterThan !== undefined && version.sizeBytes <= sizeGreaterThan) return false
   if (sizeLessThan !== undefined && version.sizeBytes >= sizeLessThan) return false
-  return tags.every(({ key, value }) => version.tags?.[key] === value)
+  return tags.every(({ key, value }) => version.tags?.get(key) === value)
 }
 
 function rulesOfDays(dayMs: number) {

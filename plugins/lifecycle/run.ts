@@ -8,6 +8,7 @@
  */
 import { isCatalogError } from 'svc/kernel'
 import type { ChangeOrigin, DueEntry, DueKind, Expiry, ExpiryOutcome, ObjectsService } from 'svc/plugins/objects/api'
+import { noTags } from 'svc/plugins/objects/api'
 import type { LifecycleRunResult } from './api.ts'
 import type { Configurations, Ready } from './configurations.ts'
 
@@ -162,7 +163,7 @@ function toExpiry(
     kind,
     key,
     sequence,
-    ...(needsTags ? { tags: tags ?? {} } : undefined),
+    ...(needsTags ? { tags: tags ?? noTags } : undefined),
     ...(newerMin > 0 ? { newerMin } : undefined),
   }
 }

@@ -9,6 +9,7 @@ import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins
 import type { Identity } from 'svc/plugins/iam/api'
 import type { BlobChunk } from 'svc/plugins/storage/api'
 import type { ChangeOrigin, ObjectObserver } from './events.ts'
+import type { Tags } from './tags.ts'
 import type { EncryptionRequest, ObjectEncryption } from './transform.ts'
 
 export { invalidBucketName, objectErrors, onDeleteMarker } from './errors.ts'
@@ -19,10 +20,11 @@ export {
   type ObjectEventName,
   type ObjectObserver,
 } from './events.ts'
-export { ExistingTags, type Tags } from './existing-tags.ts'
+export { ExistingTags } from './existing-tags.ts'
 export { keyBytesMax, keyNormalizer, requireKeyLength } from './object-keys.ts'
 export { type RecordFeature, recordFeatures } from './record-features.ts'
 export { placeOfRecord, type RecordPlace, recordRanges } from './record-places.ts'
+export { noTags, type Tags } from './tags.ts'
 export type {
   EncryptionRequest,
   ObjectEncryption,
@@ -37,7 +39,7 @@ export interface Bucket {
   readonly createdMs: number
   readonly region: string
   readonly ownerId: string
-  readonly tags: Readonly<Record<string, string>>
+  readonly tags: Tags
   readonly versioning: Versioning
   /** Undefined without object lock. Once set, it stays, and versioning stays enabled. */
   readonly objectLock: BucketLock | undefined
@@ -85,7 +87,7 @@ export interface ObjectLock {
 export interface BucketChange {
   /** `suspended` is refused (InvalidBucketState) in a bucket with object lock. */
   readonly versioning?: 'enabled' | 'suspended'
-  readonly tags?: Readonly<Record<string, string>>
+  readonly tags?: Tags
   /** Replaces the whole configuration. Refused (InvalidBucketState) unless versioning is enabled. */
   readonly objectLock?: BucketLock
   /** 0 removes the quota. A quota below the current usage only refuses changes that increase it. */
@@ -99,7 +101,7 @@ export interface BucketChange {
 
 /** A change of one version's record in place: its bytes, ETag and modification time stay. Absent fields stay unchanged. */
 export interface VersionChange {
-  readonly tags?: Readonly<Record<string, string>>
+  readonly tags?: Tags
   readonly legalHold?: boolean
   /** `null` removes it. */
   readonly retention?: Retention | null
@@ -154,7 +156,7 @@ export interface ObjectAttributes {
   /** `x-amz-meta-…` headers, by lower-case name without the prefix. */
   readonly user: Readonly<Record<string, string>>
   readonly storageClass: string
-  readonly tags?: Readonly<Record<string, string>>
+  readonly tags?: Tags
   readonly lock?: ObjectLock
   /** For writes: how to encrypt the bytes. Never stored; `ObjectVersion.encryption` is the stored result. */
   readonly encryptionRequest?: EncryptionRequest
@@ -462,7 +464,7 @@ export interface DueEntry {
   readonly isDeleteMarker: boolean
   readonly sizeBytes: number
   /** Only with `withTags`. */
-  readonly tags: Readonly<Record<string, string>> | undefined
+  readonly tags: Tags | undefined
   /** Number of newer noncurrent versions of the key, counted up to `newerMax`. */
   readonly newerCount: number
 }
@@ -480,7 +482,7 @@ export interface Expiry {
   readonly key: string
   readonly sequence: number
   /** The version must still have exactly these tags. */
-  readonly tags?: Readonly<Record<string, string>>
+  readonly tags?: Tags
   /** At least this number of newer noncurrent versions must still exist; at most 100. */
   readonly newerMin?: number
 }
@@ -509,7 +511,7 @@ export interface ObjectsService {
     options: {
       region: string
       owner: Identity
-      tags?: Readonly<Record<string, string>>
+      tags?: Tags
       /** Enables versioning from the beginning. */
       versioning?: boolean
       /** Enables object lock, which implies versioning. */

@@ -4,12 +4,13 @@ import { bucketKey } from 'svc/plugins/storage/api'
 import type { Bucket, BucketChange, BucketLock, DueIndex } from './api.ts'
 import { objectErrors } from './errors.ts'
 import { decodeDocument } from './record.ts'
+import type { Tags } from './tags.ts'
 
 export interface BucketDocument {
   readonly createdMs: number
   readonly region: string
   readonly ownerId: string
-  readonly tags: Readonly<Record<string, string>>
+  readonly tags: Tags
   /** Undefined until versioning is enabled for the first time. */
   readonly versioning?: 'enabled' | 'suspended'
   readonly objectLock?: BucketLock

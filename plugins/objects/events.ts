@@ -127,7 +127,7 @@ export function createObjectEvents(observers: () => readonly ObjectObserver[]): 
 /** The events of a change in place. A change of the data key alone has no event. */
 export function eventsOfChange({ tags, retention, legalHold }: VersionChange): readonly ObjectEventName[] {
   const names: ObjectEventName[] = []
-  if (tags !== undefined) names.push(Object.keys(tags).length === 0 ? 'ObjectTagging:Delete' : 'ObjectTagging:Put')
+  if (tags !== undefined) names.push(tags.size === 0 ? 'ObjectTagging:Delete' : 'ObjectTagging:Put')
   if (retention !== undefined) names.push('ObjectRetention:Put')
   if (legalHold !== undefined) names.push('ObjectLegalHold:Put')
   return names

@@ -3,10 +3,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
 import type { ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion, Upload } from './api.ts'
-
-export type Tags = ReadonlyMap<string, string>
-
-const noTags: Tags = new Map()
+import { noTags, type Tags } from './tags.ts'
 
 interface BegunUpload {
   readonly tags: Tags
@@ -65,7 +62,7 @@ export class ExistingTags {
 }
 
 function tagsOf({ tags }: Pick<ObjectAttributes, 'tags'>): Tags {
-  return tags === undefined ? noTags : new Map(Object.entries(tags))
+  return tags ?? noTags
 }
 
 function begunUpload({ tags, encryption }: Pick<ObjectVersion, 'tags' | 'encryption'>): BegunUpload {

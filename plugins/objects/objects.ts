@@ -45,6 +45,7 @@ import {
   unpackAttributes,
 } from './record.ts'
 import type { RemoveLostOutcome } from './remove-lost.ts'
+import { noTags } from './tags.ts'
 import type { EncryptionRequest, ObjectEncryption, ObjectPlace, ObjectTransform, WriteTransform } from './transform.ts'
 import { decodeUsage } from './usage.ts'
 import type { Stamp } from './versions.ts'
@@ -315,7 +316,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     getObject,
     getUpload,
 
-    async createBucket(name, { region, owner, tags = {}, versioning = false, objectLock = false, quotaBytes = 0 }) {
+    async createBucket(name, { region, owner, tags = noTags, versioning = false, objectLock = false, quotaBytes = 0 }) {
       const document: Omit<BucketDocument, 'createdMs'> = {
         region,
         ownerId: owner.ownerId,

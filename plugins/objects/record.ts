@@ -29,6 +29,7 @@ import type {
   SystemMetadata,
   VersionSummary,
 } from './api.ts'
+import { noTags, type Tags } from './tags.ts'
 import { versionIdOf } from './version-id.ts'
 
 const headBytes = 43
@@ -133,7 +134,7 @@ export function encodeVersion(fields: VersionFields): Buffer {
     fields.blobs.map(blob => [blob.id, blob.size, blob.check]),
     parts?.map(part => [part.partNumber, part.sizeBytes, part.checksum?.value ?? null]) ?? null,
     fields.uploadId ?? null,
-    encodeMap(attributes.tags),
+    encodeTags(attributes.tags),
     encodeLock(attributes.lock),
   ]
   if (fields.encryption !== undefined) tail.push(encodeEncryption(fields.encryption))
@@ -255,8 +256,8 @@ function withFlag(value: Uint8Array, bit: number, on: boolean): Uint8Array {
 }
 
 /** The same version with other tags. Fields of later releases are kept. */
-export function withTags(value: Uint8Array, tags: Readonly<Record<string, string>>): Uint8Array {
-  return withTail(value, tailIndex.tags, encodeMap(tags))
+export function withTags(value: Uint8Array, tags: Tags): Uint8Array {
+  return withTail(value, tailIndex.tags, encodeTags(tags))
 }
 
 /** The same version with another lock. */
@@ -303,14 +304,13 @@ export function lockOf(value: Uint8Array): ObjectLock | undefined {
 }
 
 export function tagsOf(value: Uint8Array): ObjectAttributes['tags'] {
-  return decodeMap((packr.unpack(tailOf(value)) as Tail)[tailIndex.tags])
+  return decodeTags((packr.unpack(tailOf(value)) as Tail)[tailIndex.tags])
 }
 
 /** Whether a version has exactly these tags. */
-export function hasTags(value: Uint8Array, tags: Readonly<Record<string, string>>): boolean {
-  const present = tagsOf(value) ?? {}
-  const names = Object.keys(tags)
-  return names.length === Object.keys(present).length && names.every(name => present[name] === tags[name])
+export function hasTags(value: Uint8Array, tags: Tags): boolean {
+  const present = tagsOf(value) ?? noTags
+  return present.size === tags.size && [...tags].every(([name, text]) => present.get(name) === text)
 }
 
 /** Ids of the blobs that a version references; needed whenever its record is put again. */
@@ -388,7 +388,7 @@ export function decodeVersion(bucket: string, key: string, record: StoredRecord)
     system: decodeSystem(system),
     user: decodeMap(user) ?? noUserMetadata,
     storageClass: storageClasses[value[34]!]!,
-    tags: decodeMap(tags),
+    tags: decodeTags(tags),
     lock: decodeLock(lock),
     encryption: decodeEncryption(encryption),
     data: { body: record.body, blobs: blobs.length === 0 ? noBlobs : blobs.map(toBlobRef) },
@@ -424,8 +424,8 @@ function checksumOf(
 
 /** Encodes a record that is a plain document: a bucket or an upload. The first byte is the format. */
 export function encodeDocument(document: object): Buffer {
-  const tags = (document as { tags?: Readonly<Record<string, string>> }).tags
-  const packed = packr.pack(tags === undefined ? document : { ...document, tags: encodeMap(tags) ?? {} })
+  const { tags } = document as { tags?: Tags }
+  const packed = packr.pack(tags === undefined ? document : { ...document, tags: encodeTags(tags) ?? {} })
   const value = Buffer.allocUnsafe(packed.length + 1)
   value[0] = format
   packed.copy(value, 1)
@@ -435,7 +435,7 @@ export function encodeDocument(document: object): Buffer {
 export function decodeDocument<T>(value: Uint8Array): T {
   requireFormat(value)
   const document = packr.unpack(value.subarray(1))
-  if (Array.isArray(document.tags)) document.tags = decodeMap(document.tags)
+  if (document.tags !== undefined) document.tags = decodeTags(document.tags)
   return document as T
 }
 
@@ -462,12 +462,12 @@ function decodeSystem(values: readonly (string | null)[]): SystemMetadata {
 
 /** Attributes as stored in a document, with maps packed so that a `__proto__` key survives. */
 export function packAttributes({ user, tags, ...rest }: ObjectAttributes): object {
-  return { ...rest, user: encodeMap(user) ?? {}, tags: encodeMap(tags) }
+  return { ...rest, user: encodeMap(user) ?? {}, tags: encodeTags(tags) }
 }
 
 export function unpackAttributes(packed: object): ObjectAttributes {
   const { user, tags, ...rest } = packed as ObjectAttributes & { user: PackedMap; tags?: PackedMap | null }
-  return { ...rest, user: decodeMap(user) ?? noUserMetadata, tags: decodeMap(tags) }
+  return { ...rest, user: decodeMap(user) ?? noUserMetadata, tags: decodeTags(tags) }
 }
 
 function encodeMap(map: Readonly<Record<string, string>> | undefined): PackedMap | null {
@@ -482,6 +482,22 @@ function decodeMap(packed: PackedMap | null | undefined): Readonly<Record<string
   const pairs: [string, string][] = []
   for (let i = 0; i + 1 < packed.length; i += 2) pairs.push([packed[i]!, packed[i + 1]!])
   return Object.fromEntries(pairs)
+}
+
+/** Flat also where a key is a whole number: an object would not keep its place. */
+function encodeTags(tags: Tags | undefined): PackedMap | null {
+  if (tags === undefined || tags.size === 0) return null
+  const isFaithful = [...tags.keys()].every(key => key !== '__proto__' && !/^\d+$/.test(key))
+  return isFaithful ? Object.fromEntries(tags) : [...tags].flat()
+}
+
+/** `undefined` for a record of a release without tags. */
+function decodeTags(packed: PackedMap | null | undefined): Tags | undefined {
+  if (packed === null || packed === undefined) return undefined
+  if (!isFlat(packed)) return new Map(Object.entries(packed))
+  const tags = new Map<string, string>()
+  for (let i = 0; i + 1 < packed.length; i += 2) tags.set(packed[i]!, packed[i + 1]!)
+  return tags
 }
 
 function isFlat(packed: PackedMap): packed is readonly string[] {

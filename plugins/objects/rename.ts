@@ -9,6 +9,7 @@ import { noSuchVersion, objectErrors } from './errors.ts'
 import type { ObjectEvents, PackedOrigin } from './events.ts'
 import { objectKey } from './keys.ts'
 import { encryptionOf, etagOf, hasTags, modifiedOf, sequenceOf, withEncryption } from './record.ts'
+import { noTags } from './tags.ts'
 import { noteDone, wasDone } from './tokens.ts'
 import { moveVersion } from './versions.ts'
 
@@ -61,7 +62,7 @@ function doneRequest({ bucket, key, sourceKey, ...args }: RenameArgs, token: str
 
 /** The caller was authorized for the source in this state. */
 function requireSeen(value: Uint8Array, seen: RenameArgs['seen']): void {
-  if (seen !== undefined && sequenceOf(value) === seen.sequence && hasTags(value, seen.tags ?? {})) {
+  if (seen !== undefined && sequenceOf(value) === seen.sequence && hasTags(value, seen.tags ?? noTags)) {
     const sealed = encryptionOf(value)?.sealed
     if (sealed === undefined ? seen.sealed === undefined : seen.sealed !== undefined && sealed.equals(seen.sealed))
       return

@@ -1,3 +1,3 @@
 /** Tagging: what other operations need to read sets of tags. Tags themselves are attributes of `objects`. */
 export { taggingErrors } from './errors.ts'
-export { readTagSet, type TagOwner, type Tags, tagSetElements } from './tag-set.ts'
+export { readTagSet, type TagOwner, tagSetElements } from './tag-set.ts'

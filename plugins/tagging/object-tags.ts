@@ -1,7 +1,7 @@
 /** Tags in headers: `x-amz-tagging` of writes, `x-amz-tagging-count` of reads. */
-import { objectErrors } from 'svc/plugins/objects/api'
+import { objectErrors, type Tags } from 'svc/plugins/objects/api'
 import { type S3Attribute, s3Errors } from 'svc/plugins/s3/api'
-import { collectTags, type Tags } from './tag-set.ts'
+import { collectTags } from './tag-set.ts'
 
 const header = 'x-amz-tagging'
 
@@ -12,14 +12,14 @@ export const objectTags: S3Attribute = {
     if (text === undefined || text === '') return undefined
     if (!request.isAllowed('s3:PutObjectTagging', request.bucket, request.key)) throw s3Errors.AccessDenied()
     const tags = parseTags(text)
-    return Object.keys(tags).length === 0 ? undefined : { tags }
+    return tags.size === 0 ? undefined : { tags }
   },
   describe(request, { tags, bucket, key }) {
     if (tags === undefined) return undefined
     const versionId = request.query.get('versionId')
     const action = versionId === undefined ? 's3:GetObjectTagging' : 's3:GetObjectVersionTagging'
     if (!request.isAllowed(action, bucket, key, versionId)) return undefined
-    return { 'x-amz-tagging-count': String(Object.keys(tags).length) }
+    return { 'x-amz-tagging-count': String(tags.size) }
   },
 }
 

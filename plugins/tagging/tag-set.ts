@@ -1,8 +1,8 @@
 /** Sets of tags: their limits, and how XML has them. Source: AWS S3 User Guide, "Categorizing your objects using tags". */
+import type { Tags } from 'svc/plugins/objects/api'
 import { childrenNamed, childText, s3Errors, type XmlNode, type XmlValue } from 'svc/plugins/s3/api'
 import { taggingErrors } from './errors.ts'
 
-export type Tags = Readonly<Record<string, string>>
 export type TagOwner = 'object' | 'bucket'
 
 const tagsMax = { object: 10, bucket: 50 } as const
@@ -30,7 +30,7 @@ export function collectTags(pairs: Iterable<readonly [key: string, value: string
     tags.set(key, value)
     if (tags.size > tagsMax[owner]) throw taggingErrors.BadRequest(tooMany[owner])
   }
-  return Object.fromEntries(tags)
+  return tags
 }
 
 function invalid(part: 'Key' | 'Value', text: string) {
@@ -62,5 +62,5 @@ export function readTagging(xml: XmlNode, owner: TagOwner): Tags {
 }
 
 export function describeTags(tags: Tags): XmlValue {
-  return { TagSet: { Tag: Object.entries(tags).map(([Key, Value]) => ({ Key, Value })) } }
+  return { TagSet: { Tag: [...tags].map(([Key, Value]) => ({ Key, Value })) } }
 }

@@ -39,7 +39,7 @@ export function describeBucket(bucket: StoredBucket, usage: BucketUsage, serverR
     size: sizeBytes,
     quotaBytes: bucket.quotaBytes ?? 0,
     public: isPublic,
-    tags: { ...bucket.tags },
+    tags: Object.fromEntries(bucket.tags),
     partial: false,
   }
 }

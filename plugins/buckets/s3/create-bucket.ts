@@ -1,7 +1,7 @@
 import { isCatalogError } from 'svc/kernel'
-import { objectErrors } from 'svc/plugins/objects/api'
+import { objectErrors, type Tags } from 'svc/plugins/objects/api'
 import { childrenNamed, childText, defineS3Operation, type S3Request, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
-import { readTagSet, type Tags, tagSetElements } from 'svc/plugins/tagging/api'
+import { readTagSet, tagSetElements } from 'svc/plugins/tagging/api'
 import { requireNewBucketName } from '../bucket-name.ts'
 
 const ownerships = new Set(['BucketOwnerEnforced', 'BucketOwnerPreferred', 'ObjectWriter'])

@@ -119,7 +119,8 @@ async function checkIndex(bucket: string, model: LifecycleModel): Promise<void> 
   const found: unknown[] = []
   for (const kind of ['current', 'noncurrent', 'marker'] as const) {
     const { entries } = await objects.listDue({ bucket, kind, ranges, withTags: true })
-    for (const entry of entries) found.push([kind, entry.key, entry.day, entry.sizeBytes, entry.tags ?? {}])
+    for (const entry of entries)
+      found.push([kind, entry.key, entry.day, entry.sizeBytes, Object.fromEntries(entry.tags ?? [])])
   }
   const expected: unknown[] = []
   for (const [name, versions] of model.keys) {
@@ -156,7 +157,7 @@ async function play(history: { readonly locked: boolean; readonly steps: readonl
       await objects.putObject({
         bucket,
         key: one.key,
-        attributes: { ...attributes, tags },
+        attributes: { ...attributes, tags: new Map(Object.entries(tags)) },
         body,
         checksumAlgorithm: undefined,
       })
@@ -177,7 +178,7 @@ async function play(history: { readonly locked: boolean; readonly steps: readonl
     } else if (one.do === 'tag') {
       if (found === undefined || found.isMarker) continue
       found.tags = tagsFor(one.tagged)
-      await objects.changeVersion(bucket, one.key, found.id, { tags: found.tags })
+      await objects.changeVersion(bucket, one.key, found.id, { tags: new Map(Object.entries(found.tags)) })
     } else if (one.do === 'hold') {
       if (!history.locked || found === undefined || found.isMarker) continue
       found.hold = one.on
@@ -245,7 +246,7 @@ const put = (bucket: string, name: string, tags: Record<string, string> = {}) =>
   objects.putObject({
     bucket,
     key: name,
-    attributes: { ...attributes, tags },
+    attributes: { ...attributes, tags: new Map(Object.entries(tags)) },
     body: payload(1),
     checksumAlgorithm: undefined,
   })
@@ -259,7 +260,7 @@ t.test('what changed since it was found stays', async t => {
   for (const name of ['overwritten', 'tagged', 'same']) await put(bucket, name, { t: '1' })
   const { entries } = await objects.listDue({ bucket, kind: 'current', ranges, withTags: true })
   await put(bucket, 'overwritten')
-  await objects.changeVersion(bucket, 'tagged', undefined, { tags: {} })
+  await objects.changeVersion(bucket, 'tagged', undefined, { tags: new Map() })
   const expiries = entries.map(({ key, sequence, tags }) => ({ kind: 'current' as const, key, sequence, tags }))
   t.same(await objects.expire(bucket, expiries), ['changed', 'marked', 'changed'], 'by key')
   t.same(await objects.expire(bucket, expiries), ['changed', 'changed', 'changed'], 'once')

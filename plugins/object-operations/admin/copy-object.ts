@@ -129,11 +129,11 @@ async function requireActions(request: Request): Promise<void> {
 
 /** Tags may decide who may read an object: only who may read and write them copies them. */
 async function copiedTags(request: Request, { tags }: ObjectVersion): Promise<ObjectAttributes['tags']> {
-  if (tags === undefined || Object.keys(tags).length === 0) return undefined
+  if (tags === undefined || tags.size === 0) return undefined
   const { bucket, key, from } = readCopy(request)
   const { versionId } = from
   const action = versionId === undefined ? 's3:GetObjectTagging' : 's3:GetObjectVersionTagging'
-  const requestTags = () => new Map(Object.entries(tags))
+  const requestTags = () => tags
   try {
     await request.authorize([action], { ...from, facts: { versionId } })
     await request.authorize(['s3:PutObjectTagging'], { bucket, key, facts: { requestTags } })

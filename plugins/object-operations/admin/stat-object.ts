@@ -37,7 +37,7 @@ export default defineAdminOperation({
     const tagAction = versionId === undefined ? 's3:GetObjectTagging' : 's3:GetObjectVersionTagging'
     return {
       ...describeDetail(version, isLatest),
-      ...(request.isAllowed(tagAction, bucket, key) ? { tags: { ...version.tags } } : undefined),
+      ...(request.isAllowed(tagAction, bucket, key) ? { tags: Object.fromEntries(version.tags ?? []) } : undefined),
       ...(mayListVersions ? { versions: versions.map(describeVersion), versionsTruncated: isTruncated } : undefined),
     }
   },

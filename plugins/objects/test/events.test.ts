@@ -104,8 +104,8 @@ t.test('without versioning', async t => {
   const { uploadId } = upload
   const parts = [{ partNumber: 1, etag: part.etag }]
   await objects.completeUpload({ bucket: 'plain', key: 'parts', uploadId, parts, origin })
-  await objects.changeVersion('plain', 'a', undefined, { tags: { x: 'y' } }, origin)
-  await objects.changeVersion('plain', 'a', undefined, { tags: {} }, origin)
+  await objects.changeVersion('plain', 'a', undefined, { tags: new Map([['x', 'y']]) }, origin)
+  await objects.changeVersion('plain', 'a', undefined, { tags: new Map() }, origin)
   const source = await objects.getObject('plain', 'copy')
   await objects.renameObject({ bucket: 'plain', sourceKey: 'copy', key: 'moved', source, clientToken: 'token', origin })
   // Repeating it changes nothing, so there is no event.

@@ -123,7 +123,7 @@ t.test('metadata is returned unchanged', async t => {
     system: { contentType: 'text/plain', cacheControl: 'no-store', expires: 'never' },
     user: { name: 'wert', ü: 'ö' },
     storageClass: 'REDUCED_REDUNDANCY',
-    tags: { a: 'b' },
+    tags: new Map([['a', 'b']]),
   }
   await put(bucket, 'k', 'v', { attributes: given })
   t.match(await objects.getObject(bucket, 'k'), {

@@ -13,7 +13,7 @@ const attributes = {
   system: { contentType: 'text/x' },
   user: { a: '1' },
   storageClass: 'STANDARD',
-  tags: { team: 'x' },
+  tags: new Map([['team', 'x']]),
 }
 
 let bucketCount = 0
@@ -107,7 +107,7 @@ t.test('a source that is missing, was changed meanwhile, or has versions is not 
   await put(bucket, 'from', 'x')
   const source = await objects.getObject(bucket, 'from')
   const gone = storageErrors.gone().code
-  await objects.changeVersion(bucket, 'from', undefined, { tags: { team: 'y' } })
+  await objects.changeVersion(bucket, 'from', undefined, { tags: new Map([['team', 'y']]) })
   await t.rejects(rename(bucket, 'from', 'to', { source }), { code: gone }, 'with other tags')
   await put(bucket, 'from', 'z')
   await t.rejects(rename(bucket, 'from', 'to', { source }), { code: gone }, 'another object')

@@ -1,12 +1,13 @@
 /** A simple model of S3's rules for versions and locks: a list of versions per key, newest first. */
 import type { BucketLock, ObjectLock, Retention, Versioning } from '../api.ts'
+import type { Tags } from '../tags.ts'
 
 export interface ModelVersion {
   id: string
   /** Undefined: a delete marker. */
   body: Buffer | undefined
   etag: string
-  tags: Record<string, string>
+  tags: Tags
   lock: ObjectLock
 }
 

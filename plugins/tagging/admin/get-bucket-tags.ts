@@ -12,5 +12,7 @@ export default defineAdminOperation({
   response: Tags,
   errors: ['bucket_not_found'],
   uses: ['objects'],
-  handle: async ({ params }, { objects }) => ({ tags: { ...(await objects.getBucket(params.bucket)).tags } }),
+  handle: async ({ params }, { objects }) => ({
+    tags: Object.fromEntries((await objects.getBucket(params.bucket)).tags),
+  }),
 })

@@ -16,6 +16,6 @@ export default defineAdminOperation({
   uses: ['objects'],
   async handle({ params: { bucket }, body }, { objects }) {
     const tags = collectTags(Object.entries(body.tags), 'bucket')
-    return { tags: { ...(await objects.changeBucket(bucket, { tags })).tags } }
+    return { tags: Object.fromEntries((await objects.changeBucket(bucket, { tags })).tags) }
   },
 })

@@ -29,6 +29,6 @@ export default defineAdminOperation({
     const { bucket, key, versionId } = readObjectParameters(request)
     const tags = collectTags(Object.entries(request.body.tags), 'object')
     await objects.changeVersion(bucket, key, versionId, { tags }, request.origin)
-    return { tags: { ...tags } }
+    return { tags: Object.fromEntries(tags) }
   },
 })

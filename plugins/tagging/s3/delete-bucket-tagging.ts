@@ -1,3 +1,4 @@
+import { noTags } from 'svc/plugins/objects/api'
 import { defineS3Operation } from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'objects'>({
@@ -10,7 +11,7 @@ export default defineS3Operation<'objects'>({
   reply: { kind: 'empty', status: 204 },
   errors: ['NoSuchBucket'],
   async handle({ bucket }, { objects }) {
-    await objects.changeBucket(bucket, { tags: {} })
+    await objects.changeBucket(bucket, { tags: noTags })
     return {}
   },
 })

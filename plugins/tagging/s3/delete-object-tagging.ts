@@ -1,3 +1,4 @@
+import { noTags } from 'svc/plugins/objects/api'
 import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'objects'>({
@@ -11,7 +12,7 @@ export default defineS3Operation<'objects'>({
   errors: ['InvalidArgument', 'MethodNotAllowed', 'NoSuchBucket', 'NoSuchKey', 'NoSuchVersion'],
   async handle(request, { objects }) {
     const { bucket, key, query, origin } = request
-    const versionId = await objects.changeVersion(bucket, key, query.get('versionId'), { tags: {} }, origin)
+    const versionId = await objects.changeVersion(bucket, key, query.get('versionId'), { tags: noTags }, origin)
     return { headers: await versionHeader(request, objects, versionId) }
   },
 })

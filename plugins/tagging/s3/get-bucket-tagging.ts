@@ -12,7 +12,7 @@ export default defineS3Operation<'objects'>({
   errors: ['NoSuchBucket', 'NoSuchTagSet'],
   async handle({ bucket }, { objects }) {
     const { tags } = await objects.getBucket(bucket)
-    if (Object.keys(tags).length === 0) throw taggingErrors.NoSuchTagSet(undefined, { extra: { BucketName: bucket } })
+    if (tags.size === 0) throw taggingErrors.NoSuchTagSet(undefined, { extra: { BucketName: bucket } })
     return { xml: describeTags(tags) }
   },
 })

@@ -1,4 +1,4 @@
-import { onDeleteMarker } from 'svc/plugins/objects/api'
+import { noTags, onDeleteMarker } from 'svc/plugins/objects/api'
 import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
 import { describeTags } from '../tag-set.ts'
 
@@ -15,6 +15,9 @@ export default defineS3Operation<'objects'>({
     const { bucket, key, query } = request
     const version = await objects.getObject(bucket, key, query.get('versionId'))
     if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
-    return { headers: await versionHeader(request, objects, version.versionId), xml: describeTags(version.tags ?? {}) }
+    return {
+      headers: await versionHeader(request, objects, version.versionId),
+      xml: describeTags(version.tags ?? noTags),
+    }
   },
 })

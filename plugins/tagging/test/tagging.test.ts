@@ -47,6 +47,21 @@ t.test('every operation refuses strangers and wrong secrets', async t => {
   t.equal(refused, '403 SignatureDoesNotMatch')
 })
 
+t.test('tags keep their order, those whose keys are numbers, too', async t => {
+  const pairs = ['b', '10', 'a', '2', '__proto__'].map(Key => ({ Key, Value: `of ${Key}` }))
+  await put('ordered')
+  await client.send(new PutObjectTaggingCommand({ Bucket, Key: 'ordered', Tagging: { TagSet: pairs } }))
+  t.same((await client.send(new GetObjectTaggingCommand({ Bucket, Key: 'ordered' }))).TagSet, pairs)
+  await put('ordered', { Tagging: '10=x&b=y&2=z' })
+  const { TagSet } = await client.send(new GetObjectTaggingCommand({ Bucket, Key: 'ordered' }))
+  t.same(
+    TagSet!.map(({ Key }) => Key),
+    ['10', 'b', '2'],
+  )
+  await client.send(new PutBucketTaggingCommand({ Bucket, Tagging: { TagSet: pairs } }))
+  t.same((await client.send(new GetBucketTaggingCommand({ Bucket }))).TagSet, pairs)
+})
+
 t.test('tags are set, replaced and removed; nothing else of the object changes', async t => {
   for (const [Key, Body] of [
     ['small', 'x'],
