@@ -1,6 +1,5 @@
 import { createHash, type Hash, hash } from 'node:crypto'
-import { crc32 } from 'node:zlib'
-import { crc32c } from '@node-rs/crc32'
+import { crc32, crc32c } from '@node-rs/crc32'
 import { createXXHash3, createXXHash64, createXXHash128 } from 'hash-wasm'
 import { algorithmByHeader, algorithms, algorithmTable } from './algorithms.ts'
 import type { Checksum, ChecksumAlgorithm, ChecksumsService } from './api.ts'

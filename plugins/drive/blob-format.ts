@@ -5,7 +5,7 @@
  *
  *     trailer  0 "svcblob1"  8 u32 format  12 u32 block bytes  16 f64 data bytes  24 u32 crc of the table  28 u32 crc of 0…28
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import { alignUp } from './aligned-memory.ts'
 import { anyBlobCheck } from './api.ts'
 

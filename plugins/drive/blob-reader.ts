@@ -3,7 +3,7 @@
  * is verified against its checksum before the caller gets it. Buffers come from a pool per thread; beyond the pool's bound a
  * reader works with one buffer at a time, so many slow readers cost little memory each.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import { LRUCache } from 'lru-cache'
 import type { BlobChunk, BlobReader, BlobRef } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'

@@ -3,7 +3,7 @@
  * and folder. No record references the file before `finish` resolves, so a crash or failure on the way leaves garbage, never a
  * partial blob.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { MaybePromise } from 'svc/kernel'
 import type { BlobRef, BlobWriter } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'

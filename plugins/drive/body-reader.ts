@@ -3,7 +3,7 @@
  * the cache needs no invalidation. Segments are read through the page cache, which serves as a larger second cache. One per
  * thread.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import { LRUCache } from 'lru-cache'
 import type { MaybePromise } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'

@@ -20,7 +20,7 @@
  * (`journal-rescue.ts`). Its file stays while it has a body that is unreadable elsewhere, or deletes that may still be needed.
  * Reading damaged data from it is an error.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { Clock, Logger } from 'svc/kernel'
 import type { BodyRef } from 'svc/plugins/storage/api'
 import type { BodyReader } from './body-reader.ts'

@@ -2,7 +2,7 @@
  * The identity of a drive: `format.json` in its folder, written once when the drive is created. Read at each start and by
  * `--dry-run`.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { Random } from 'svc/kernel'
 import type { Disk } from './disk.ts'
 import { driveErrors } from './errors.ts'

@@ -7,7 +7,7 @@
  * - It is synced only at a clean stop. A file that does not verify is ignored.
  * - Format, little-endian: segment, offset (f64 each), crc32 (u32) of the drive's id and both.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { Logger } from 'svc/kernel'
 import { alignUp } from './aligned-memory.ts'
 import type { Disk, DiskFile } from './disk.ts'

@@ -2,7 +2,7 @@
  * Compares an index with the digest of its last checkpoint, by walking all entries of one snapshot. Runs in the separate process
  * of `index-check-process.ts`, since a damaged index can crash LMDB.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import { entryHash, RunningDigest } from './index-digest.ts'
 import { positionKey, readPosition } from './index-position.ts'
 import { type IndexStore, type IndexTable, indexTables } from './index-store.ts'

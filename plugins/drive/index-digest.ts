@@ -6,7 +6,7 @@
  * LMDB has no checksums. A missing, duplicated, altered or misplaced entry changes the digest, except with a probability of
  * 2^-32.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { IndexTable } from './index-store.ts'
 
 export interface IndexDigest {

@@ -3,7 +3,7 @@
  * the same LMDB transaction as the changes it covers. Eight little-endian doubles: segment, offset, batch number, checksum of the
  * last batch, sequence, count and sum of the digest, crc32 of the preceding ones.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import { decodeCounter, encodeCounter } from './bytes.ts'
 import type { IndexDigest } from './index-digest.ts'
 import type { IndexStore } from './index-store.ts'

@@ -20,7 +20,7 @@
  * - The batch number and the checksum of the previous batch reveal a missing or replaced batch.
  */
 import { createHash } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { BodyRef } from 'svc/plugins/storage/api'
 import { blockBytes } from './aligned-memory.ts'
 import { blobIdBytes } from './stored-record.ts'

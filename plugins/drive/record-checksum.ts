@@ -1,7 +1,7 @@
 /**
  * The checksum at the beginning of a stored record. This file imports nothing, so that the index check runs without the server.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 
 /** Covers the whole buffer, with zeros in place of the checksum: a view of the rest would cost more than hashing four bytes. */
 export function checksum(stored: Buffer): number {

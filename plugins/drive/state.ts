@@ -4,7 +4,7 @@
  *
  * Procedures see every change set (`newest…`); readers see only what is durable (`visible…`).
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
 import { addSums, asBuffer, decodeCounter, encodeCounter, keyBytes, keyText } from './bytes.ts'
 import { addUse, ChangeSet, type SegmentUse, type UndoLog } from './changes.ts'

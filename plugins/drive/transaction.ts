@@ -4,7 +4,7 @@
  *
  * Guarantee: after `rollBack` the change set, its digest and the batch are as they were before `begin`.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { BodyRef, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type { Batch } from './batch.ts'

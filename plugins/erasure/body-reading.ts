@@ -2,7 +2,7 @@
  * Reads bodies that are stored beside records: from the drives with the data shards, or from any others with enough shards if some fail.
  * The reconstructed body is verified as a whole. Used for requests (`set-reading.ts`) and by `healing.ts`.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { MaybePromise } from 'svc/kernel'
 import type { BodyRef, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'

@@ -34,7 +34,7 @@
  *    `claimEpoch`), and takes its epochs from that block. A
  *    change that only a former leader has made is older than any change of the new epoch, and is never replayed over it.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { Logger } from 'svc/kernel'
 import type { Disk } from 'svc/plugins/drive/api'
 import type { DrivePlace, DriveStatus, ExecuteOptions, Redundancy } from 'svc/plugins/storage/api'

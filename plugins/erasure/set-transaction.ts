@@ -3,7 +3,7 @@
  * are recorded as *operations*, which the followers replay without running the procedure: so all drives make the same changes in the same
  * order, and procedures need not be deterministic. `set-procedures.ts` creates the transaction and passes the operations on.
  */
-import { crc32 } from 'node:zlib'
+import { crc32 } from '@node-rs/crc32'
 import type { BodyRef, PutOptions, RecordKey, StoredRecord, Transaction } from 'svc/plugins/storage/api'
 import { stagedKey } from './set-keys.ts'
 import {

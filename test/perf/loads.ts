@@ -67,6 +67,13 @@ export const LOADS: Readonly<Record<string, Load>> = {
   'put-small-sse-s3': { ...putSmall, encryption: sseS3 },
   'put-small-sse-kms': { ...putSmall, encryption: sseKms },
   'put-small-sse-c': { ...putSmall, encryption: sseC },
+  'get-medium': {
+    fill: { count: 64, sizeBytes: MIB },
+    plan: { method: 'GET', targets: { bucket: BUCKET, first: 0, count: 64 }, bodySizeBytes: 0, connectionCount: 16 },
+  },
+  'put-medium': {
+    plan: { method: 'PUT', targets: { bucket: BUCKET, first: 0, count: 64 }, bodySizeBytes: MIB, connectionCount: 16 },
+  },
   'get-large': {
     fill: { count: 1, sizeBytes: 256 * MIB },
     plan: { method: 'GET', targets: [targetOf(BUCKET, 0)], bodySizeBytes: 0, connectionCount: 1 },
