@@ -1,9 +1,17 @@
-/** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do. */
+/** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do, and summaries for people. */
 import type { CommandDeclaration } from '../command.ts'
+import adminInfo from '../commands/admin-info.ts'
+import { createUserAddCommand } from '../commands/admin-user-add.ts'
 import { createAdminCommand, takesItsAnswer } from './command.ts'
 import { kebab } from './fields.ts'
 import { commandName, servedElsewhere } from './naming.ts'
 import { listOperations, type Operation } from './operations.ts'
+
+export function listAdminCommands(): readonly CommandDeclaration[] {
+  const derived = createAdminCommands()
+  const createUser = derived.find(({ name }) => name === 'admin user create')!
+  return [adminInfo, createUserAddCommand(createUser), ...derived]
+}
 
 export function createAdminCommands(
   operations: readonly Operation[] = listOperations(),

@@ -44,8 +44,8 @@ declared.push(createCompletionCommand(listCommands))
 
 /** All of them. Those of `admin` take longer to make than most others take to run. */
 export async function listCommands(): Promise<readonly CommandDeclaration[]> {
-  const { createAdminCommands } = await import('../admin/index.ts')
-  return [...declared, ...createAdminCommands()]
+  const { listAdminCommands } = await import('../admin/index.ts')
+  return [...declared, ...listAdminCommands()]
 }
 
 /** What these arguments may be about. */

@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
   readonly isTTY?: boolean
+  /** Somebody answers questions, with `input`. */
+  readonly isAnswered?: boolean
 }
 
 export interface Session {
@@ -55,8 +57,8 @@ export function createSession(folder: string): Session {
     folder: work,
     configFolder,
     environment,
-    async run(args, { input, env = {}, signal = new AbortController().signal, isTTY } = {}) {
-      const stdin = new PassThrough()
+    async run(args, { input, env = {}, signal = new AbortController().signal, isTTY, isAnswered } = {}) {
+      const stdin = Object.assign(new PassThrough(), isAnswered ? { isTTY: true, setRawMode() {} } : undefined)
       stdin.end(input)
       const out = gather()
       const err = gather()

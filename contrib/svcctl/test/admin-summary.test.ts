@@ -1,0 +1,87 @@
+/** The commands of `svcctl admin` that people use first, against the real server. */
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { describeServer } from '../commands/admin-info.ts'
+import { startServer } from './server.ts'
+import { createSession } from './session.ts'
+
+const server = await startServer()
+t.teardown(() => server.stop())
+const { run } = createSession(temporaryFolder(t))
+const setAlias = (name: string, accessKey: string, secret: string) =>
+  run(['--admin-url', server.adminUrl, 'alias', 'set', name, server.endpoint, accessKey], {
+    env: { SVCCTL_SECRET_KEY: secret },
+  })
+await setAlias('home', 'admin', 'change-me-please')
+
+t.test('admin info sums the server up in six lines of at most 80 characters', async t => {
+  await run(['mb', 'home/summed'])
+  await run(['cp', '-', 'home/summed/a'], { input: 'x'.repeat(2048) })
+  const { code, stdout } = await run(['admin', 'info', 'home'])
+  t.equal(code, 0)
+  const lines = stdout.trimEnd().split('\n')
+  t.same(
+    lines.map(line => line.split(' ')[0]),
+    ['Server', 'Nodes', 'Drives', 'Redundancy', 'Stored', 'Security'],
+  )
+  t.match(stdout, /^Drives +1 of 1 online, .* free$/m)
+  t.match(stdout, /^Stored +1 bucket, 1 object, 2\.00 KiB$/m)
+  const { records } = await run(['admin', 'info', 'home', '--json'])
+  t.match(records, [{ buckets: 1, objects: 1, usage: 2048 }])
+  t.equal((await run(['admin', 'info', 'gone'])).code, 3)
+
+  const [info] = records as unknown as [Parameters<typeof describeServer>[0]]
+  const [drive] = info.nodes[0]!.disks
+  const broken = describeServer({
+    ...info,
+    pools: [
+      {
+        index: 0,
+        drivesPerSet: 4,
+        parity: 2,
+        erasureSets: [{ index: 0, drives: 4, online: 3, healing: 0, state: 'degraded' }],
+      },
+    ],
+    nodes: [{ endpoint: 'n', state: 'online', disks: [drive!, { ...drive!, path: '/mnt/d2', state: 'offline' }] }],
+    kms: { configured: true, online: false, error: '' },
+    tls: { enabled: true, certificates: [{ notAfter: '2030-02-03T00:00:00Z' }] },
+  })
+  t.equal(broken.length, 6)
+  t.match(broken[2], /1 of 2 online.*, \/mnt\/d2: offline$/)
+  t.match(broken[3], /pool 0 set 0 degraded \(3 of 4 drives\)$/)
+  t.match(broken[5], /TLS on, certificate until 2030-02-03, key server unreachable$/)
+  const long = describeServer({
+    ...info,
+    nodes: [{ endpoint: 'n'.repeat(100), state: 'online', disks: [{ ...drive!, error: 'e'.repeat(100) }] }],
+  })
+  t.ok([...lines, ...broken, ...long].every(line => line.length <= 80))
+})
+
+t.test('admin user add asks for the secret key on a terminal, and has one made elsewhere', async t => {
+  const add = (name: string, ...more: string[]) => ['admin', 'user', 'add', 'home', name, '--json', ...more]
+  const secret = 'a-secret-of-her-own'
+  const asked = await run(add('ada', '--policy-name', 'readonly'), { isAnswered: true, input: `${secret}\r` })
+  t.equal(asked.code, 0, asked.stderr)
+  t.match(asked.stderr, /^Secret key \(empty: the server makes one\): /)
+  t.notMatch(asked.stdout + asked.stderr, secret)
+  t.match(asked.records, [{ accessKey: 'ada', policyNames: ['readonly'] }])
+  t.equal((await setAlias('ada', 'ada', secret)).code, 0, 'the secret is the one that was typed')
+
+  const made = { isAnswered: true, input: '\r' }
+  for (const [args, options] of [
+    [add('bob'), made],
+    [add('cyd', '--generate'), { ...made, env: { SVCCTL_NEW_SECRET_KEY: secret } }],
+    [add('dan')],
+  ] as const) {
+    const { code, records, stderr } = await run(args, options)
+    t.equal(code, 0, stderr)
+    const [{ accessKey, secretKey }] = records as [{ accessKey: string; secretKey: string }]
+    t.equal((await setAlias('other', accessKey, secretKey)).code, 0, `${accessKey} has the secret that was shown`)
+  }
+  const piped = await run(add('eve', '--secret-key-stdin'), { input: `${secret}\n` })
+  t.equal(piped.code, 0, piped.stderr)
+  t.notOk('secretKey' in piped.records[0]!)
+  t.equal((await run(add('fay', '--secret-key-stdin', '--generate'), { input: 'x' })).code, 2)
+  t.equal((await run(add('fay', 'secret-as-argument'))).code, 2)
+  t.match((await run(add('ada'))).error, { exitCode: 5 })
+})
