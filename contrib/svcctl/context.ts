@@ -1,13 +1,14 @@
 /** What commands work with. */
 import { resolve } from 'node:path'
-import { type AdminClient, createAdminClient } from './admin/client.ts'
+import { type AdminClient, adminUrlOf, createAdminClient } from './admin/client.ts'
 import { type Alias, type AliasStore, configFolder, createAliasStore, parseEndpoint } from './aliases.ts'
 import type { Io } from './io.ts'
 import { createOutput, type Output } from './output.ts'
 import { confirm } from './prompt.ts'
 import { createClient, type S3Client } from './s3/client.ts'
+import { type Connection, createConnection } from './s3/connection.ts'
 import { parseRemote, parseTarget, type RemoteTarget, type Target } from './target.ts'
-import { createProgress } from './transfer/progress.ts'
+import { createCount, createProgress } from './transfer/progress.ts'
 import { createTransferStates, type TransferStates } from './transfer/transfer-state.ts'
 
 /** Options that every command has. */
@@ -39,10 +40,16 @@ export interface Context {
   /** One client per alias, however often it is asked for. Throws `not_found`. */
   connect(aliasName: string): Promise<S3Client>
   connectTo(alias: Alias): S3Client
+  /** To this origin, with what the alias and the options say of certificates. */
+  openConnection(alias: Alias, origin: string): Connection
+  /** Where the Admin API of the server is. */
+  adminUrl(alias: Alias): string
   /** The Admin API of the server. Throws `not_found`. */
   connectAdmin(aliasName: string): Promise<AdminClient>
   /** For transfers: a progress line, where somebody can see it. */
   startProgress(): void
+  /** For listings: how many have been seen, where somebody can see it. */
+  startCounting(): void
   /** Whether there have been any. */
   readonly hasTransfers: boolean
   confirm(question: string): Promise<boolean>
@@ -78,13 +85,25 @@ export function createContext(io: Io, options: GlobalOptions): Context {
     return client
   }
 
+  function openConnection(alias: Alias, origin: string): Connection {
+    const { ca, insecure } = withOptions(alias)
+    const connection = createConnection({ origin, connectionCount, timeoutMs, ca, isInsecure: insecure === true })
+    opened.push(connection)
+    return connection
+  }
+
+  const adminUrl = (alias: Alias) =>
+    options.adminUrl === undefined ? adminUrlOf(alias) : parseEndpoint(options.adminUrl)
+
   async function connectAdmin(aliasName: string): Promise<AdminClient> {
-    const adminUrl = options.adminUrl === undefined ? undefined : parseEndpoint(options.adminUrl)
-    const client = createAdminClient({ alias: withOptions(await aliases.get(aliasName)), adminUrl, timeoutMs, debug })
+    const alias = withOptions(await aliases.get(aliasName))
+    const client = createAdminClient({ alias, adminUrl: adminUrl(alias), timeoutMs, debug })
     opened.push(client)
     return client
   }
 
+  /** Somebody looks at standard error. */
+  const isWatched = io.stderr.isTTY === true && !isJson && options.quiet !== true
   let hasTransfers = false
   let isEndingItself = false
   const byAlias = new Map<string, S3Client>()
@@ -108,10 +127,15 @@ export function createContext(io: Io, options: GlobalOptions): Context {
       return client
     },
     connectTo,
+    openConnection,
+    adminUrl,
     connectAdmin,
     startProgress() {
       hasTransfers = true
-      output.progress = createProgress(io, io.stderr.isTTY === true && !isJson && options.quiet !== true)
+      output.progress = createProgress(io, isWatched)
+    },
+    startCounting() {
+      output.progress = createCount(io, isWatched)
     },
     get hasTransfers() {
       return hasTransfers

@@ -6,11 +6,15 @@ import aliasSet from './alias-set.ts'
 import cat from './cat.ts'
 import { createCompletionCommand } from './completion.ts'
 import cp from './cp.ts'
+import diff from './diff.ts'
+import du from './du.ts'
+import find from './find.ts'
 import ls from './ls.ts'
 import mb from './mb.ts'
 import mirror from './mirror.ts'
 import mv from './mv.ts'
 import passwd from './passwd.ts'
+import ping from './ping.ts'
 import presign from './presign.ts'
 import rb from './rb.ts'
 import rm from './rm.ts'
@@ -19,6 +23,8 @@ import shareList from './share-list.ts'
 import shareRevoke from './share-revoke.ts'
 import shareUpload from './share-upload.ts'
 import stat from './stat.ts'
+import tree from './tree.ts'
+import version from './version.ts'
 
 const declared: CommandDeclaration[] = [
   aliasSet,
@@ -34,11 +40,17 @@ const declared: CommandDeclaration[] = [
   stat,
   rm,
   mirror,
+  diff,
+  du,
+  find,
+  tree,
   presign,
   shareDownload,
   shareList,
   shareRevoke,
   shareUpload,
+  ping,
+  version,
 ]
 declared.push(createCompletionCommand(listCommands))
 

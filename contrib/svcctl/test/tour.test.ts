@@ -40,7 +40,7 @@ t.test('the tour runs to its end', { timeout: 120_000 }, async t => {
     'revoked, as it should be',
     'Saved notes.zip.',
     'Saved two.zip.',
-    /mode: +snsd/,
+    /^Redundancy +none, a lost drive/m,
     '"size":18',
   ]) {
     t.match(output, text)

@@ -94,3 +94,33 @@ export function createProgress(io: Io, isShown: boolean): Progress {
     },
   }
 }
+
+/** Of a listing, whose end nobody knows. */
+export function createCount(io: Io, isShown: boolean): Progress {
+  if (!isShown) return noProgress
+  let count = 0
+  let hasLine = false
+  const startedMs = performance.now()
+  const clear = () => {
+    if (hasLine) io.stderr.write('\r\u001b[2K')
+    hasLine = false
+  }
+  const timer = setInterval(() => {
+    if (performance.now() - startedMs < delayMs) return
+    clear()
+    io.stderr.write(`${count} seen`)
+    hasLine = true
+  }, intervalMs)
+  timer.unref()
+  return {
+    ...noProgress,
+    addFile() {
+      count++
+    },
+    clear,
+    stop() {
+      clearInterval(timer)
+      clear()
+    },
+  }
+}

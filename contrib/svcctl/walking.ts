@@ -1,0 +1,64 @@
+/** What is below a target: the objects of a server, a bucket or a prefix, or the files of a folder. */
+import { lstat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Context } from './context.ts'
+import { notFoundError, S3Error, usageError } from './errors.ts'
+import type { Failures } from './failures.ts'
+import { openSide } from './mirroring.ts'
+import { listBuckets } from './s3/listing.ts'
+import { headObject } from './s3/object.ts'
+import { formatRemote, type RemoteTarget } from './target.ts'
+import type { Entry } from './transfer/comparison.ts'
+
+export interface Found extends Entry {
+  /** As somebody would write it. */
+  readonly target: string
+}
+
+/** In the order of keys, which are relative to the target; below an alias they begin with the bucket. Throws where there is no such thing. */
+export async function* walk(context: Context, text: string, failures: Failures): AsyncGenerator<Found> {
+  const target = await context.target(text)
+  if (target.kind === 'stream') throw usageError('Standard streams cannot be looked through.')
+  if (target.kind === 'remote' && target.bucket === '') {
+    const client = await context.connect(target.alias)
+    for (const { name } of await listBuckets(client)) {
+      for await (const entry of walkPlace(context, { ...target, bucket: name }, failures)) {
+        yield { ...entry, key: `${name}/${entry.key}` }
+      }
+    }
+    return
+  }
+  if (target.kind === 'local') {
+    const { path } = target
+    const found = await lstat(context.path(path))
+    if (found.isFile()) {
+      yield { key: basename(path), target: path, sizeBytes: found.size, modifiedMs: found.mtimeMs }
+      return
+    }
+  }
+  let isEmpty = true
+  for await (const entry of walkPlace(context, target, failures)) {
+    isEmpty = false
+    yield entry
+  }
+  if (isEmpty && target.kind === 'remote' && target.key !== '') yield await objectItself(context, target)
+}
+
+async function* walkPlace(context: Context, target: Parameters<typeof openSide>[1], failures: Failures) {
+  const side = await openSide(context, target, false, failures, { mayMiss: false, isQuiet: false })
+  for await (const entry of side.list()) yield { ...entry, target: side.label(entry.key) }
+}
+
+/** Throws where there is none. */
+export async function objectItself(context: Context, target: RemoteTarget): Promise<Found> {
+  const { alias, bucket, key } = target
+  try {
+    const { sizeBytes, modifiedMs, etag } = await headObject(await context.connect(alias), { bucket, key })
+    return { key: basename(key), target: formatRemote(target), sizeBytes, modifiedMs, etag }
+  } catch (error) {
+    throw error instanceof S3Error && error.status === 404 ? nothingThere(target) : error
+  }
+}
+
+export const nothingThere = (target: RemoteTarget) =>
+  notFoundError(`There is no object and no folder ${JSON.stringify(formatRemote(target))}.`)
