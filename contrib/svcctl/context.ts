@@ -65,7 +65,8 @@ const connectionCount = 128
 export function createContext(io: Io, options: GlobalOptions): Context {
   const isJson = options.json === true
   const hasColor = options.color && io.stderr.isTTY === true && !io.env.NO_COLOR
-  const output = createOutput(io, { isJson, isQuiet: options.quiet === true, hasColor })
+  const width = (io.stdout.isTTY && io.stdout.columns) || Number.POSITIVE_INFINITY
+  const output = createOutput(io, { isJson, isQuiet: options.quiet === true, hasColor, width })
   const folder = resolve(io.cwd, configFolder(io, options.configDir))
   const aliases = createAliasStore(folder)
   const path = (text: string) => resolve(io.cwd, text)

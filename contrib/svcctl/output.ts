@@ -12,6 +12,8 @@ export interface OutputOptions {
   readonly isJson: boolean
   readonly isQuiet: boolean
   readonly hasColor: boolean
+  /** Characters of a line of standard output; infinite where that is no terminal. */
+  readonly width: number
 }
 
 export interface Output {

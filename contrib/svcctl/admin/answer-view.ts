@@ -1,4 +1,6 @@
 /** Answers of the Admin API as people read them: tables for lists, names and values for the rest. Exact ones are in `--json`. */
+import stringWidth from 'fast-string-width'
+import { wrapAnsi } from 'fast-wrap-ansi'
 import { formatBytes } from '../formatting.ts'
 
 const cellWidthMax = 60
@@ -43,16 +45,32 @@ export interface TableOptions {
   readonly columns?: readonly string[]
   /** What a column means where an item leaves it out. */
   readonly defaults?: Readonly<Record<string, unknown>>
+  /** Characters of a line; default: as many as it takes. */
+  readonly width?: number
+  /** More rows of a table that has its headings. */
+  readonly isContinued?: boolean
 }
 
-/** Rows of a table, with headings. Columns that nobody fills are left out. */
-export function tableOf(items: readonly unknown[], { columns, defaults = {} }: TableOptions = {}): readonly string[] {
+/**
+ * Rows of a table, with headings. Columns that nobody fills are left out. Where it is too wide, cells go on in the next line between
+ * two words; where the words alone are too wide, each row becomes lines with names and values.
+ */
+export function tableOf(items: readonly unknown[], options: TableOptions = {}): readonly string[] {
+  const { columns, defaults = {}, width = Number.POSITIVE_INFINITY, isContinued = false } = options
   const rows = items.filter(isObject)
   if (rows.length < items.length) return items.map(item => formatValue('', item))
   const valueIn = (row: Json, name: string) => valueAt(row, name) ?? defaults[name]
   const names = (columns ?? columnsOf(rows)).filter(name => rows.some(row => !isEmpty(valueIn(row, name))))
   const cells = rows.map(row => names.map(name => cell(name, valueIn(row, name))))
-  return align([names.map(heading), ...cells])
+  const headings = names.map(heading)
+  const table = align(isContinued ? cells : [headings, ...cells], width)
+  if (table !== undefined) return table.map(unglued)
+  const nameWidth = Math.max(...headings.map(name => name.length))
+  const records = cells.flatMap(row => [
+    ...row.flatMap((text, column) => labelled(`${headings[column]}:`.padEnd(nameWidth + 1), text, width)),
+    '',
+  ])
+  return [...(isContinued ? [''] : []), ...records.slice(0, -1).map(unglued)]
 }
 
 function columnsOf(rows: readonly Json[]): readonly string[] {
@@ -64,42 +82,80 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
 function cell(name: string, value: unknown): string {
-  const text = typeof value === 'number' && sizeName.test(name) ? formatBytes(value) : formatValue(name, value)
+  if (typeof value === 'number' && sizeName.test(name)) return formatBytes(value).replace(' ', glue)
+  const text = formatValue(name, value)
   // Why something is wrong is what somebody looks for.
   if (/(^|\.)(error|reason)$/.test(name)) return text
   return text.length > cellWidthMax ? `${text.slice(0, cellWidthMax - 1)}…` : text
 }
 
-function align(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
-  return rows.map(row =>
-    row
-      .map((text, column) => text.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd(),
-  )
-}
+/** Between a number and its unit, while lines are made. */
+const glue = '\u00a0'
+const unglued = (line: string): string => line.replaceAll(glue, ' ')
 
-/** An object, one line per name; what it holds is indented below. */
-export function linesOf(answer: Json, indent = ''): readonly string[] {
-  const names = Object.keys(answer).filter(name => answer[name] !== undefined && !leftOut.has(name))
-  const width = Math.max(0, ...names.filter(name => isShort(answer[name])).map(name => name.length))
-  return names.flatMap(name => {
-    const value = answer[name]
-    if (isShort(value)) return [`${indent}${`${name}:`.padEnd(width + 1)} ${formatValue(name, value)}`]
-    const inner = `${indent}  `
-    if (documentNames.has(name)) return [`${indent}${name}:`, ...documentLines(value).map(line => inner + line)]
-    if (!Array.isArray(value)) return [`${indent}${name}:`, ...linesOf(value as Json, inner)]
-    return [`${indent}${name}:`, ...listLines(value, inner)]
+const gap = '  '
+
+/** Undefined: the words are wider than the line. */
+function align(rows: readonly (readonly string[])[], width: number): readonly string[] | undefined {
+  const widest = (texts: readonly string[]) => Math.max(0, ...texts.map(text => stringWidth(text)))
+  const columns = (rows[0] ?? []).map((_, column) => rows.map(row => row[column]!))
+  const wanted = columns.map(widest)
+  const needed = columns.map(texts => widest(texts.flatMap(text => text.split(' '))))
+  const room = width - gap.length * (columns.length - 1)
+  const sum = (widths: readonly number[]) => widths.reduce((total, one) => total + one, 0)
+  if (sum(needed) > room) return undefined
+  // The widest columns give way, as far as their words let them.
+  let widths = wanted
+  for (let most = Math.max(0, ...wanted); sum(widths) > room; most--) {
+    widths = wanted.map((one, column) => Math.max(needed[column]!, Math.min(one, most)))
+  }
+  return rows.flatMap(row => {
+    const cells = row.map((text, column) => wrapAnsi(text, widths[column]!, { hard: false }).split('\n'))
+    const height = Math.max(...cells.map(lines => lines.length))
+    return Array.from({ length: height }, (_, line) =>
+      cells
+        .map((lines, column) => padded(lines[line] ?? '', widths[column]!))
+        .join(gap)
+        .trimEnd(),
+    )
   })
 }
 
-function listLines(items: readonly unknown[], indent: string): readonly string[] {
+/** By the columns that a terminal takes for it. */
+const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - stringWidth(text)))
+
+/** A value behind its label; the lines that it goes on in are indented below its beginning. */
+function labelled(label: string, text: string, width: number): readonly string[] {
+  const indent = label.length + 1
+  const room = width - indent
+  if (room < valueWidthMin || stringWidth(text) <= room) return [`${label} ${text}`]
+  const [first = '', ...rest] = wrapAnsi(text, room, { hard: false }).split('\n')
+  return [`${label} ${first}`, ...rest.map(line => ' '.repeat(indent) + line)]
+}
+
+/** Below that, the terminal may wrap what it gets. */
+const valueWidthMin = 20
+
+/** An object, one line per name; what it holds is indented below. */
+export function linesOf(answer: Json, width = Number.POSITIVE_INFINITY, indent = ''): readonly string[] {
+  const names = Object.keys(answer).filter(name => answer[name] !== undefined && !leftOut.has(name))
+  const nameWidth = Math.max(0, ...names.filter(name => isShort(answer[name])).map(name => name.length))
+  return names.flatMap(name => {
+    const value = answer[name]
+    if (isShort(value)) return labelled(indent + `${name}:`.padEnd(nameWidth + 1), formatValue(name, value), width)
+    const inner = `${indent}  `
+    if (documentNames.has(name)) return [`${indent}${name}:`, ...documentLines(value).map(line => inner + line)]
+    if (!Array.isArray(value)) return [`${indent}${name}:`, ...linesOf(value as Json, width, inner)]
+    return [`${indent}${name}:`, ...listLines(value, width, inner)]
+  })
+}
+
+function listLines(items: readonly unknown[], width: number, indent: string): readonly string[] {
   const isFlat = items.every(item => isObject(item) && Object.values(item).every(isShort))
-  if (isFlat) return tableOf(items).map(line => indent + line)
+  if (isFlat) return tableOf(items, { width: width - indent.length }).map(line => indent + line)
   return items.flatMap(item => {
     if (!isObject(item)) return [`${indent}- ${JSON.stringify(item)}`]
-    const [first = '', ...rest] = linesOf(item, `${indent}  `)
+    const [first = '', ...rest] = linesOf(item, width, `${indent}  `)
     return [`${indent}- ${first.trimStart()}`, ...rest]
   })
 }

@@ -260,7 +260,7 @@ async function showAnswer(
   const first = body as Readonly<Record<string, unknown>>
   const answer = waits && job !== undefined ? await waitForJob(context, client, first, job) : first
   if (isEcho) output.done(answer, `${question(name, label)}: done.`)
-  else output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer)))
+  else output.result(answer, ...(isDocument ? documentLines(answer) : linesOf(answer, output.options.width)))
   const { notApplied } = answer
   if (Array.isArray(notApplied) && notApplied.length > 0) {
     output.note(

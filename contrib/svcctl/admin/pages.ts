@@ -19,7 +19,8 @@ export async function showPages(
     const { body } = await client.send({ ...request, query: page as [string, string][] })
     const { items, nextCursor = '' } = body as { readonly items: readonly object[]; readonly nextCursor?: string }
     if (output.options.isJson) for (const item of items) output.result(item as Record<string, unknown>)
-    else if (items.length > 0) output.result({}, ...tableOf(items, table).slice(shown === 0 ? 0 : 1))
+    else if (items.length > 0)
+      output.result({}, ...tableOf(items, { ...table, width: output.options.width, isContinued: shown > 0 }))
     else if (shown === 0) output.note('There are none.')
     await output.drained()
     shown += items.length

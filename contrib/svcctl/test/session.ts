@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
   readonly isTTY?: boolean
+  /** Standard output is a terminal of so many columns. */
+  readonly columns?: number
   /** Somebody answers questions, with `input`. */
   readonly isAnswered?: boolean
 }
@@ -57,14 +59,14 @@ export function createSession(folder: string): Session {
     folder: work,
     configFolder,
     environment,
-    async run(args, { input, env = {}, signal = new AbortController().signal, isTTY, isAnswered } = {}) {
+    async run(args, { input, env = {}, signal = new AbortController().signal, isTTY, isAnswered, columns } = {}) {
       const stdin = Object.assign(new PassThrough(), isAnswered ? { isTTY: true, setRawMode() {} } : undefined)
       stdin.end(input)
       const out = gather()
       const err = gather()
       const io: Io = {
         stdin,
-        stdout: out.stream,
+        stdout: columns === undefined ? out.stream : Object.assign(out.stream, { isTTY: true, columns }),
         stderr: isTTY ? Object.assign(err.stream, { isTTY }) : err.stream,
         env: { ...environment, ...env },
         cwd: work,
