@@ -5,6 +5,7 @@ import { formatBytes, formatTime, isoTime } from '../formatting.ts'
 import type { S3Client } from '../s3/client.ts'
 import { listBuckets, listObjects, listUploads, listVersions } from '../s3/listing.ts'
 import { formatRemote, type RemoteTarget } from '../target.ts'
+import { nothingThere } from '../walking.ts'
 
 interface Options {
   readonly recursive?: boolean
@@ -73,7 +74,9 @@ function showPrefixes({ output }: Context, target: RemoteTarget, prefixes: reado
 }
 
 async function showObjects(context: Context, client: S3Client, target: RemoteTarget, options: Options): Promise<void> {
+  let isEmpty = true
   for await (const { items, prefixes } of listObjects(client, scopeOf(target, options))) {
+    isEmpty &&= items.length + prefixes.length === 0
     showPrefixes(context, target, prefixes)
     for (const { key, sizeBytes, etag, modifiedMs, storageClass } of items) {
       context.output.result(
@@ -91,10 +94,13 @@ async function showObjects(context: Context, client: S3Client, target: RemoteTar
     }
     await context.output.drained()
   }
+  if (isEmpty && target.key !== '') throw nothingThere(target)
 }
 
 async function showVersions(context: Context, client: S3Client, target: RemoteTarget, options: Options): Promise<void> {
+  let isEmpty = true
   for await (const { items, prefixes } of listVersions(client, scopeOf(target, options))) {
+    isEmpty &&= items.length + prefixes.length === 0
     showPrefixes(context, target, prefixes)
     for (const { key, sizeBytes, etag, modifiedMs, versionId, isLatest, isDeleteMarker } of items) {
       const mark = `${isLatest ? '*' : ' '} ${versionId}`
@@ -117,6 +123,7 @@ async function showVersions(context: Context, client: S3Client, target: RemoteTa
     }
     await context.output.drained()
   }
+  if (isEmpty && target.key !== '') throw nothingThere(target)
 }
 
 async function showUploads(context: Context, client: S3Client, target: RemoteTarget, options: Options): Promise<void> {
