@@ -1,5 +1,6 @@
 import { parseDuration as parseServerDuration, parseSize as parseServerSize } from 'svc/kernel'
 import t from 'tap'
+import { contentTypeOf } from '../content-types.ts'
 import { parseDuration, parseSize } from '../units.ts'
 
 const attempt = (parse: (text: string) => number, text: string): number | string => {
@@ -44,4 +45,33 @@ t.test('the server reads the same texts in the same way', t => {
     t.equal(attempt(parseDuration, text), attempt(parseServerDuration, text), text)
   }
   t.end()
+})
+
+t.test('content types come from the last extension; text is UTF-8', async t => {
+  const names = [
+    'a.TXT',
+    'b.js',
+    'c.json',
+    'd.svg',
+    'e.docx',
+    'f.tar.gz',
+    'g.heic',
+    'h.zst',
+    'i.unknown',
+    'txt',
+    '.css',
+  ]
+  t.same(await Promise.all(names.map(contentTypeOf)), [
+    'text/plain; charset=utf-8',
+    'text/javascript; charset=utf-8',
+    'application/json',
+    'image/svg+xml',
+    'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+    'application/gzip',
+    'image/heic',
+    'application/zstd',
+    'application/octet-stream',
+    'application/octet-stream',
+    'application/octet-stream',
+  ])
 })

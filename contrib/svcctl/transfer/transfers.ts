@@ -120,7 +120,7 @@ export function createTransfers(context: Context, options: TransferOptions): Tra
       try {
         onOpened?.()
         const headers = {
-          'content-type': contentTypeOf(path),
+          'content-type': await contentTypeOf(path),
           ...(preserve ? { [modifiedHeader]: formatModified(source.modifiedMs) } : undefined),
           ...given,
         }
@@ -165,8 +165,10 @@ export function createTransfers(context: Context, options: TransferOptions): Tra
       return send(await remoteSource(client, from, facts), to, headers, identity)
     },
 
-    fromStream: to =>
-      send(streamSource(io.stdin, 'standard input'), to, { 'content-type': contentTypeOf(to.key), ...given }),
+    async fromStream(to) {
+      const headers = { 'content-type': await contentTypeOf(to.key), ...given }
+      return send(streamSource(io.stdin, 'standard input'), to, headers)
+    },
 
     async toStream({ client, ...name }) {
       return {
