@@ -33,6 +33,8 @@ export interface OptionDeclaration {
 export interface CommandDeclaration<O = Record<string, unknown>> {
   /** With its groups: `alias set`. */
   readonly name: string
+  /** Neither in the help nor in completion. */
+  readonly isHidden?: boolean
   /** One sentence. */
   readonly summary: string
   /** More, where it takes more. */

@@ -54,7 +54,9 @@ export function createParser(
   for (const declaration of commands) {
     const words = declaration.name.split(' ')
     const parent = parentOf(words.slice(0, -1))
-    const command = parent.command(words.at(-1)!).summary(declaration.summary)
+    const command = parent
+      .command(words.at(-1)!, { hidden: declaration.isHidden === true })
+      .summary(declaration.summary)
     command.description([declaration.summary, declaration.description].filter(Boolean).join('\n\n'))
     for (const argument of declaration.arguments) command.addArgument(toArgument(argument))
     for (const option of declaration.options) command.addOption(toOption(option))
@@ -106,7 +108,8 @@ function suggestByMeaning(text: string): string {
 /** What can follow a group. */
 export function wordsBelow(commands: readonly CommandDeclaration[], group: string): readonly string[] {
   const start = group === '' ? '' : `${group} `
-  const below = commands.filter(({ name }) => name.startsWith(start)).map(({ name }) => name.slice(start.length))
+  const shown = commands.filter(({ name, isHidden }) => name.startsWith(start) && isHidden !== true)
+  const below = shown.map(({ name }) => name.slice(start.length))
   return [...new Set(below.map(name => name.split(' ')[0]!))]
 }
 

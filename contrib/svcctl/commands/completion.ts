@@ -6,10 +6,14 @@ export function createCompletionCommand(
 ): CommandDeclaration {
   return defineCommand({
     name: 'completion',
-    summary: 'Prints a script that completes commands, options and aliases in a shell.',
-    arguments: [{ name: 'shell', summary: 'bash or zsh', kind: 'text', choices: shells }],
+    summary: 'Prints a script that completes commands, options, aliases, buckets and keys in a shell.',
+    arguments: [{ name: 'shell', summary: 'bash, zsh or fish', kind: 'text', choices: shells }],
     options: [],
-    examples: ['source <(svcctl completion bash)', 'svcctl completion zsh > ~/.zfunc/_svcctl'],
+    examples: [
+      'source <(svcctl completion bash)',
+      'svcctl completion zsh > ~/.zfunc/_svcctl',
+      'svcctl completion fish | source',
+    ],
     async run({ io }, [shell]) {
       io.stdout.write(completionScript(shell as Shell, await listCommands()))
     },

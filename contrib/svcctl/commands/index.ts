@@ -5,6 +5,7 @@ import aliasRemove from './alias-remove.ts'
 import aliasSet from './alias-set.ts'
 import cat from './cat.ts'
 import { createCompletionCommand } from './completion.ts'
+import completionTargets from './completion-targets.ts'
 import cp from './cp.ts'
 import diff from './diff.ts'
 import du from './du.ts'
@@ -52,7 +53,7 @@ const declared: CommandDeclaration[] = [
   ping,
   version,
 ]
-declared.push(createCompletionCommand(listCommands))
+declared.push(createCompletionCommand(listCommands), completionTargets)
 
 /** All of them. Those of `admin` take longer to make than most others take to run. */
 export async function listCommands(): Promise<readonly CommandDeclaration[]> {

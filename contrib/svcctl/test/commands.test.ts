@@ -527,5 +527,27 @@ t.test('help, wrong usage and completion', async t => {
   const script = (await succeeds(t, ['completion', 'bash'])).stdout
   t.match(script, /'alias set'\) words='.*--secret-key-stdin/)
   t.match((await succeeds(t, ['completion', 'zsh'])).stdout, /^#compdef svcctl/)
-  await fails(t, 2, /Allowed choices/, ['completion', 'fish'])
+  const fish = (await succeeds(t, ['completion', 'fish'])).stdout
+  t.match(fish, /case 'alias set'\n +printf '%s\\n' .*--secret-key-stdin/)
+  t.match(
+    fish,
+    /case 'cp'\n.*\n +svcctl completion-targets -- "\$current" 2>\/dev\/null\n +__fish_complete_path "\$current"\n/,
+  )
+  await fails(t, 2, /Allowed choices/, ['completion', 'csh'])
+  t.notMatch((await succeeds(t, ['--help'])).stdout + script, /^ +completion-targets/m)
+})
+
+t.test('completion knows aliases, buckets, folders and keys', async t => {
+  await succeeds(t, ['mb', 'home/to-complete'])
+  for (const key of ['a b/1', 'a-2', 'a\nb', 'c']) {
+    await succeeds(t, ['cp', '-', `home/to-complete/${key}`], { input: key })
+  }
+  const targets = async (beginning: string) =>
+    (await succeeds(t, ['completion-targets', '--', beginning])).stdout.split('\n').slice(0, -1)
+  t.same(await targets('ho'), ['home/'])
+  t.same(await targets('home/to-c'), ['home/to-complete/'])
+  t.same(await targets('home/to-complete/a'), ['home/to-complete/a b/', 'home/to-complete/a-2'])
+  t.same(await targets('home/to-complete/a b/'), ['home/to-complete/a b/1'])
+  t.same(await targets('gone/'), [])
+  t.same(await targets('./local'), [])
 })

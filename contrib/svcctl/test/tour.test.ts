@@ -1,5 +1,4 @@
 /** docs/operate/svcctl.md, line by line, with svcctl as a program. */
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
@@ -47,25 +46,19 @@ t.test('the tour runs to its end', { timeout: 120_000 }, async t => {
   }
 })
 
-t.test('completion offers commands, options and aliases', t => {
-  const complete = (...words: string[]) =>
-    execFileSync(
-      'bash',
-      [
-        '-c',
-        `source <(svcctl completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _svcctl; printf '%s\\n' "\${COMPREPLY[@]}"`,
-        'bash',
-        'svcctl',
-        ...words,
-      ],
-      { env: environment, encoding: 'utf8' },
-    )
-      .trim()
-      .split('\n')
-  t.same(complete('mir'), ['mirror'])
-  t.same(complete('alias', 're'), ['remove'])
-  t.ok(complete('cp', '--re').includes('--recursive'))
-  t.same(complete('ls', 'ho'), ['home/'])
-  t.same(complete('--json', 'alias', 'remove', 'h'), ['home'])
-  t.end()
+t.test('completion offers commands, options, aliases, buckets and keys', async t => {
+  const script = `source <(svcctl completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _svcctl; printf "%s\\n" "\${COMPREPLY[@]}"`
+  const complete = async (...words: string[]) => {
+    const args = ['-c', script, 'bash', 'svcctl', ...words]
+    return (await runChild('bash', args, { cwd: folder, env: environment })).output.trim().split('\n')
+  }
+  t.same(await complete('mir'), ['mirror'])
+  t.same(await complete('alias', 're'), ['remove'])
+  t.ok((await complete('cp', '--re')).includes('--recursive'))
+  t.same(await complete('ls', 'ho'), ['home/'])
+  t.same(await complete('--json', 'alias', 'remove', 'h'), ['home'])
+  await runChild(program, ['mb', 'home/completed'], { cwd: folder, env: environment })
+  await runChild(program, ['cp', program, 'home/completed/a b/key'], { cwd: folder, env: environment })
+  t.same(await complete('ls', 'home/comp'), ['home/completed/'])
+  t.same(await complete('cat', 'home/completed/a\\ b/'), ['home/completed/a b/key'])
 })
