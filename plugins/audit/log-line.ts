@@ -41,6 +41,30 @@ export function createLineFormat(node: string): LineFormat {
   }
 }
 
+/** A read of the Admin API that succeeded: a console makes several per second, and they change nothing. */
+export function isPlainRead(record: RequestRecord): boolean {
+  return typeOf(record) === 'admin' && record.status < 400 && (record.method === 'GET' || record.method === 'HEAD')
+}
+
+/** For the log alone: who read what, from where. The whole record is in the ring and goes to the targets. */
+export function createShortLineFormat(): LineFormat {
+  const formatTime = createTimeFormat()
+  const identityJson = createIdentityCache()
+  return (record, timeMs) => {
+    const { bucket, key, query } = record
+    let details = ''
+    if (bucket !== '') details += `"bucket":${JSON.stringify(bucket)},`
+    if (key !== '') details += `"object":${JSON.stringify(key)},`
+    if (query) details += `"query":${JSON.stringify(queryOf(record))},`
+    return (
+      `{"level":"info","time":"${formatTime(timeMs)}","plugin":"audit","component":"audit","requestId":"${record.requestId}",` +
+      `"type":"${typeOf(record)}","api":"${apiOf(record)}","identity":${identityJson(record.identity)},` +
+      `"clientIp":"${record.clientAddress}","path":${JSON.stringify(record.path)},${details}"status":${record.status},` +
+      `"latencyMs":${roundedMs(record.durationMs)},"msg":"audit"}\n`
+    )
+  }
+}
+
 /** The record in a line. */
 export function recordOfLine(line: string): AuditRecord {
   const { level: _level, plugin: _plugin, component: _component, msg: _msg, ...record } = JSON.parse(line)

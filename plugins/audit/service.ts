@@ -4,7 +4,7 @@ import type { HttpRequestRecord } from 'svc/plugins/http/api'
 import type { S3RequestRecord } from 'svc/plugins/s3/api'
 import type { AuditMatches, AuditRecord, AuditSearch, AuditService } from './api.ts'
 import { createLineRing } from './line-ring.ts'
-import { createLineFormat, createLineWriter, recordOfLine } from './log-line.ts'
+import { createLineFormat, createLineWriter, createShortLineFormat, isPlainRead, recordOfLine } from './log-line.ts'
 import { isAudited, type RequestRecord } from './record.ts'
 import { mergeMatches, searchRing } from './search.ts'
 
@@ -36,12 +36,14 @@ export interface AuditOutlet {
 
 export function createAuditService({ log, clock, threads, node, outlet }: AuditServiceOptions): RunningAuditService {
   const format = createLineFormat(node)
+  const shortFormat = createShortLineFormat()
   const writeLine = createLineWriter(log)
   const ring = createLineRing(ringRecords, ringBytesMax)
 
   function observe(record: RequestRecord): void {
-    const line = format(record, clock.now())
-    writeLine(line)
+    const nowMs = clock.now()
+    const line = format(record, nowMs)
+    writeLine(isPlainRead(record) ? shortFormat(record, nowMs) : line)
     ring.push(line)
     if (outlet.isOpen) outlet.add(line, record.requestId)
   }

@@ -179,6 +179,59 @@ t.test('a record tells who, what, from where and how it went, and no secret', as
   t.equal(http('/api/v1/info', 200, false), true)
 })
 
+t.test('reads of the Admin API that succeed are short in the log, and whole for searches and targets', async t => {
+  const { log, lines } = createLog()
+  const clock = createFakeClock()
+  const delivered: string[] = []
+  const outlet = { isOpen: true, add: (line: string) => void delivered.push(line) }
+  const threads = { handle() {}, callOthers: async () => [] } as never
+  const service = createAuditService({ log, clock, threads, node: 'n1', outlet })
+  const read: HttpRequestRecord = {
+    ...s3Record,
+    listener: 'console',
+    operation: 'listUsers',
+    method: 'GET',
+    path: '/api/v1/users',
+    query: 'prefix="a"&token=abc',
+    presentsCredentials: true,
+  }
+  const whole = [
+    { ...read, method: 'POST' },
+    { ...read, status: 403 },
+    { ...read, listener: 's3' as const },
+  ]
+  for (const record of [read, { ...read, query: '', bucket: '', key: '' }, ...whole]) service.observeHttp(record)
+  service.observeS3({ ...s3Record, method: 'GET' })
+  const [short, shorter, ...rest] = lines.map(line => JSON.parse(line))
+  t.same(short, {
+    level: 'info',
+    time: new Date(clock.now()).toISOString(),
+    plugin: 'audit',
+    component: 'audit',
+    requestId: read.requestId,
+    type: 'admin',
+    api: 'listUsers',
+    identity: { accessKey: 'admin', user: 'admin', type: 'root' },
+    clientIp: '192.0.2.1',
+    path: '/api/v1/users',
+    bucket: 'b',
+    object: 'k',
+    query: { prefix: '"a"', token: '*REDACTED*' },
+    status: 200,
+    latencyMs: 1.235,
+    msg: 'audit',
+  })
+  const { bucket: _bucket, object: _object, query: _query, ...least } = short
+  t.same(shorter, least, 'without what is empty')
+  t.ok(rest.every(line => line.userAgent === 'agent/1' && line.version === '1'))
+  const recent = await service.recent(10)
+  t.same(recent.at(-1), JSON.parse(JSON.stringify(auditRecordOf(read, 'n1', clock.now()))))
+  t.same(
+    delivered.map(line => recordOfLine(line)),
+    recent.toReversed(),
+  )
+})
+
 t.test('in a server: requests of both listeners, exceptions', async t => {
   const { kernel, stop } = await startAdmin()
   t.teardown(stop)
