@@ -57,6 +57,9 @@ export interface Lifecycle {
   startMs(plugin: string): number | undefined
 }
 
+/** A start that takes longer says what it does. */
+const slowStartMs = 2000
+
 export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const { units, clock, log } = options
   const starts = avvio(null, { autostart: false })
@@ -69,7 +72,11 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   let draining: Promise<readonly Error[]> | undefined
   let stopping: Promise<readonly Error[]> | undefined
 
+  /** The plugin whose phase was begun last. */
+  let busy: { readonly unit: Unit; readonly phase: string } | undefined
+
   const run = async (unit: Unit, phase: 'start' | 'serve' | 'drain' | 'stop'): Promise<void> => {
+    busy = { unit, phase }
     const { plugin, parts } = unit
     const deadlineMs =
       phase === 'start' || phase === 'serve'
@@ -80,6 +87,20 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     } catch (error) {
       throw new PluginError(plugin.name, phase, error)
     }
+  }
+
+  /** Says what is waited for when that takes long, less and less often. */
+  const tellIfSlow = async (work: Promise<void>): Promise<void> => {
+    const startedMs = clock.now()
+    let cancel = () => {}
+    const tellAfter = (pauseMs: number): void => {
+      cancel = clock.after(pauseMs, () => {
+        busy?.unit.log.info({ phase: busy.phase, elapsedMs: clock.now() - startedMs }, 'still starting')
+        tellAfter(2 * pauseMs)
+      })
+    }
+    tellAfter(slowStartMs)
+    await work.finally(() => cancel())
   }
 
   const stopWorkers = async (unit: Unit): Promise<void> => {
@@ -137,7 +158,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   const startAll = async (): Promise<void> => {
     for (const unit of units) starts.use(() => startOne(unit), { name: unit.plugin.name })
     try {
-      await ready(starts)
+      await tellIfSlow(ready(starts))
       log.debug({ startMs: timesOf(starts) }, 'plugins have started')
     } catch (error) {
       // A stop that was asked for meanwhile does the same; here nobody else would.
@@ -173,7 +194,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
         serves.use(() => (draining === undefined ? run(unit, 'serve') : undefined), { name: unit.plugin.name })
         serves.onClose(() => end(unit, 'drain'))
       }
-      await ready(serves)
+      await tellIfSlow(ready(serves))
       log.debug({ plugins: begun.size, serveMs: timesOf(serves) }, 'plugins serve')
     },
     drain,

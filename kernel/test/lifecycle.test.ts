@@ -132,6 +132,34 @@ t.test('each phase has a deadline; whoever misses it in drain or stop does not h
   t.equal(clock.pending(), 0, 'no deadline is left running')
 })
 
+t.test('a start that takes long says which plugin it waits for, less and less often', async t => {
+  const clock = createFakeClock()
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  const { promise: bound, resolve: bind } = Promise.withResolvers<void>()
+  const starting = startKernel({
+    plugins: [tracer([], 'quick'), tracer([], 'slow', { on: { start: () => opened, serve: () => bound } })],
+    ports: { clock },
+  })
+  for (const ms of [1999, 1, 3999, 1, 7999]) await clock.advance(ms)
+  open()
+  await clock.advance(1)
+  await clock.advance(2000)
+  bind()
+  const kernel = await starting
+  t.same(
+    kernel.logs
+      .filter(({ msg }) => msg === 'still starting')
+      .map(({ plugin, phase, elapsedMs }) => [plugin, phase, elapsedMs]),
+    [
+      ['slow', 'start', 2000],
+      ['slow', 'start', 6000],
+      ['slow', 'serve', 2000],
+    ],
+  )
+  t.equal(clock.pending(), 0)
+  await kernel.stop()
+})
+
 t.test('a plugin that may degrade is left out, with whoever may and must do without it', async t => {
   const trace: string[] = []
   const degradable = { onStartFailure: 'degrade' } as const
