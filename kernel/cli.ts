@@ -1,7 +1,7 @@
 /** The `svc` command: `server`, `plugins`, and whatever commands plugins contribute to `cli.command`. */
 import { readFileSync } from 'node:fs'
 import { type Boot, boot } from './boot.ts'
-import { ConfigurationError, describeConfiguration, formatProblem, formatProblems, suggest } from './config/index.ts'
+import { ConfigurationError, describeConfiguration, formatProblems, suggest } from './config/index.ts'
 import { dryRun } from './dry-run.ts'
 import { createKernel } from './kernel.ts'
 import type { CliCommand, CliIo } from './kernel-service.ts'
@@ -95,11 +95,7 @@ async function runPluginsCommand(argv: readonly string[], version: string, io: C
 /** Sets up what can be set up: a command must work before the server is configured. The others can still be explained. */
 async function runContributed(name: string | undefined, argv: readonly string[], version: string, io: CliIo) {
   const { plugins, resolved } = await boot([], io.env, process.cwd())
-  const unconfigured = Map.groupBy(
-    resolved.problems.filter(({ plugin }) => plugin !== undefined),
-    ({ plugin }) => plugin as string,
-  )
-  const skip = new Set(unconfigured.keys())
+  const skip = new Set(resolved.problems.flatMap(({ plugin }) => plugin ?? []))
   const log = createLogger('warn', createStderrSink('text'))
   const kernel = createKernel({ plugins, config: resolved.sections, log, version, skip })
   kernel.setup()
@@ -110,10 +106,11 @@ async function runContributed(name: string | undefined, argv: readonly string[],
         .map(({ id, value }) => [id, value]),
     )
   const runnable = commandsOf(kernel)
+  const asked = () => setUpToAsk(plugins, resolved.sections)
   const all = () => {
-    if (unconfigured.size === 0) return runnable
+    if (skip.size === 0) return runnable
     try {
-      return commandsOf(setUpToAsk(plugins, resolved.sections))
+      return commandsOf(asked())
     } catch {
       return runnable // Some plugin does not take what stands for its configuration; the others can still be explained.
     }
@@ -133,13 +130,16 @@ async function runContributed(name: string | undefined, argv: readonly string[],
   if (known === undefined) {
     io.stderr.write(`svc: unknown command "${name}"${suggest(name, ['server', 'plugins', ...all().keys()])}\n`)
   } else if (command === undefined) {
+    const owner = asked()
+      .point('cli.command')
+      .list()
+      .find(({ id }) => id === name)!.plugin
+    const needed = pluginsBehind(owner, plugins)
     io.stderr.write(`svc ${name}: the configuration is incomplete\n`)
-    for (const [plugin, problems] of unconfigured) {
-      const why = problems.map(formatProblem).join(' ')
-      io.stderr.write(`  commands of the plugin "${plugin}" are missing: ${why}\n`)
-    }
-    const dependents = [...kernel.skipped()].filter(plugin => !unconfigured.has(plugin))
-    if (dependents.length > 0) io.stderr.write(`  and with them those of ${dependents.join(', ')}\n`)
+    for (const line of formatProblems(resolved.problems.filter(({ plugin }) => needed.has(plugin ?? ''))))
+      io.stderr.write(`  ${line}\n`)
+    io.stderr.write(`\`svc ${name} --help\` says what it does.\n`)
+    return EXIT_USAGE
   }
   if (command === undefined) {
     io.stderr.write('`svc --help` lists the commands.\n')
@@ -153,6 +153,17 @@ async function runContributed(name: string | undefined, argv: readonly string[],
     if (wrongUsage) io.stderr.write(`usage: svc ${name} ${command.usage}\n`)
     return wrongUsage ? EXIT_USAGE : 1
   }
+}
+
+/** The plugin and all that it requires, in steps. */
+function pluginsBehind(owner: string, plugins: Boot['plugins']): ReadonlySet<string> {
+  const found = new Set([owner])
+  for (const name of found) {
+    const requires: readonly string[] = plugins.find(plugin => plugin.name === name)?.requires ?? []
+    for (const { name, provides = [] } of plugins)
+      if (requires.some(one => provides.includes(one as never))) found.add(name)
+  }
+  return found
 }
 
 function describeCommands(all: ReadonlyMap<string, Described>, runnable: ReadonlyMap<string, Described>): string {

@@ -62,8 +62,6 @@ export interface Kernel {
   point<P extends PointName>(name: P): Point<ExtensionPoints[P]>
   /** Facts that plugins announced so far. */
   announcements(): Readonly<Record<string, string | number | boolean>>
-  /** Plugins that were left out. */
-  skipped(): ReadonlySet<string>
 }
 
 const commandPoint: PointDeclaration = {
@@ -285,7 +283,6 @@ export function createKernel(options: KernelOptions): Kernel {
     services: () => services as Partial<Services>,
     point: name => points.point(name) as Point<never>,
     announcements: () => announcements,
-    skipped: () => skipped,
   }
 }
 
