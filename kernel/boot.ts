@@ -12,7 +12,14 @@ import {
   type ResolvedConfiguration,
   resolveConfiguration,
 } from './config/index.ts'
-import { type Discovery, discoverPlugins, type PluginSelection, pluginsIn, selectPlugins } from './discover.ts'
+import {
+  type Discovery,
+  DiscoveryError,
+  discoverPlugins,
+  type PluginSelection,
+  pluginsIn,
+  selectPlugins,
+} from './discover.ts'
 import type { AnyPlugin } from './plugin.ts'
 import { type KernelConfiguration, KernelSettings, kernelSection } from './settings.ts'
 import { fallingPlugins } from './start-facts.ts'
@@ -46,17 +53,31 @@ export async function boot(
   { requireAll = true } = {},
 ): Promise<Boot> {
   const look = (file?: ConfigurationSources['file']) => {
-    const { sections, problems } = resolveConfiguration([firstLook], { argv, env, file }, { ignoreUnknown: true })
+    const { sections, problems, origins } = resolveConfiguration(
+      [firstLook],
+      { argv, env, file },
+      { ignoreUnknown: true },
+    )
     if (problems.length > 0) throw new ConfigurationError(problems)
-    return sections.kernel as Pick<KernelConfiguration, 'configFile' | 'plugins'>
+    return { ...(sections.kernel as Pick<KernelConfiguration, 'configFile' | 'plugins'>), origins }
   }
   const named = look().configFile
   const path = named === undefined ? undefined : resolve(directory, named)
   const file = path === undefined ? undefined : { path, content: readConfigurationFile(path) }
   // Without a file, the current directory is the place: the URL of some file in it.
   const base = pathToFileURL(path ?? resolve(directory, 'svc.json'))
-  const selection = selectPlugins(look(file).plugins, base)
-  const discovery = await discoverPlugins(selection)
+  const { plugins: entries, origins } = look(file)
+  const [origin] = [...origins].filter(([{ property }]) => property === 'plugins').map(([, source]) => source)
+  const discover = async () => {
+    const selection = selectPlugins(entries, base)
+    return { selection, discovery: await discoverPlugins(selection) }
+  }
+  const { selection, discovery } = await discover().catch(error => {
+    // A module that is not there or is broken has a cause. Other errors are about the list as a whole.
+    if (error instanceof DiscoveryError && error.cause !== undefined && origin !== undefined)
+      error.message += placeOf(error.entry, origin)
+    throw error
+  })
   const plugins = pluginsIn(discovery, 'loaded')
   const falling = fallingPlugins(discovery)
   if (requireAll && falling.size > 0) throw new PluginGraphError([...new Set(falling.values())])
@@ -70,6 +91,15 @@ export async function boot(
     resolved: { ...resolved, problems: problems.map(explain) },
     settings: resolved.sections.kernel as KernelConfiguration | undefined,
   }
+}
+
+/** Where the operator finds the entry of the list of plugins. */
+function placeOf(entry: string, origin: string): string {
+  if (origin === 'flag') return ' (named by --plugins)'
+  if (origin === 'environment') return ' (named by SVC_PLUGINS)'
+  const lines = readFileSync(origin, 'utf8').split('\n')
+  const line = 1 + lines.findIndex(text => text.includes(JSON.stringify(entry)))
+  return ` (named by "plugins" in ${origin}${line === 0 ? '' : `, line ${line}`})`
 }
 
 /** A setting that nobody knows may be one of a plugin that is disabled: that is what the operator has to hear. */

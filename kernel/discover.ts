@@ -23,9 +23,13 @@ export type PluginEntry =
 
 /** A module of plugins that cannot be used; the message names it and says why. */
 export class DiscoveryError extends Error {
-  constructor(name: string, what: string, cause?: unknown) {
-    super(`plugin "${name}" ${what}`, cause === undefined ? undefined : { cause })
+  /** The plugin or module as the configuration names it. */
+  readonly entry: string
+
+  constructor(entry: string, what: string, cause?: unknown) {
+    super(`plugin "${entry}" ${what}`, cause === undefined ? undefined : { cause })
     this.name = 'DiscoveryError'
+    this.entry = entry
   }
 }
 
@@ -214,7 +218,9 @@ async function loadModule({ name, url, isContrib = false }: PluginModule): Promi
   } catch (error) {
     const reason = missingPackage(error)
     if (isContrib && reason !== undefined) return reason
-    throw new DiscoveryError(name, `does not load: ${(error as Error).message}`, error)
+    // Of this file the operator knows nothing: the configuration imports the module.
+    const message = (error as Error).message.replace(` imported from ${import.meta.filename}`, '')
+    throw new DiscoveryError(name, `does not load: ${message}`, error)
   }
   const candidates: readonly AnyPlugin[] = Array.isArray(exported) ? exported : [exported]
   for (const candidate of candidates) {

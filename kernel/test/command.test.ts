@@ -292,6 +292,7 @@ t.test('plugins are found from the place of the configuration file, or refused b
     'broken.mjs': 'throw new Error("it is broken")\n',
     'bad.json': '{"plugins": ',
     'list.json': '[]',
+    'listed.json': '{\n  "plugins": [\n    "./local.mjs",\n    "./gone.mjs"\n  ]\n}',
     'twice.json': '{"plugins": ["./local.mjs", "./local.mjs"], "workers": 0}',
   })
   const config = join(dir, 'svc.json')
@@ -313,6 +314,15 @@ t.test('plugins are found from the place of the configuration file, or refused b
   ]
   const results = await Promise.all(refusals.map(([name]) => dry(`--config=${config}`, `--plugins=${name}`)))
   for (const [index, [name, message]] of refusals.entries()) t.match(results[index], { code: 1, stderr: message }, name)
+
+  const listed = join(dir, 'listed.json')
+  const inFile = `plugin "./gone.mjs" does not load: Cannot find module '${join(dir, 'gone.mjs')}' (named by "plugins" in ${listed}, line 4)`
+  const named = [
+    [await dry(`--config=${listed}`), inFile],
+    [await dry('--plugins=svc-plugin-gone'), '(named by --plugins)'],
+    [await run(['server', '--dry-run'], { SVC_PLUGINS: 'svc-plugin-gone' }), '(named by SVC_PLUGINS)'],
+  ] as const
+  for (const [outcome, place] of named) t.match(outcome, { code: 1, stderr: place })
 
   const files: [string, RegExp, number][] = [
     ['bad.json', /the configuration file \(.*bad\.json\) cannot be read/, 2],
