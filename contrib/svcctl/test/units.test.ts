@@ -1,6 +1,9 @@
+import { Writable } from 'node:stream'
+import { mock } from 'node:test'
 import { parseDuration as parseServerDuration, parseSize as parseServerSize } from 'svc/kernel'
 import t from 'tap'
 import { contentTypeOf } from '../content-types.ts'
+import { createCount } from '../transfer/progress.ts'
 import { parseDuration, parseSize } from '../units.ts'
 
 const attempt = (parse: (text: string) => number, text: string): number | string => {
@@ -74,4 +77,30 @@ t.test('content types come from the last extension; text is UTF-8', async t => {
     'application/octet-stream',
     'application/octet-stream',
   ])
+})
+
+t.test('a listing that takes long counts on a line that goes away', t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  let shown = ''
+  const stderr = new Writable({
+    write(chunk, _, done) {
+      shown += chunk
+      done()
+    },
+  })
+  const count = createCount({ stderr } as never, true)
+  for (let at = 0; at < 3; at++) count.addFile()
+  mock.timers.tick(600)
+  t.equal(shown, '', 'short ones show nothing')
+  mock.timers.tick(100)
+  t.equal(shown, '3 seen')
+  count.clear()
+  t.equal(shown, '3 seen\r\u001b[2K', 'before anything else is written')
+  count.addFile()
+  mock.timers.tick(100)
+  count.stop()
+  mock.timers.tick(1000)
+  t.equal(shown, '3 seen\r\u001b[2K4 seen\r\u001b[2K')
+  t.end()
 })

@@ -100,13 +100,13 @@ export function createCount(io: Io, isShown: boolean): Progress {
   if (!isShown) return noProgress
   let count = 0
   let hasLine = false
-  const startedMs = performance.now()
+  let tickCount = 0
   const clear = () => {
     if (hasLine) io.stderr.write('\r\u001b[2K')
     hasLine = false
   }
   const timer = setInterval(() => {
-    if (performance.now() - startedMs < delayMs) return
+    if (++tickCount * intervalMs < delayMs) return
     clear()
     io.stderr.write(`${count} seen`)
     hasLine = true
