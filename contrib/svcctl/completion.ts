@@ -109,7 +109,8 @@ ${cases.join('\n')}
   if [ -n "$targets" ]; then
     # The shell quotes what it puts in, and what is there already is quoted.
     compopt -o filenames 2>/dev/null
-    while IFS= read -r word; do COMPREPLY+=("$word"); done < <(svcctl completion-targets -- "\${current//\\\\/}" 2>/dev/null)
+    word="\${current#[\\"\\']}"
+    while IFS= read -r word; do COMPREPLY+=("$word"); done < <(svcctl completion-targets -- "\${word//\\\\/}" 2>/dev/null)
   fi
   if [ -n "$files" ]; then COMPREPLY+=($(compgen -f -- "$current")); fi
   case "\${COMPREPLY[0]}" in */) compopt -o nospace 2>/dev/null ;; esac

@@ -60,5 +60,6 @@ t.test('completion offers commands, options, aliases, buckets and keys', async t
   await runChild(program, ['mb', 'home/completed'], { cwd: folder, env: environment })
   await runChild(program, ['cp', program, 'home/completed/a b/key'], { cwd: folder, env: environment })
   t.same(await complete('ls', 'home/comp'), ['home/completed/'])
-  t.same(await complete('cat', 'home/completed/a\\ b/'), ['home/completed/a b/key'])
+  for (const typed of ['home/completed/a\\ b/', '"home/completed/a b/', "'home/completed/a b/"])
+    t.same(await complete('cat', typed), ['home/completed/a b/key'], typed)
 })
