@@ -2,7 +2,9 @@
  * From the head of a request to who signed it. The order of the checks is the order in which a client can do something
  * about them: form, scope, time, access key, what is signed, signature.
  */
+
 import type { CatalogError, Clock, MaybePromise } from 'svc/kernel'
+import type { Identity } from 'svc/plugins/iam/api'
 import type { Authentication, AuthSigv4Service, PayloadForm, SignedRequest } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, type QueryParameter, unsignedPayload } from './canonical.ts'
@@ -134,13 +136,21 @@ function verifyWhenFound(
   return found.then(verifyAttempt.bind(undefined, verifier, attempt))
 }
 
+/** A share link is signed for GET, and whoever has it may ask for the head alone: link previews and download tools do. */
+function asLinked(attempt: Attempt, { kind }: Identity): Head {
+  const { request } = attempt
+  return kind === 'share' && request.method === 'HEAD'
+    ? { ...attempt, request: { ...request, method: 'GET' } }
+    : attempt
+}
+
 /** Everything that needs the credentials. Last of the arguments, because they may have to be waited for. */
 function verifyAttempt(verifier: Verifier, attempt: Attempt, found: FoundCredentials): Authentication {
   const { claim, request, method, text, remembered, timestamp, payload } = attempt
   const credentials = requireCredentials(found, claim.credential.accessKey, method)
   const known = verifier.know(text, remembered, claim, credentials)
   requireSigned(request.headers, claim)
-  verifier.verify(known, attempt, timestamp, attempt.signature)
+  verifier.verify(known, asLinked(attempt, credentials.identity), timestamp, attempt.signature)
   if (known !== remembered && (method === 'presigned' || text.endsWith('Signature='))) verifier.remember(text, known)
   const signing = chunkSigning(known, payload, timestamp, attempt.signature)
   return new RequestAuthentication(credentials.identity, method, payload, request.headers, signing, attempt.signedMs)

@@ -2,7 +2,7 @@
  * Simple access: presets for prefixes, stored as statements of the bucket's policy. A statement belongs to a preset if it equals the
  * statement that the preset would write; all other statements are left unchanged.
  */
-import type { PolicyDocument, StatementDocument } from 'svc/plugins/policy/api'
+import type { StatementDocument } from 'svc/plugins/policy/api'
 
 /**
  * `download`: everybody may read objects. `upload`: everybody may write them, and read none. `public`: everybody may read, write,
@@ -27,8 +27,8 @@ const actionsOf: Readonly<Record<SimpleRule['preset'], readonly string[]>> = {
 export const unusableInPrefix = /[*?$]/
 
 /** The presets of a policy, by prefix. */
-export function rulesOf(bucket: string, { Statement }: PolicyDocument): readonly SimpleRule[] {
-  const rules = Statement.flatMap(statement => ruleOf(bucket, statement) ?? [])
+export function rulesOf(bucket: string, statements: readonly StatementDocument[]): readonly SimpleRule[] {
+  const rules = statements.flatMap(statement => ruleOf(bucket, statement) ?? [])
   return rules.toSorted((a, b) => (a.prefix < b.prefix ? -1 : a.prefix > b.prefix ? 1 : 0))
 }
 

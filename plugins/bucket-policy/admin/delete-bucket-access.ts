@@ -8,10 +8,14 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/buckets/{bucket}/access',
   tag: 'buckets',
-  summary: 'Removes the preset of a prefix, as the preset `private` does. Without a prefix, that of the whole bucket.',
+  summary: 'Removes the preset of a prefix, as the preset `private` does. Without a prefix, all presets of the bucket.',
   authorize: ['s3:PutBucketPolicy'],
   params: BucketParameters,
-  query: Type.Object({ prefix: Type.String({ default: '', maxLength: 1024, description: 'Of keys.' }) }),
+  query: Type.Object({
+    prefix: Type.Optional(
+      Type.String({ maxLength: 1024, description: 'Of keys; empty is the preset of the whole bucket.' }),
+    ),
+  }),
   errors: ['bucket_not_found', 'conflict', 'document_unreadable'],
   uses: ['bucketPolicy', 'objects'],
   async handle({ params: { bucket }, query: { prefix } }, { bucketPolicy, objects }) {

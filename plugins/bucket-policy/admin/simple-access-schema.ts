@@ -30,7 +30,9 @@ export async function describeAccess(bucketPolicy: BucketPolicyService, bucket: 
   return {
     bucket,
     rules:
-      policy === undefined ? [] : rulesOf(bucket, policy.document).map(rule => ({ ...rule, keys: `${rule.prefix}*` })),
+      policy === undefined
+        ? []
+        : rulesOf(bucket, policy.document.Statement).map(rule => ({ ...rule, keys: `${rule.prefix}*` })),
     public: policy?.isPublic === true && !(await bucketPolicy.ignoresPublic(bucket)),
     hasPolicy: policy !== undefined,
   }
