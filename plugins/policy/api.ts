@@ -119,6 +119,8 @@ export interface PolicyService {
   simulate(request: AccessRequest, policies?: RequestPolicies): Simulation
   /** Whether a listing of some part of the bucket is allowed, whatever conditions say of prefix, delimiter and size. */
   isAllowedInPart(request: AccessRequest): boolean
+  /** Whether policies of the bucket allow something in it to everybody, as GetBucketPolicyStatus says it. */
+  isPublic(bucket: string): boolean
   /**
    * Whether a statement about this request has a condition on (or a variable of) a key that begins so, in lower case:
    * what is expensive to know, such as `s3:existingobjecttag/`, need be fetched only then.

@@ -97,6 +97,11 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
     },
     isAllowed: (request: AccessRequest) => ask(request, false, undefined),
     isAllowedInPart: (request: AccessRequest) => ask(request, true, undefined),
+    isPublic(bucket: string) {
+      const [, known] = collect({ identity: undefined, action: '', bucket })
+      if (known.some(({ blockPublicAccess }) => blockPublicAccess === true)) return false
+      return known.some(({ policies }) => policies.attached.some(({ policy }) => policy.isPublic))
+    },
     evaluate: (request: AccessRequest, policies: RequestPolicies) => ask(request, false, policies),
     simulate(request: AccessRequest, policies?: RequestPolicies) {
       const lists = policies === undefined ? collect(request) : listsOf(request, policies)

@@ -40,6 +40,7 @@ t.test('a policy is put, read and deleted under its ETag', async t => {
   const got = await call('getBucketPolicy')
   t.same([got.json, got.etag], [document, put.etag])
   t.equal(mayRead('open/a'), true)
+  t.match((await call('getBucket')).json, { public: true }, 'one public folder makes a bucket public')
 
   const other = { ...document, Id: 'second' }
   t.equal((await call('putBucketPolicy', { body: other, ifMatch: '"0000"' })).outcome, '412 precondition_failed')
@@ -48,6 +49,7 @@ t.test('a policy is put, read and deleted under its ETag', async t => {
   t.equal((await call('deleteBucketPolicy')).outcome, '204')
   t.equal((await call('deleteBucketPolicy')).outcome, '204', 'and again')
   t.equal(mayRead('open/a'), false)
+  t.match((await call('getBucket')).json, { public: false })
   const operations = ['getBucketPolicy', 'deleteBucketPolicy', 'getBucketAccess', 'deleteBucketAccess']
   for (const id of operations) t.equal((await call(id, { bucket: 'no-such' })).outcome, '404 bucket_not_found', id)
   t.equal((await call('putBucketPolicy', { bucket: 'no-such', body: {} })).outcome, '404 bucket_not_found')

@@ -14,7 +14,9 @@ export const Bucket = Type.Object(
     deleteMarkers: Type.Optional(Type.Integer()),
     size: Type.Optional(Type.Integer({ description: 'Bytes of all versions.' })),
     quotaBytes: Type.Optional(Type.Integer({ description: '0: no quota.' })),
-    public: Type.Optional(Type.Boolean({ description: 'Everybody may list or read something in it.' })),
+    public: Type.Optional(
+      Type.Boolean({ description: 'Everybody may do something in it: list, read or write, be it in one folder.' }),
+    ),
     tags: Type.Optional(Type.Record(Type.String(), Type.String())),
     partial: Type.Boolean({ description: 'The caller may list only a part of the bucket, and sees no more of it.' }),
   },

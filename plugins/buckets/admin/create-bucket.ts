@@ -2,7 +2,6 @@ import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { requireNewBucketName } from '../bucket-name.ts'
 import { Bucket, describeBucket } from './bucket-schema.ts'
-import { isPublicBucket } from './public-access.ts'
 
 const CreateBucket = Type.Object(
   {
@@ -45,6 +44,6 @@ export default defineAdminOperation({
     }
     // One commit: there is no bucket without what it was to have.
     const bucket = await objects.createBucket(name, { region, owner: iam.owner, versioning, objectLock, quotaBytes })
-    return describeBucket(bucket, await objects.usage(name), region, isPublicBucket(policy, name))
+    return describeBucket(bucket, await objects.usage(name), region, policy.isPublic(name))
   },
 })

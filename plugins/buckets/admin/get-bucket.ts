@@ -1,7 +1,6 @@
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Bucket, BucketParameters, describeBucket, describePart } from './bucket-schema.ts'
 import { viewOf } from './list-buckets.ts'
-import { isPublicBucket } from './public-access.ts'
 
 export default defineAdminOperation({
   id: 'getBucket',
@@ -21,6 +20,6 @@ export default defineAdminOperation({
     if (view === 'none') throw adminErrors.access_denied()
     const bucket = await objects.getBucket(name)
     if (view === 'part') return describePart(bucket, region)
-    return describeBucket(bucket, await objects.usage(name), region, isPublicBucket(policy, name))
+    return describeBucket(bucket, await objects.usage(name), region, policy.isPublic(name))
   },
 })

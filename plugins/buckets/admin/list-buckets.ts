@@ -9,7 +9,6 @@ import {
 import type { Bucket as StoredBucket } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { Bucket, describeBucket, describePart } from './bucket-schema.ts'
-import { isPublicBucket } from './public-access.ts'
 
 const batchMax = 1000
 
@@ -41,7 +40,7 @@ export default defineAdminOperation({
         if (view === 'part') items.push(describePart(bucket, region))
         else if (view === 'whole') {
           const usage = await objects.usage(bucket.name)
-          items.push(describeBucket(bucket, usage, region, isPublicBucket(policy, bucket.name)))
+          items.push(describeBucket(bucket, usage, region, policy.isPublic(bucket.name)))
         }
       }
       position = page.next
