@@ -14,10 +14,10 @@ import { declareRegion } from './region-settings.ts'
 const server = definePlugin({
   name: 'server',
   requires: ['kernel', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
-  optional: ['kms'],
+  optional: ['heal', 'kms'],
   config: ServerConfig,
   setup({ config, services, ports, log, contribute }) {
-    const getServerInfo = createGetServerInfo({ now: ports.clock.now })
+    const getServerInfo = createGetServerInfo({ now: ports.clock.now, heal: services.heal })
     contribute(
       'admin.operation',
       getServerInfo.id,

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os'
+import { isCatalogError } from 'svc/kernel'
 import { defineAdminOperation } from 'svc/plugins/admin/api'
-import type { KmsStatus } from 'svc/plugins/kms/api'
+import type { HealService } from 'svc/plugins/heal/api'
+import type { KmsService } from 'svc/plugins/kms/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import { type DriveStatus, type SetSummary, summarizeSets, usedBytes } from 'svc/plugins/storage/api'
 import type { CertificateInfo } from 'svc/plugins/tls/api'
@@ -8,9 +10,11 @@ import { ServerInfo } from './server-schema.ts'
 
 export interface ServerInfoOptions {
   readonly now: () => number
+  /** Undefined without the plugin `heal`. */
+  readonly heal: HealService | undefined
 }
 
-export function createGetServerInfo({ now }: ServerInfoOptions) {
+export function createGetServerInfo({ now, heal }: ServerInfoOptions) {
   return defineAdminOperation({
     id: 'getServerInfo',
     method: 'GET',
@@ -50,9 +54,11 @@ export function createGetServerInfo({ now }: ServerInfoOptions) {
             uptimeSeconds,
             disks: drives.map(describeDrive),
             local: true,
+            clockSkew: { offsetMs: 0, rttMs: 0, exceeded: false },
+            healQueue: await describeHealQueue(heal, drives),
           },
         ],
-        kms: describeKms(await kms.status()),
+        kms: await describeKms(kms),
         tls: {
           enabled: tls.enabled,
           minVersion: tls.minVersion,
@@ -128,9 +134,33 @@ export function describeDrive(drive: DriveStatus, index: number) {
   }
 }
 
-function describeKms({ isConfigured, backend, defaultKeyId, endpoints, online, error }: KmsStatus) {
-  const described = { backend, defaultKeyId, endpoints: endpoints.map(endpoint => ({ ...endpoint })), online, error }
-  return { configured: isConfigured, ...described }
+async function describeHealQueue(heal: HealService | undefined, drives: readonly DriveStatus[]) {
+  const none = { pending: 0, healed: 0, retried: 0, dropped: 0 }
+  if (heal === undefined || drives.length < 2) return none
+  try {
+    const { belowRecords, healed, failed } = await heal.redundancy()
+    return { ...none, pending: belowRecords, healed, retried: failed }
+  } catch (error) {
+    // Several single drives, or no drive that leads: the rest of the answer is needed all the more.
+    if (isCatalogError(error)) return none
+    throw error
+  }
+}
+
+async function describeKms(kms: KmsService) {
+  const { isConfigured, endpoints, ...status } = await kms.status()
+  const shown = { configured: isConfigured, ...status, endpoints: endpoints.map(endpoint => ({ ...endpoint })) }
+  return { ...shown, keys: isConfigured && status.online ? await keyIds(kms) : [] }
+}
+
+async function keyIds(kms: KmsService): Promise<string[]> {
+  try {
+    return (await kms.listKeys({ startAfter: '', limit: 1000 })).keys.map(({ id }) => id)
+  } catch (error) {
+    // The status says what is wrong with the key server.
+    if (isCatalogError(error)) return []
+    throw error
+  }
 }
 
 function describeCertificate({ domains, ips, ...rest }: CertificateInfo) {

@@ -56,6 +56,21 @@ const Node = Type.Object(
     uptimeSeconds: Type.Integer(),
     disks: Type.Array(Disk),
     local: Type.Boolean(),
+    clockSkew: Type.Object(
+      { offsetMs: Type.Number(), rttMs: Type.Number(), exceeded: Type.Boolean() },
+      { description: 'Of its clock against that of the node that answers: 0 for itself.' },
+    ),
+    healQueue: Type.Object(
+      {
+        pending: Type.Integer({
+          description: 'Versions and parts that lack a shard, or have one on an offline drive.',
+        }),
+        healed: Type.Integer({ description: 'That got missing shards since the start of the server.' }),
+        retried: Type.Integer({ description: 'Attempts that failed since then; they are repeated.' }),
+        dropped: Type.Integer({ description: 'Always 0: what waits is found in the records, so none can be lost.' }),
+      },
+      { description: 'Of a single drive all are 0: it has nothing to heal from.' },
+    ),
   },
   { $id: 'Node' },
 )
@@ -85,6 +100,8 @@ const Kms = Type.Object({
   endpoints: Type.Array(Type.Object({ url: Type.String(), online: Type.Boolean() })),
   online: Type.Boolean(),
   error: Type.String(),
+  version: Type.String({ description: 'Of the key server, if there is one.' }),
+  keys: Type.Array(Type.String({ description: 'Their ids, at most 1000; empty while they cannot be listed.' })),
 })
 
 export const ServerInfo = Type.Object(

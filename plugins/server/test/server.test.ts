@@ -12,7 +12,7 @@ t.test('what it is', async t => {
   t.match(json, {
     mode: 'snsd',
     region: 'us-east-1',
-    kms: { configured: true, defaultKeyId: 'my-key' },
+    kms: { configured: true, defaultKeyId: 'my-key', keys: ['my-key'], version: '' },
     tls: { enabled: false },
   })
   t.notMatch(text, masterKey.split(':')[1])
@@ -20,6 +20,7 @@ t.test('what it is', async t => {
   t.match(json.deploymentId, /^[0-9a-f-]{36}$/)
   const [{ disks, state }] = json.nodes
   t.equal(state, 'online')
+  t.match(json.nodes, [{ clockSkew: { offsetMs: 0, exceeded: false }, healQueue: { pending: 0, dropped: 0 } }])
   t.match(disks, [{ state: 'online', diskIdx: 0, healing: false, error: '' }])
   t.ok(disks[0].total >= disks[0].free + disks[0].used)
   t.same(json.pools[0].erasureSets, [{ index: 0, drives: 1, online: 1, offline: 0, healing: 0, state: 'ok' }])
