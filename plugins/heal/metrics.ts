@@ -103,7 +103,7 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
   })
   registerCounts(metrics, redundancy)
   const passes = metrics.counter({
-    name: 'svc_scanner_cycles_total',
+    name: 'svc_heal_scrub_passes_total',
     help: 'Complete scrubs, in each of which every shard was read.',
   })
   return { onPass: () => passes.inc() }

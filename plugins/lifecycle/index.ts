@@ -37,9 +37,9 @@ export default definePlugin({
   setup({ config: { dayMs }, services, ports, threads, contribute, background, log }) {
     const { objects, store, metrics = noMetrics, scanner } = services
     const families = registerFamilies(metrics, threads.isMain)
-    const { onAction } = families
+    const { onAction, onRound } = families
     const intervalMs = async () => (await scanner.settings.get()).cycle
-    const lifecycle = createLifecycle({ objects, store, ports, threads, dayMs, intervalMs, onAction })
+    const lifecycle = createLifecycle({ objects, store, ports, threads, dayMs, intervalMs, onAction, onRound })
     const { service, worker } = lifecycle
     for (const operation of operations) {
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, lifecycle: service }))

@@ -17,6 +17,7 @@ export interface LifecycleOptions {
   /** Asked before each round. */
   readonly intervalMs: () => MaybePromise<number>
   onAction(action: LifecycleAction): void
+  onRound(): void
 }
 
 export interface RunningLifecycle {
@@ -30,7 +31,7 @@ export interface RunningLifecycle {
 const runCall = 'lifecycle.run'
 
 export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
-  const { objects, store, ports, threads, dayMs, intervalMs, onAction } = options
+  const { objects, store, ports, threads, dayMs, intervalMs, onAction, onRound } = options
   const { clock, random } = ports
   const configurations = createConfigurations(store, objects, dayMs)
   const worker = createWorker({
@@ -38,6 +39,7 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
     clock,
     dayMs,
     intervalMs,
+    onRound,
     createRun: bucket => createRun({ objects, configurations, bucket, now: clock.now, onAction }),
   })
   if (threads.isMain) threads.handle(runCall, (bucket: string) => worker.run(bucket))

@@ -30,9 +30,18 @@ export interface WorkerOptions {
   readonly dayMs: number
   readonly intervalMs: () => MaybePromise<number>
   createRun(bucket: string): LifecycleRun
+  /** Called when the rules of every bucket that has some were applied once. */
+  onRound?(): void
 }
 
-export function createWorker({ configurations, clock, dayMs, intervalMs, createRun }: WorkerOptions): LifecycleWorker {
+export function createWorker({
+  configurations,
+  clock,
+  dayMs,
+  intervalMs,
+  createRun,
+  onRound,
+}: WorkerOptions): LifecycleWorker {
   /** Buckets in which rules are to be applied. */
   const waiting = new Set<string>()
   /** Buckets in which they are. */
@@ -40,6 +49,7 @@ export function createWorker({ configurations, clock, dayMs, intervalMs, createR
   let running: LifecycleRun | undefined
   let roundDay = -1
   let roundMs = 0
+  let isRoundOpen = false
 
   const beginRound = async () => {
     const nowMs = clock.now()
@@ -54,6 +64,7 @@ export function createWorker({ configurations, clock, dayMs, intervalMs, createR
     }
     roundDay = day
     roundMs = nowMs
+    isRoundOpen = true
   }
 
   const nextRun = (): LifecycleRun | undefined => {
@@ -78,7 +89,13 @@ export function createWorker({ configurations, clock, dayMs, intervalMs, createR
       if (running === undefined) {
         await beginRound()
         running = nextRun()
-        if (running === undefined) return 'idle'
+        if (running === undefined) {
+          if (isRoundOpen && held.size === 0) {
+            isRoundOpen = false
+            onRound?.()
+          }
+          return 'idle'
+        }
       }
       const run = running
       try {

@@ -72,3 +72,13 @@ t.test('objects, older versions and uploads go after seconds, younger ones stay'
   const days = (Date.parse(/expiry-date="([^"]+)"/.exec(Expiration!)![1]!) - LastModified!.getTime()) / 1000
   t.ok(days >= 3000 && days <= 3002, `${days} days of a second`)
 })
+
+t.test('complete cycles are counted', async t => {
+  const cycles = async () =>
+    Number(/^svc_scanner_cycles_total\S* (\d+)/m.exec(await server.kernel.services.metrics.scrape())?.[1])
+  const before = await cycles()
+  for (let tries = 0; tries < 600 && (await cycles()) < before + 2; tries++) {
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  t.ok((await cycles()) >= before + 2, 'each day of a second has one')
+})
