@@ -13,6 +13,7 @@ export async function versionsOfKey(
     keyMarker: after === '' ? '' : key,
     versionIdMarker: after,
     maxKeys: limit + 1,
+    withDetails: true,
   })
   const versions = page.versions.filter(version => version.key === key)
   return { versions: versions.slice(0, limit), isTruncated: versions.length > limit }

@@ -193,6 +193,9 @@ export interface ObjectSummary {
   readonly storageClass: string
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
   readonly checksumType: ChecksumType | undefined
+  /** Only `withDetails`, like the type of the content. The string `null` for the null version. */
+  readonly versionId?: string
+  readonly contentType?: string | undefined
 }
 
 export interface VersionSummary extends ObjectSummary {
@@ -338,6 +341,8 @@ export interface ListRequest {
   /** Only keys after this one, in UTF-8 byte order. Empty: from the start. */
   readonly startAfter: string
   readonly maxKeys: number
+  /** Objects come with what S3's listings do not say; it costs decoding each. */
+  readonly withDetails?: boolean
 }
 
 export interface Listing {
@@ -355,6 +360,7 @@ export interface ListVersionsRequest {
   readonly keyMarker: string
   readonly versionIdMarker: string
   readonly maxKeys: number
+  readonly withDetails?: boolean
 }
 
 export interface VersionListing {

@@ -35,6 +35,7 @@ import {
   isNullVersion,
   olderNullOf,
   sequenceOf,
+  withDetails,
 } from './record.ts'
 import { sequenceOfVersionId, versionIdOf } from './version-id.ts'
 
@@ -63,7 +64,7 @@ interface Page {
 }
 
 export function listObjects(storage: StorageService, request: ListRequest): MaybePromise<Listing> {
-  const { bucket, prefix, delimiter, startAfter, maxKeys } = request
+  const { bucket, prefix, delimiter, startAfter, maxKeys, withDetails = false } = request
   if (maxKeys === 0 || isTooLong(prefix)) return { objects: [], prefixes: [], next: undefined }
   const prefixBytes = escapeKey(prefix)
   const [start, end] = bucketRange(table.object, bucket, prefixBytes)
@@ -71,7 +72,14 @@ export function listObjects(storage: StorageService, request: ListRequest): Mayb
   const from = startPosition(table.object, bucket, prefix, delimiter, startAfter)
   const position = from !== undefined && from.compare(start) > 0 ? from : start
   if (position.compare(end) >= 0) return page
-  const walk: Walk = { bucket, prefixEnd: start.length, delimiter: escapeKey(delimiter), maxKeys, page }
+  const walk: Walk = {
+    bucket,
+    prefixEnd: start.length,
+    delimiter: escapeKey(delimiter),
+    maxKeys,
+    isDetailed: withDetails,
+    page,
+  }
   return runSlices(storage, position, end, cursor => collectObjects(cursor, walk), page)
 }
 
@@ -81,6 +89,7 @@ interface Walk {
   readonly prefixEnd: number
   readonly delimiter: Buffer
   readonly maxKeys: number
+  readonly isDetailed: boolean
   readonly page: Page
 }
 
@@ -171,7 +180,8 @@ function collectObjects(cursor: Cursor, walk: Walk): void {
       more = cursor.seek(successor(key.subarray(0, cut + delimiter.length)))
     } else {
       last = unescapeKey(key, keyStart, keyEnd)
-      page.objects.push(decodeSummary(last, value))
+      const summary = decodeSummary(last, value)
+      page.objects.push(walk.isDetailed ? withDetails(summary, value) : summary)
       more = cursor.next()
     }
   }
@@ -245,7 +255,8 @@ export function listVersions(storage: StorageService, request: ListVersionsReque
         page.nextKeyMarker = unescapeKey(key, keyStart, keyEnd)
         const { value } = cursor
         lastSequence = sequenceOf(value)
-        page.versions.push(decodeVersionSummary(page.nextKeyMarker, value, keyEnd === key.length - 1))
+        const summary = decodeVersionSummary(page.nextKeyMarker, value, keyEnd === key.length - 1)
+        page.versions.push(request.withDetails === true ? withDetails(summary, value) : summary)
         more = cursor.next()
       }
     }

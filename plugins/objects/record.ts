@@ -360,6 +360,13 @@ export function decodeSummary(key: string, value: Uint8Array): ObjectSummary {
   }
 }
 
+/** With what S3's listings do not say. */
+export function withDetails<Summary extends ObjectSummary>(summary: Summary, value: Uint8Array): Summary {
+  const [system] = packr.unpack(tailOf(value)) as Tail
+  const versionId = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
+  return { ...summary, versionId, contentType: decodeSystem(system).contentType }
+}
+
 /** The fields of a listing of versions, decoded from the fixed head alone. */
 export function decodeVersionSummary(key: string, value: Uint8Array, isLatest: boolean): VersionSummary {
   // Extended in place, not copied: a page has a thousand of them.

@@ -46,6 +46,7 @@ export default defineAdminOperation({
       delimiter,
       startAfter,
       maxKeys: limit,
+      withDetails: true,
     })
     const placeholder = prefix.endsWith('/') ? prefix : undefined
     return {

@@ -10,11 +10,11 @@ import { Type } from 'typebox'
 /** Fields that a listing does not know are optional. */
 const summaryFields = {
   key: Type.String(),
-  versionId: Type.Optional(Type.String({ description: 'Not in a listing of current objects.' })),
+  versionId: Type.String({ description: '`null` of a version that was written without versioning.' }),
   size: Type.Integer({ description: 'Bytes.' }),
   etag: Type.String({ description: 'Without quotes; empty for a delete marker.' }),
   lastModified: Type.String({ format: 'date-time' }),
-  contentType: Type.Optional(Type.String({ description: 'Not in listings.' })),
+  contentType: Type.Optional(Type.String({ description: 'Not of a delete marker.' })),
   isDeleteMarker: Type.Boolean(),
   isLatest: Type.Boolean(),
   storageClass: Type.String(),
@@ -74,22 +74,30 @@ const fieldsOf = ({ key, sizeBytes, etag, modifiedMs, storageClass }: SummaryFie
   storageClass,
 })
 
+/** As reads answer for what was stored without a type. */
+const contentTypeDefault = 'binary/octet-stream'
+
+const typeOf = (contentType = contentTypeDefault) => asTexts({ contentType })
+
+/** Of a listing `withDetails`. */
 export function describeObject(object: ListedObject) {
-  return { ...fieldsOf(object), isDeleteMarker: false, isLatest: true }
+  const { versionId = 'null', contentType } = object
+  return { ...fieldsOf(object), versionId, ...typeOf(contentType), isDeleteMarker: false, isLatest: true }
 }
 
 export function describeVersion(version: VersionSummary) {
-  const { versionId, isDeleteMarker, isLatest } = version
-  return { ...fieldsOf(version), versionId, isDeleteMarker, isLatest }
+  const { versionId, contentType, isDeleteMarker, isLatest } = version
+  const type = isDeleteMarker ? undefined : typeOf(contentType)
+  return { ...fieldsOf(version), versionId, ...type, isDeleteMarker, isLatest }
 }
 
 /** What an answer says of a version that has just been stored. */
 export function describeStored(key: string, stored: PutResult, { system, storageClass }: ObjectAttributes) {
-  const { sizeBytes, etag, modifiedMs, versionId } = stored
+  const { sizeBytes, etag, modifiedMs, versionId = 'null' } = stored
   return {
     ...fieldsOf({ key, sizeBytes, etag, modifiedMs, storageClass }),
-    ...(versionId === undefined ? undefined : { versionId }),
-    ...asTexts({ contentType: system.contentType }),
+    versionId,
+    ...typeOf(system.contentType),
     isDeleteMarker: false,
     isLatest: true,
   }
@@ -101,7 +109,14 @@ function describeEncryption({ type, kmsKeyId }: NonNullable<ObjectVersion['encry
 
 export function describeDetail(version: ObjectVersion, isLatest: boolean) {
   const { versionId, isDeleteMarker, system, user, parts, checksum, encryption } = version
-  const { contentType, contentEncoding, contentDisposition, contentLanguage, cacheControl, expires } = system
+  const {
+    contentType = contentTypeDefault,
+    contentEncoding,
+    contentDisposition,
+    contentLanguage,
+    cacheControl,
+    expires,
+  } = system
   // Of the plaintext, which is known to nobody but who has the key.
   const shownChecksum = encryption?.type === 'SSE-C' ? undefined : checksum
   const texts = { contentType, contentEncoding, contentDisposition, contentLanguage, cacheControl, expires }

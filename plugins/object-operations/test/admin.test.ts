@@ -66,6 +66,7 @@ t.test('folders, their placeholders, and pages', async t => {
   t.same([keysOf(top.objects), top.prefixes], [['a', 'publications', 'ä'], ['public/']])
   t.match(top, { isTruncated: false, nextCursor: '' })
   t.match(top.objects[0], { size: 1, etag: /^[0-9a-f]{32}$/, isLatest: true, storageClass: 'STANDARD' })
+  t.match(top.objects[0], { versionId: /^.{4,}$/, contentType: 'application/octet-stream' })
   const folder = (await list('prefix=public/')).json
   t.same([keysOf(folder.objects), folder.prefixes], [['public/1', 'public/2'], ['public/in/']])
   t.equal((await list('delimiter=')).json.objects.length, 7)
