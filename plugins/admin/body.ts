@@ -101,8 +101,13 @@ export function mediaTypeOf({ headers }: IncomingMessage): string {
   return (headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** Throws `unsupported_media_type` unless the body is one of these, as it is and in UTF-8. */
+/** Throws `malformed_request` where there is no body at all, `unsupported_media_type` unless it is one of these, as it is and in UTF-8. */
 export function requireMediaType({ headers }: IncomingMessage, accepted: readonly string[]): void {
+  // Proxies drop the bodies of DELETE: who reads that the type is wrong looks in the wrong place.
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+  if (isEmpty && headers['content-type'] === undefined) {
+    throw adminErrors.malformed_request('The request has no body.')
+  }
   const [type, ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';')
   const encodings = (headers['content-encoding'] ?? '').toLowerCase().split(',')
   const charset = parameters.map(parameter => parameter.trim()).find(parameter => parameter.startsWith('charset='))

@@ -191,7 +191,7 @@ t.test('a body that is not what it should be', async t => {
     const message = operation.body.type === 'object' && operation.body.properties ? /not a field/ : /must be object/
     t.match(unknown.json.errors[0], { element: '/no~1such', message })
     if (operation.bodyOptional !== true) {
-      isProblem(t, await send(call), 415, 'unsupported_media_type')
+      isProblem(t, await send(call), 400, 'malformed_request')
       const empty = { 'content-type': 'application/json' }
       isProblem(t, await send({ ...call, headers: empty }), 400, 'malformed_request')
     }
