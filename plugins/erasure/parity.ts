@@ -12,9 +12,9 @@ export function defaultParity(driveCount: number): number {
 /** Parity of data with reduced redundancy. */
 export const defaultReducedParity = 1
 
-/** Parses `EC:2`; undefined if the text is not of this form. */
+/** Parses `EC:0` to `EC:8`; undefined for any other text. */
 export function parseParity(text: string): number | undefined {
-  const match = /^EC:(\d)$/.exec(text)
+  const match = /^EC:([0-8])$/.exec(text)
   return match === null ? undefined : Number(match[1])
 }
 
