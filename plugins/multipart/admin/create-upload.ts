@@ -9,7 +9,7 @@ import {
 import { requireKeyLength } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { uploadChecksum } from '../part-checksums.ts'
-import { describeNewUpload, UploadSession } from './upload-schema.ts'
+import { describeUpload, UploadSession } from './upload-schema.ts'
 
 const CreateUpload = Type.Object(
   {
@@ -44,8 +44,8 @@ export default defineAdminOperation({
   response: UploadSession,
   location: ({ bucket, key, uploadId }) => `/buckets/${bucket}/uploads/${uploadId}?key=${encodeURIComponent(key)}`,
   errors: ['bucket_not_found', 'invalid_object_key', 'quota_exceeded'],
-  uses: ['objects', 'checksums', 's3'],
-  async handle(request, { objects, checksums, s3 }) {
+  uses: ['objects', 'checksums', 's3', 'iam'],
+  async handle(request, { objects, checksums, s3, iam }) {
     const { bucket } = request.params
     const { key: givenKey, checksumAlgorithm, ...fields } = request.body
     const key = request.normalizeKey(givenKey)
@@ -55,8 +55,8 @@ export default defineAdminOperation({
     const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
     const attributes = s3.readAttributes({ bucket, key, headers, isAllowed })
     const { algorithm, type } = uploadChecksum(checksumAlgorithm, undefined, checksums)
-    return describeNewUpload(
-      await objects.createUpload({ bucket, key, attributes, checksumAlgorithm: algorithm, checksumType: type }),
-    )
+    const begun = { bucket, key, attributes, checksumAlgorithm: algorithm, checksumType: type }
+    const { session } = await describeUpload(await objects.createUpload(begun), iam.owner, objects)
+    return { ...session, parts: [] }
   },
 })

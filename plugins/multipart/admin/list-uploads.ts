@@ -10,6 +10,9 @@ import {
 import { Type } from 'typebox'
 import { describeUpload, UploadSession } from './upload-schema.ts'
 
+/** An upload has at most 10,000 parts: a page ends early with the upload that brings it to this number. */
+const partsPerPage = 10_000
+
 export default defineAdminOperation({
   id: 'listUploads',
   method: 'GET',
@@ -21,8 +24,8 @@ export default defineAdminOperation({
   query: Type.Object({ prefix: Type.String({ default: '', maxLength: 1024 }), ...pageParameters }),
   response: pageOf(UploadSession),
   errors: ['bucket_not_found'],
-  uses: ['objects'],
-  async handle({ params: { bucket }, query: { prefix, cursor, limit }, normalizeKey }, { objects }) {
+  uses: ['objects', 'iam'],
+  async handle({ params: { bucket }, query: { prefix, cursor, limit }, normalizeKey }, { objects, iam }) {
     const [uploadIdMarker, keyMarker] = readPlace(decodeCursor(cursor))
     const page = await objects.listUploads({
       bucket,
@@ -32,9 +35,19 @@ export default defineAdminOperation({
       uploadIdMarker,
       maxUploads: limit,
     })
+    const items: Awaited<ReturnType<typeof describeUpload>>['session'][] = []
+    let partCount = 0
+    for (const upload of page.uploads) {
+      if (partCount >= partsPerPage) break
+      const { session } = await describeUpload(upload, iam.owner, objects)
+      items.push(session)
+      partCount += session.partCount
+    }
+    const last = items.at(-1)
+    const hasMore = page.isTruncated || items.length < page.uploads.length
     return {
-      items: page.uploads.map(describeUpload),
-      nextCursor: encodeCursor(page.isTruncated ? `${page.nextUploadIdMarker} ${page.nextKeyMarker}` : undefined),
+      items,
+      nextCursor: encodeCursor(hasMore && last !== undefined ? `${last.uploadId} ${last.key}` : undefined),
     }
   },
 })

@@ -1,4 +1,5 @@
-import type { UploadPart as StoredPart, Upload } from 'svc/plugins/objects/api'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { ObjectsService, UploadPart as StoredPart, Upload } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 
 export const UploadPart = Type.Object(
@@ -18,16 +19,23 @@ export const UploadSession = Type.Object(
     bucket: Type.String(),
     key: Type.String(),
     initiatedAt: Type.String({ format: 'date-time' }),
-    contentType: Type.Optional(Type.String()),
+    initiator: Type.String({ description: 'As S3 lists it: the owner of the bucket, whoever began the upload.' }),
+    contentType: Type.String(),
     storageClass: Type.String(),
     checksumAlgorithm: Type.Optional(Type.String()),
+    encryption: Type.Optional(
+      Type.Object({
+        type: Type.Union([Type.Literal('SSE-S3'), Type.Literal('SSE-KMS'), Type.Literal('SSE-C')]),
+        kmsKeyId: Type.Optional(Type.String({ description: 'With SSE-KMS.' })),
+      }),
+    ),
     minPartSize: Type.Integer({ description: 'Bytes; the last part may be smaller.' }),
     maxPartSize: Type.Integer(),
     maxParts: Type.Integer(),
-    size: Type.Optional(Type.Integer({ description: 'Bytes of all parts; not in lists.' })),
-    partCount: Type.Optional(Type.Integer({ description: 'Not in lists.' })),
+    size: Type.Integer({ description: 'Bytes of all parts.' }),
+    partCount: Type.Integer(),
     parts: Type.Optional(Type.Array(UploadPart, { description: 'By number; not in lists.' })),
-    partsTruncated: Type.Optional(Type.Boolean()),
+    partsTruncated: Type.Boolean({ description: 'There are more parts than were counted.' }),
   },
   { $id: 'UploadSession' },
 )
@@ -35,23 +43,35 @@ export const UploadSession = Type.Object(
 /** Source: AWS S3 User Guide, "Amazon S3 multipart upload limits". */
 const limits = { minPartSize: 5 * 1024 ** 2, maxPartSize: 5 * 1024 ** 3, maxParts: 10_000 }
 
-/** What has just been begun. */
-export function describeNewUpload(upload: Upload) {
-  return { ...describeUpload(upload), size: 0, partCount: 0, parts: [], partsTruncated: false }
-}
+/** What S3 takes an upload for that was begun without a type. */
+const contentTypeDefault = 'binary/octet-stream'
 
-export function describeUpload({ uploadId, bucket, key, startedMs, attributes, checksumAlgorithm }: Upload) {
-  const { contentType } = attributes.system
-  return {
+const partsMax = limits.maxParts
+
+/** Reads the parts of an upload and describes it without them. */
+export async function describeUpload(upload: Upload, { displayName }: Identity, objects: ObjectsService) {
+  const { uploadId, bucket, key, startedMs, attributes, checksumAlgorithm, encryption } = upload
+  const { parts, isTruncated } = await objects.listParts(upload, 0, partsMax)
+  const session = {
     uploadId,
     bucket,
     key,
     initiatedAt: new Date(startedMs).toISOString(),
-    ...(contentType === undefined ? undefined : { contentType }),
+    initiator: displayName,
+    contentType: attributes.system.contentType ?? contentTypeDefault,
     storageClass: attributes.storageClass,
     ...(checksumAlgorithm === undefined ? undefined : { checksumAlgorithm }),
+    ...(encryption === undefined ? undefined : { encryption: describeEncryption(encryption) }),
     ...limits,
+    size: parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    partCount: parts.length,
+    partsTruncated: isTruncated,
   }
+  return { session, parts }
+}
+
+function describeEncryption({ type, kmsKeyId }: NonNullable<Upload['encryption']>) {
+  return { type, ...(kmsKeyId === undefined ? undefined : { kmsKeyId }) }
 }
 
 export function describePart({ partNumber, sizeBytes, etag, checksum, modifiedMs }: StoredPart) {

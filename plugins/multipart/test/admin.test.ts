@@ -51,6 +51,10 @@ t.test('what an upload has so far is enough to go on with it', async t => {
   const { ETag } = await client.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 2, Body: 'second' }))
   const { json } = await resumer({ path: at(UploadId, Key) })
   fits('getUpload', json)
+  const { parts: _, ...session } = json
+  const [listed] = (await signed({ path: `${base}?prefix=${Key}` })).json.items
+  t.same(listed, session, 'a list tells the same of it, without the parts')
+  t.type(session.initiator, 'string')
   t.match(json, {
     uploadId: UploadId,
     bucket: Bucket,
