@@ -3,15 +3,7 @@
  * objects and disabling ACLs": requests that say just this are accepted, every other one is refused.
  */
 import type { Identity } from 'svc/plugins/iam/api'
-import {
-  childrenNamed,
-  childText,
-  refuseAcl,
-  type S3Request,
-  s3Errors,
-  type XmlNode,
-  type XmlValue,
-} from 'svc/plugins/s3/api'
+import { childrenNamed, childText, type S3Request, s3Errors, type XmlNode, type XmlValue } from 'svc/plugins/s3/api'
 import { ownershipErrors } from './errors.ts'
 
 const grantee = 'Grantee xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="CanonicalUser"'
@@ -21,9 +13,10 @@ export function describeAccessControl({ ownerId, displayName }: Identity): XmlVa
   return { Owner: owner, AccessControlList: { Grant: { [grantee]: owner, Permission: 'FULL_CONTROL' } } }
 }
 
-/** Returns where the request asks for the list that holds anyway. Throws AccessControlListNotSupported for any other. */
-export function requireFixedAccessControl({ headers, xml }: S3Request, owner: Identity): void {
-  refuseAcl(headers, 'object')
+/** Resolves where the request asks for the list that holds anyway. Rejects with AccessControlListNotSupported for any other. */
+export async function requireFixedAccessControl(request: S3Request, owner: Identity): Promise<void> {
+  const { headers, xml } = request
+  await request.refuseAcl('object')
   const isCanned = headers['x-amz-acl'] !== undefined
   if (xml === undefined) {
     if (isCanned) return

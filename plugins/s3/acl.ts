@@ -1,8 +1,9 @@
 /**
  * Access control lists are off, as on AWS since 2023 (bucket owner enforced): the two canned ACLs that say what holds
- * anyway are accepted, every other is refused, none is ignored.
+ * anyway are accepted, every other is refused. Operators may have the canned ones ignored, for clients that cannot leave them out.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { chain, type MaybePromise } from 'svc/kernel'
 import { objectErrors } from 'svc/plugins/objects/api'
 import { s3Errors } from './errors.ts'
 
@@ -23,12 +24,24 @@ const grants = [
   'x-amz-grant-write-acp',
 ]
 
-/** Throws unless the headers ask for no ACL, or for one that changes nothing. */
-export function refuseAcl(headers: IncomingHttpHeaders, level: 'bucket' | 'object'): void {
-  const acl = headers['x-amz-acl']
-  if (acl !== undefined && !harmless.has(String(acl))) {
-    if (!others.has(String(acl))) throw objectErrors.InvalidArgument(`"${acl}" is no canned ACL.`)
-    throw level === 'bucket' ? s3Errors.InvalidBucketAclWithObjectOwnership() : s3Errors.AccessControlListNotSupported()
-  }
+/** `acl_ignored` of the settings. */
+export type IsAclIgnored = () => MaybePromise<boolean>
+
+/** Throws, or rejects, unless the headers ask for no ACL, for one that changes nothing, or for a canned one that is to be ignored. */
+export function refuseAcl(
+  headers: IncomingHttpHeaders,
+  level: 'bucket' | 'object',
+  isIgnored: IsAclIgnored,
+): MaybePromise<void> {
   for (const grant of grants) if (headers[grant] !== undefined) throw s3Errors.AccessControlListNotSupported()
+  const acl = headers['x-amz-acl']
+  if (acl === undefined || harmless.has(String(acl))) return
+  if (!others.has(String(acl))) throw objectErrors.InvalidArgument(`"${acl}" is no canned ACL.`)
+  return chain(isIgnored(), isOn => {
+    if (isOn) return
+    const error = level === 'bucket' ? 'InvalidBucketAclWithObjectOwnership' : 'AccessControlListNotSupported'
+    throw s3Errors[error](
+      'Access control lists are off here. Grant access by a policy, or have the setting acl_ignored of api ignore canned lists.',
+    )
+  })
 }

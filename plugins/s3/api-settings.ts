@@ -17,6 +17,11 @@ export const ApiSettings = Type.Object({
     description:
       'off denies the S3 API to root: its password, its access keys without an embedded policy, and sessions made with them. The Admin API stays open to it.',
   }),
+  acl_ignored: Type.Boolean({
+    default: false,
+    description:
+      'on takes canned access control lists (x-amz-acl: public-read and its like) and ignores them, where they are refused otherwise: nothing becomes public by them. For clients that always send them.',
+  }),
   requests_max: Type.Integer({
     default: 0,
     minimum: 0,

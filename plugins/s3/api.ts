@@ -22,7 +22,6 @@ import type { Settings } from 'svc/plugins/settings/api'
 import type { ApiSettings } from './api-settings.ts'
 import type { PreparedXml } from './xml-writer.ts'
 
-export { refuseAcl } from './acl.ts'
 export type { ApiSettings } from './api-settings.ts'
 export { requireChecksumAlgorithm } from './checksum-algorithm.ts'
 export {
@@ -104,6 +103,8 @@ export interface S3Request {
    * written, whoever named it. True where the request names the tags itself.
    */
   mayCarryTags(source: ObjectVersion): boolean
+  /** Throws, or rejects, where headers ask for an access control list that does not hold anyway and is not to be ignored. */
+  refuseAcl(level: 'bucket' | 'object'): MaybePromise<void>
   /** What a write's headers say of the object: what every object has, and what is contributed to `s3.attribute`. */
   readAttributes(): ObjectAttributes
   /** The key that a customer sent for the object of the request, or for the source of its copy; undefined where none was sent. */

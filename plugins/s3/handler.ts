@@ -69,7 +69,8 @@ async function serve(context: S3RequestContext): Promise<void> {
   const isLater = isDecidedByBody(context, operation, action)
   const refused = isLater ? undefined : authorize(context, operation, action)
   if (refused !== undefined) await refused
-  refuseHeaders(context, operation)
+  const judged = refuseHeaders(context, operation)
+  if (judged !== undefined) await judged
   const expectedOwner = context.headers['x-amz-expected-bucket-owner']
   if (expectedOwner !== undefined) await checkExpectedOwner(context, operation, expectedOwner as string)
 

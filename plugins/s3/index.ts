@@ -1,4 +1,4 @@
-import { definePlugin } from 'svc/kernel'
+import { chain, definePlugin } from 'svc/kernel'
 import type { RawHandler } from 'svc/plugins/http/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { declareApiSettings } from './api-settings.ts'
@@ -32,6 +32,7 @@ export default definePlugin({
     }
     const apiSettings = declareApiSettings(services.settings)
     const isRootDenied = createRootAccess(apiSettings, services.iam)
+    const isAclIgnored = () => chain(apiSettings.get(), ({ acl_ignored }) => acl_ignored)
     const requestLimit = createRequestLimit({ api: apiSettings, threads, clock: ports.clock })
     const s3 = createS3Service({
       attributes: attributes.list,
@@ -62,6 +63,7 @@ export default definePlugin({
           queryApi: queryApis.list()[0]?.value,
           requestLimit,
           isRootDenied,
+          isAclIgnored,
         })
       },
     }

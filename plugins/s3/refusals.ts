@@ -1,5 +1,5 @@
 /** Answers to requests for operations and features that no loaded plugin serves: refused as exactly as possible, never ignored. */
-import type { CatalogError } from 'svc/kernel'
+import type { CatalogError, MaybePromise } from 'svc/kernel'
 import { objectErrors } from 'svc/plugins/objects/api'
 import { refuseAcl } from './acl.ts'
 import type { S3Operation } from './api.ts'
@@ -79,8 +79,8 @@ function notImplemented({ name, plugin }: MissingOperation): CatalogError {
 
 const customerAlgorithm = 'x-amz-server-side-encryption-customer-algorithm'
 
-/** Throws for headers that ask for a feature that neither the operation nor a loaded plugin has. */
-export function refuseHeaders(context: S3RequestContext, { features }: S3Operation): void {
+/** Throws, or rejects, for headers that ask for a feature that neither the operation nor a loaded plugin has. */
+export function refuseHeaders(context: S3RequestContext, { features }: S3Operation): MaybePromise<void> {
   const { headers, method, level, environment } = context
   const { attributeHeaders } = environment
   if (method === 'GET' || method === 'HEAD') {
@@ -91,5 +91,6 @@ export function refuseHeaders(context: S3RequestContext, { features }: S3Operati
     )
   }
   refuseMissingFeature(headers, features, attributeHeaders)
-  if (level !== 'service' && !features?.includes('x-amz-acl')) refuseAcl(headers, level)
+  if (level === 'service' || features?.includes('x-amz-acl')) return
+  return refuseAcl(headers, level, environment.isAclIgnored)
 }

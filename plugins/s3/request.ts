@@ -19,7 +19,7 @@ import {
 } from 'svc/plugins/objects/api'
 import { noBody, RequestBody, readClaims } from 'svc/plugins/payload/api'
 import { type AccessRequest, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
-import { refuseAcl } from './acl.ts'
+import { type IsAclIgnored, refuseAcl } from './acl.ts'
 import type {
   BodyKind,
   Level,
@@ -63,6 +63,7 @@ export interface S3Environment {
   readonly queryApi: S3QueryApi | undefined
   readonly requestLimit: RequestLimit
   readonly isRootDenied: IsRootDenied
+  readonly isAclIgnored: IsAclIgnored
 }
 
 const noParameters: ReadonlyMap<string, string> = new Map()
@@ -169,6 +170,10 @@ export class S3RequestContext implements S3Request {
     return this.environment.target.normalizeKey
   }
 
+  refuseAcl(level: 'bucket' | 'object'): MaybePromise<void> {
+    return refuseAcl(this.headers, level, this.environment.isAclIgnored)
+  }
+
   readAttributes(): ObjectAttributes {
     const { headers, rawHeaders } = this.exchange.request
     let attributes = readAttributes(this.headers, this.headers === headers ? rawHeaders : undefined)
@@ -224,7 +229,7 @@ export class S3RequestContext implements S3Request {
     this.headers = { ...form.headers, referer, 'user-agent': userAgent }
     this.key = form.key
     refuseMissingFeature(form.headers, undefined, attributeHeaders)
-    refuseAcl(form.headers, 'object')
+    await refuseAcl(form.headers, 'object', this.environment.isAclIgnored)
     const { md5, checksum } = readClaims(form.headers, this.authentication!, checksums)
     return { md5, checksum }
   }

@@ -26,7 +26,7 @@ export function createS3Service(options: S3ServiceOptions): S3Service {
       const { headers } = request
       const contributed = attributes().map(({ value }) => value)
       refuseMissingFeature(headers, undefined, new Set(contributed.flatMap(({ headers: served }) => served)))
-      refuseAcl(headers, 'object')
+      refuseAcl(headers, 'object', () => false)
       return Object.assign({}, readAttributes(headers), ...contributed.map(attribute => attribute.read(request)))
     },
 

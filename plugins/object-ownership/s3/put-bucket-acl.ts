@@ -25,7 +25,7 @@ export default defineS3Operation<'iam' | 'objects'>({
   ],
   async handle(request, { iam, objects }) {
     await objects.getBucket(request.bucket)
-    requireFixedAccessControl(request, iam.owner)
+    await requireFixedAccessControl(request, iam.owner)
     return {}
   },
 })

@@ -32,7 +32,7 @@ export default defineS3Operation<'iam' | 'objects'>({
     const { bucket, key, query } = request
     const version = await objects.getObject(bucket, key, query.get('versionId'))
     if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
-    requireFixedAccessControl(request, iam.owner)
+    await requireFixedAccessControl(request, iam.owner)
     return { headers: await versionHeader(request, objects, version.versionId) }
   },
 })

@@ -122,6 +122,28 @@ t.test('markers of uploads', async t => {
   t.equal(foreign.xml('ArgumentName'), 'upload-id-marker')
 })
 
+t.test('canned access control lists are refused, or ignored where the operator says so', async t => {
+  const acl = { 'x-amz-acl': 'public-read' }
+  const outcome = ({ status, xml }: Awaited<ReturnType<typeof put>>) => `${status} ${xml('Code') ?? ''}`
+  const all = async () => [
+    outcome(await server.send({ method: 'PUT', path: '/with-acl', headers: acl })),
+    outcome(await put('acl', acl)),
+    outcome(await put('acl', { ...acl, 'x-amz-copy-source': `/${bucket}/tagged` }, '')),
+    outcome(await server.send({ method: 'PUT', path: `/${bucket}/tagged`, query: 'acl=', headers: acl })),
+    outcome(await server.send({ method: 'PUT', path: `/${bucket}`, query: 'acl=', headers: acl })),
+    outcome(await put('acl', { 'x-amz-acl': 'nonsense' })),
+    outcome(await put('acl', { 'x-amz-grant-read': 'uri="http://acs.amazonaws.com/groups/global/AllUsers"' })),
+  ]
+  const refused = '400 AccessControlListNotSupported'
+  const never = ['400 InvalidArgument', refused]
+  t.same(await all(), ['400 InvalidBucketAclWithObjectOwnership', ...Array(4).fill(refused), ...never])
+  await server.kernel.services.settings.administration.update('api', { acl_ignored: 'on' })
+  t.same(await all(), [...Array(5).fill('200 '), ...never])
+  const stranger = await server.send({ path: `/${bucket}/acl`, anonymous: true })
+  t.equal(stranger.status, 403, 'nothing becomes public')
+  await server.kernel.services.settings.administration.update('api', { acl_ignored: 'off' })
+})
+
 t.test('clients of MinIO may delete a bucket with everything in it', async t => {
   const path = '/to-force'
   await server.send({ method: 'PUT', path })
