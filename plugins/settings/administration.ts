@@ -71,11 +71,11 @@ export function createAdministration({ subsystems, documents, store }: Administr
 
   const showOne = async (name: string): Promise<ShownSubsystem> => {
     const stored = await storedByName()
-    const { documentId, subsystem } = requirePlace(name, stored)
+    const { documentId, id, subsystem } = requirePlace(name, stored)
     const document = stored.get(documentId)
-    if (document === undefined && (subsystem === undefined || subsystem.isMultiple)) {
-      throw noSubsystem(name)
-    }
+    // What the schema names reads as its defaults; with an id of its own it is there once it was set.
+    const isNamed = subsystem !== undefined && (!subsystem.isMultiple || id === defaultSubsystemId)
+    if (document === undefined && !isNamed) throw noSubsystem(name)
     return shown(documentId, subsystem, document?.value)
   }
 

@@ -57,7 +57,11 @@ t.test('a subsystem is set, read, listed and reset', async t => {
   t.equal(whole.status, 200)
   check(t, 'getConfig', whole.json)
   t.notOk('probe' in whole.json, 'of what may exist several times only what does')
-  t.equal((await signed({ path: `${config}/probe` })).json.code, 'subsystem_not_found')
+  const unset = await signed({ path: `${config}/probe` })
+  check(t, 'getConfigSubsystem', unset.json)
+  const defaults = { enable: 'off', endpoint: '', token: '', queue_dir: '' }
+  t.same(unset.json, { name: 'probe', settings: defaults }, 'in the schema, and never set')
+  t.equal((await signed({ path: `${config}/probe:one` })).json.code, 'subsystem_not_found')
 
   const changed = await patch('probe:one', { enable: 'on', endpoint: 'http://a.test', token: secret, queue_dir: 'q' })
   t.equal(changed.status, 200, changed.text)
