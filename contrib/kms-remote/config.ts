@@ -14,6 +14,7 @@ const secure = (urls: readonly string[]) => {
 export const RemoteConfig = Type.Object({
   endpoints: Type.Array(Type.String(), {
     variable: 'SVC_KMS_ENDPOINT',
+    environmentOnly: true,
     default: [],
     description: 'HTTPS URLs of key servers with the same keys. One is used until it fails, then the next.',
     check: secure,
@@ -21,12 +22,14 @@ export const RemoteConfig = Type.Object({
   keyName: Type.Optional(
     Type.String({
       variable: 'SVC_KMS_KEY_NAME',
+      environmentOnly: true,
       description: 'Key that wraps data keys if a request names none. It must exist on the key servers.',
     }),
   ),
   clientCertificate: Type.Optional(
     Type.String({
       variable: 'SVC_KMS_CLIENT_CERT',
+      environmentOnly: true,
       format: 'path',
       description: 'PEM file with the client certificate of this server.',
     }),
@@ -34,6 +37,7 @@ export const RemoteConfig = Type.Object({
   clientKey: Type.Optional(
     Type.String({
       variable: 'SVC_KMS_CLIENT_KEY',
+      environmentOnly: true,
       format: 'path',
       description: 'PEM file with the private key of the client certificate.',
     }),
@@ -41,6 +45,7 @@ export const RemoteConfig = Type.Object({
   authorities: Type.Optional(
     Type.String({
       variable: 'SVC_KMS_CAPATH',
+      environmentOnly: true,
       format: 'path',
       description:
         'PEM file, or folder of PEM files, with the certificate authorities of the key servers. Default: the ones built into Node.js.',

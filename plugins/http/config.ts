@@ -33,6 +33,7 @@ export const httpConfig = Type.Object({
   proxyProtocol: proxyProtocolKey,
   sendTimeout: Type.Integer({
     variable: 'SVC_SEND_TIMEOUT',
+    environmentOnly: true,
     format: 'duration',
     minimum: 100,
     default: 20_000,

@@ -11,6 +11,7 @@ const own = Type.Object({
   }),
   resyncIntervalMs: Type.Integer({
     variable: 'SVC_CACHE_RESYNC_INTERVAL',
+    environmentOnly: true,
     minimum: 1000,
     default: 120_000,
     format: 'duration',

@@ -35,3 +35,27 @@ t.test('declarations are complete', t => {
   t.ok(points.every(({ owner }) => owner !== ''))
   t.end()
 })
+
+t.test('what comes from the environment alone has no flag and no key in the file', t => {
+  const names = [
+    'SVC_CACHE_RESYNC_INTERVAL',
+    'SVC_KMS_CAPATH',
+    'SVC_KMS_CLIENT_CERT',
+    'SVC_KMS_CLIENT_KEY',
+    'SVC_KMS_ENDPOINT',
+    'SVC_KMS_KEY_NAME',
+    'SVC_KMS_SECRET_KEY(_FILE)',
+    'SVC_KMS_SECRET_KEY_PREVIOUS(_FILE)',
+    'SVC_LIFECYCLE_DAY',
+    'SVC_PROMETHEUS_AUTH_TYPE',
+    'SVC_ROOT_PASSWORD(_FILE)',
+    'SVC_ROOT_USER(_FILE)',
+    'SVC_SEND_TIMEOUT',
+    'SVC_SSEC_ALLOW_INSECURE',
+  ]
+  for (const name of names) {
+    const row = declarations.configuration.find(({ variable }) => variable === name)
+    t.hasStrict(row, { flag: undefined, fileKey: undefined }, name)
+  }
+  t.end()
+})
