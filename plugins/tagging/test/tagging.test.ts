@@ -60,6 +60,7 @@ t.test('tags keep their order, those whose keys are numbers, too', async t => {
   )
   await client.send(new PutBucketTaggingCommand({ Bucket, Tagging: { TagSet: pairs } }))
   t.same((await client.send(new GetBucketTaggingCommand({ Bucket }))).TagSet, pairs)
+  await client.send(new DeleteBucketTaggingCommand({ Bucket }))
 })
 
 t.test('tags are set, replaced and removed; nothing else of the object changes', async t => {
