@@ -57,6 +57,7 @@ const folders = [
   'lifecycle',
   'quota',
   'cors',
+  'bucket-logging',
   'bucket-subresources',
 
   // Events: rules of buckets, and where they and audit records go.

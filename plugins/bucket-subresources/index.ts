@@ -5,25 +5,21 @@ import { createAcceleration } from './acceleration.ts'
 import deleteBucketReplication from './s3/delete-bucket-replication.ts'
 import deleteBucketWebsite from './s3/delete-bucket-website.ts'
 import { createGetBucketAccelerateConfiguration } from './s3/get-bucket-accelerate-configuration.ts'
-import getBucketLogging from './s3/get-bucket-logging.ts'
 import getBucketReplication from './s3/get-bucket-replication.ts'
 import getBucketRequestPayment from './s3/get-bucket-request-payment.ts'
 import getBucketWebsite from './s3/get-bucket-website.ts'
 import getObjectTorrent from './s3/get-object-torrent.ts'
 import { namedConfigurationActions, namedConfigurations } from './s3/named-configurations.ts'
 import { createPutBucketAccelerateConfiguration } from './s3/put-bucket-accelerate-configuration.ts'
-import putBucketLogging from './s3/put-bucket-logging.ts'
 import putBucketRequestPayment from './s3/put-bucket-request-payment.ts'
 
 const operations = [
   deleteBucketReplication,
   deleteBucketWebsite,
-  getBucketLogging,
   getBucketReplication,
   getBucketRequestPayment,
   getBucketWebsite,
   getObjectTorrent,
-  putBucketLogging,
   putBucketRequestPayment,
   ...namedConfigurations,
 ]

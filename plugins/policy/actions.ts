@@ -56,6 +56,8 @@ const bucket: Rows = [
   ['PutBucketNotification', 'choose which events are notified'],
   ['GetBucketCORS', 'read CORS rules'],
   ['PutBucketCORS', 'replace and remove CORS rules'],
+  ['GetBucketLogging', 'read where the access log of the bucket goes'],
+  ['PutBucketLogging', 'turn the access log of the bucket on and off'],
 ]
 
 const object: Rows = [
@@ -86,8 +88,6 @@ const fixedOfBucket: Rows = [
   ['PutBucketAcl', 'set the ACL that the bucket has anyway'],
   ['GetBucketOwnershipControls', 'read the fixed object ownership'],
   ['PutBucketOwnershipControls', 'set the object ownership that the bucket has anyway'],
-  ['GetBucketLogging', 'read the state of access logging'],
-  ['PutBucketLogging', 'set the state of access logging that the bucket has anyway'],
   ['GetBucketRequestPayment', 'read who pays'],
   ['PutBucketRequestPayment', 'set who pays anyway'],
   ['GetAccelerateConfiguration', 'read the state of acceleration'],

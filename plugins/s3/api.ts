@@ -4,7 +4,7 @@
  * metrics, audit record and trace, once. A handler knows none of that.
  */
 import type { KeyObject } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { MaybePromise, ServiceName, Services } from 'svc/kernel'
 import type { ChecksumAlgorithm } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
@@ -320,6 +320,8 @@ export interface S3RequestRecord {
   readonly durationMs: number
   readonly receivedBytes: number
   readonly sentBytes: number
+  /** The request itself, for what is rarely asked: other headers, the connection. Its body is over. */
+  readonly request?: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'socket'>
 }
 
 /**

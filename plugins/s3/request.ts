@@ -331,6 +331,7 @@ export class S3RequestContext implements S3Request {
       durationMs,
       receivedBytes: this.#body?.receivedBytes ?? 0,
       sentBytes: this.sentBytes,
+      request: exchange.request,
     }
   }
 }

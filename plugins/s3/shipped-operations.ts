@@ -69,6 +69,13 @@ export const shippedOperations: readonly KnownOperations[] = [
     ],
   },
   {
+    plugin: 'bucket-logging',
+    operations: [
+      ['GetBucketLogging', 'GET /{bucket}?logging'],
+      ['PutBucketLogging', 'PUT /{bucket}?logging'],
+    ],
+  },
+  {
     plugin: 'bucket-subresources',
     operations: [
       ['GetBucketAccelerateConfiguration', 'GET /{bucket}?accelerate'],
@@ -79,8 +86,6 @@ export const shippedOperations: readonly KnownOperations[] = [
       ['DeleteBucketIntelligentTieringConfiguration', 'DELETE /{bucket}?intelligent-tiering'],
       ['ListBucketInventoryConfigurations', 'GET /{bucket}?inventory'],
       ['DeleteBucketInventoryConfiguration', 'DELETE /{bucket}?inventory'],
-      ['GetBucketLogging', 'GET /{bucket}?logging'],
-      ['PutBucketLogging', 'PUT /{bucket}?logging'],
       ['ListBucketMetricsConfigurations', 'GET /{bucket}?metrics'],
       ['DeleteBucketMetricsConfiguration', 'DELETE /{bucket}?metrics'],
       ['GetBucketReplication', 'GET /{bucket}?replication'],

@@ -67,6 +67,8 @@ const parts = (...listed: readonly (readonly [number, string])[]) => {
 }
 const cors = (method: string) =>
   `<CORSConfiguration><CORSRule><AllowedMethod>${method}</AllowedMethod><AllowedOrigin>*</AllowedOrigin></CORSRule></CORSConfiguration>`
+const logging = (target: string, prefix: string, more = '') =>
+  `<BucketLoggingStatus><LoggingEnabled><TargetBucket>${target}</TargetBucket><TargetPrefix>${prefix}</TargetPrefix>${more}</LoggingEnabled></BucketLoggingStatus>`
 const encrypting = (inner: string) =>
   `<ServerSideEncryptionConfiguration><Rule>${inner}</Rule></ServerSideEncryptionConfiguration>`
 const byDefault = (inner: string) =>
@@ -386,7 +388,9 @@ export const provocations: Readonly<Record<string, Cases>> = {
   GetBucketReplication: { ReplicationConfigurationNotFoundError: {} },
   GetBucketWebsite: { NoSuchWebsiteConfiguration: {} },
   PutBucketLogging: {
-    NotImplemented: { body: '<BucketLoggingStatus><LoggingEnabled/></BucketLoggingStatus>' },
+    AccessControlListNotSupported: { body: logging('bucket', 'x', '<TargetGrants><Grant/></TargetGrants>') },
+    InvalidTargetBucketForLogging: { body: logging('missing-target', 'x') },
+    KeyTooLongError: { body: logging('bucket', 'x'.repeat(1024)) },
   },
   PutBucketRequestPayment: {
     NotImplemented: { body: '<RequestPaymentConfiguration><Payer>Requester</Payer></RequestPaymentConfiguration>' },

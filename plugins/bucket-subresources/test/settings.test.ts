@@ -7,7 +7,6 @@ import {
   GetBucketAnalyticsConfigurationCommand,
   GetBucketIntelligentTieringConfigurationCommand,
   GetBucketInventoryConfigurationCommand,
-  GetBucketLoggingCommand,
   GetBucketMetricsConfigurationCommand,
   GetBucketReplicationCommand,
   GetBucketRequestPaymentCommand,
@@ -18,7 +17,6 @@ import {
   ListBucketInventoryConfigurationsCommand,
   ListBucketMetricsConfigurationsCommand,
   PutBucketAccelerateConfigurationCommand,
-  PutBucketLoggingCommand,
   PutBucketReplicationCommand,
   PutBucketRequestPaymentCommand,
   PutBucketWebsiteCommand,
@@ -52,13 +50,6 @@ t.test('what has one value says it, and accepts only that', async t => {
   t.equal(await accelerate('Enabled'), '501 NotImplemented')
   t.equal(await accelerate(undefined), '400 MalformedXML')
   t.equal((await client.send(new GetBucketAccelerateConfigurationCommand({ Bucket }))).Status, 'Suspended')
-
-  t.equal((await client.send(new GetBucketLoggingCommand({ Bucket }))).LoggingEnabled, undefined)
-  const log = (LoggingEnabled?: { TargetBucket: string; TargetPrefix: string }) =>
-    outcomeOf(new PutBucketLoggingCommand({ Bucket, BucketLoggingStatus: { LoggingEnabled } }))
-  t.equal(await log(), 'ok')
-  t.equal(await log({ TargetBucket: Bucket, TargetPrefix: '' }), '501 NotImplemented')
-  t.equal((await client.send(new GetBucketLoggingCommand({ Bucket }))).LoggingEnabled, undefined, 'and stays off')
 })
 
 t.test('what is not configured says so in the code that tools look for', async t => {

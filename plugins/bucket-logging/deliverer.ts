@@ -1,0 +1,109 @@
+/**
+ * Writes what is queued as objects, in the main thread. Each round delivers what waited when it began and stops: the lines of an interval
+ * come together in few objects. An object is written before its entries are deleted, so a crash in between writes its lines again.
+ */
+import type { BackgroundWorker, Logger, Ports } from 'svc/kernel'
+import type { Body, ObjectsService } from 'svc/plugins/objects/api'
+import type { Delivery, QueueEntry, QueueTopic } from 'svc/plugins/queue/api'
+import { type QueuedLines, queuePrefix } from './collector.ts'
+import { account } from './log-line.ts'
+import { keyOfLog } from './logging-status.ts'
+
+export interface DelivererOptions {
+  readonly objects: Pick<ObjectsService, 'putObject'>
+  readonly topic: Pick<QueueTopic, 'deliver' | 'queues' | 'status'>
+  readonly region: string
+  readonly intervalMs: number
+  readonly ports: Ports
+  readonly log: Logger
+}
+
+export interface Deliverer {
+  readonly worker: BackgroundWorker
+  stop(): Promise<void>
+}
+
+const batchMax = 1000
+const timeoutMs = 60_000
+
+export function createDeliverer(options: DelivererOptions): Deliverer {
+  const { objects, topic, region, intervalMs, ports, log } = options
+  const running = new Map<string, Delivery>()
+
+  const end = async (queue: string) => {
+    const delivery = running.get(queue)
+    await delivery?.stop()
+    if (running.get(queue) === delivery) running.delete(queue)
+  }
+
+  const begin = async (queue: string) => {
+    let left = (await topic.status(queue)).pending
+    // One that is still trying goes on: its target does not take the objects.
+    if (left === 0 || running.has(queue)) return
+    const delivery = topic.deliver(queue, {
+      batchMax,
+      timeoutMs,
+      send: entries => write(queue.slice(queuePrefix.length), entries),
+      onSent(count) {
+        left -= count
+        if (left <= 0) void end(queue)
+      },
+      onFailed: reason =>
+        log.warn({ target: queue.slice(queuePrefix.length), reason }, 'access logs wait: writing them failed'),
+    })
+    running.set(queue, delivery)
+  }
+
+  const write = async (target: string, entries: readonly QueueEntry[]) => {
+    const all = entries.map(({ payload }) => JSON.parse(payload.toString()) as QueuedLines)
+    const groups = Map.groupBy(all, ({ source, status, eventMs }) =>
+      JSON.stringify([
+        source,
+        status,
+        status.keyFormat === 'event-time' ? new Date(eventMs).toISOString().slice(0, 10) : '',
+      ]),
+    )
+    for (const group of groups.values()) {
+      const [{ source, status, eventMs }] = group as [QueuedLines]
+      const { clock, random } = ports
+      const key = keyOfLog({ status, account, region, source, eventMs, deliveryMs: clock.now(), random })
+      try {
+        await objects.putObject({
+          bucket: target,
+          key,
+          attributes: { system: { contentType: 'text/plain' }, user: {}, storageClass: 'STANDARD' },
+          body: bodyOf(Buffer.from(group.map(({ lines }) => lines).join(''))),
+          checksumAlgorithm: undefined,
+        })
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'NoSuchBucket') throw error
+        // It was deleted: as on AWS, the lines are dropped.
+        log.warn({ source, target }, 'access logs are dropped: the target bucket does not exist any more')
+      }
+    }
+  }
+
+  return {
+    worker: {
+      name: 'deliver',
+      pauseMs: intervalMs,
+      async work() {
+        for (const queue of await topic.queues()) await begin(queue)
+        return 'idle'
+      },
+    },
+    async stop() {
+      await Promise.all([...running.keys()].map(end))
+    },
+  }
+}
+
+function bodyOf(bytes: Buffer): Body {
+  return {
+    sizeBytes: bytes.length,
+    consume: async sink => {
+      await sink(bytes)
+    },
+    expectedDigests: () => ({ md5: undefined, checksum: undefined }),
+  }
+}

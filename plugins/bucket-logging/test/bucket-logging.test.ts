@@ -1,0 +1,181 @@
+/** The real server: configuration, lines of several kinds of requests, keys of the objects, and what was queued before a stop. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type BucketLoggingStatus,
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  GetBucketLoggingCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutBucketLoggingCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
+import { outcome, startServer, type TestServer } from 'svc/plugins/s3/testing'
+import t, { type Test } from 'tap'
+
+const hour = 3_600_000
+
+async function startLogging(t: Test, { intervalMs = 100, drive }: { intervalMs?: number; drive?: string } = {}) {
+  const server = await startServer({
+    config: { 'bucket-logging': { intervalMs } },
+    ...(drive === undefined ? undefined : { drive }),
+  })
+  t.teardown(() => server.stop())
+  return server
+}
+
+const put = ({ client }: TestServer, Bucket: string, LoggingEnabled?: BucketLoggingStatus['LoggingEnabled']) =>
+  outcome(client.send(new PutBucketLoggingCommand({ Bucket, BucketLoggingStatus: { LoggingEnabled } })))
+
+const makeBuckets = async ({ client }: TestServer, ...names: string[]) => {
+  for (const Bucket of names) await client.send(new CreateBucketCommand({ Bucket }))
+}
+
+interface LogObject {
+  readonly key: string
+  readonly lines: readonly string[]
+}
+
+/** Waits until the logs below a prefix have so many lines. */
+async function logsOf({ client }: TestServer, Bucket: string, Prefix: string, count: number): Promise<LogObject[]> {
+  for (;;) {
+    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }))
+    const found: LogObject[] = []
+    for (const { Key } of Contents) {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }))
+      found.push({ key: Key!, lines: (await Body!.transformToString()).trimEnd().split('\n') })
+    }
+    if (found.flatMap(({ lines }) => lines).length >= count) return found
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
+
+/** Without absent fields. */
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
+
+/** Fields as log analyzers take them apart: brackets and quotes hold spaces. */
+const fieldsOf = (line: string): string[] => line.match(/\[[^\]]*\]|"[^"]*"|\S+/g) ?? []
+
+t.test('what is put is read back; wrong targets and documents are refused', async t => {
+  const server = await startLogging(t, { intervalMs: hour })
+  await makeBuckets(server, 'photos', 'logs')
+  const read = async () => (await server.client.send(new GetBucketLoggingCommand({ Bucket: 'photos' }))).LoggingEnabled
+  t.equal(await read(), undefined)
+  for (const TargetObjectKeyFormat of [
+    undefined,
+    { SimplePrefix: {} },
+    { PartitionedPrefix: { PartitionDateSource: 'EventTime' as const } },
+    { PartitionedPrefix: { PartitionDateSource: 'DeliveryTime' as const } },
+  ]) {
+    const wanted = { TargetBucket: 'logs', TargetPrefix: 'a/', TargetObjectKeyFormat }
+    t.equal(await put(server, 'photos', wanted), 'ok')
+    t.same(plain(await read()), plain(wanted))
+  }
+  t.equal(await put(server, 'photos', { TargetBucket: 'none', TargetPrefix: '' }), '400 InvalidTargetBucketForLogging')
+  t.equal(
+    await put(server, 'photos', {
+      TargetBucket: 'logs',
+      TargetPrefix: '',
+      TargetGrants: [{ Grantee: { Type: 'CanonicalUser', ID: 'x' }, Permission: 'READ' }],
+    }),
+    '400 AccessControlListNotSupported',
+  )
+  t.equal(await put(server, 'photos', { TargetBucket: 'logs', TargetPrefix: undefined }), '400 MalformedXML')
+  t.equal(await put(server, 'missing', { TargetBucket: 'logs', TargetPrefix: '' }), '404 NoSuchBucket')
+  t.equal((await read())?.TargetPrefix, 'a/', 'what was refused changes nothing')
+  t.equal(await put(server, 'photos'), 'ok')
+  t.equal(await read(), undefined)
+})
+
+t.test('requests of several kinds become lines, and deliveries themselves do not', async t => {
+  const server = await startLogging(t)
+  const { client } = server
+  await makeBuckets(server, 'photos', 'other', 'logs')
+  t.equal(await put(server, 'photos', { TargetBucket: 'logs', TargetPrefix: 'p/' }), 'ok')
+  await client.send(new PutObjectCommand({ Bucket: 'other', Key: 'x', Body: 'not logged' }))
+  await client.send(new PutObjectCommand({ Bucket: 'photos', Key: 'a b/ü.txt', Body: 'hello' }))
+  await client
+    .send(new GetObjectCommand({ Bucket: 'photos', Key: 'a b/ü.txt' }))
+    .then(({ Body }) => Body!.transformToString())
+  t.equal(await outcome(client.send(new GetObjectCommand({ Bucket: 'photos', Key: 'none' }))), '404 NoSuchKey')
+  await client.send(new ListObjectsV2Command({ Bucket: 'photos' }))
+  await fetch(`${server.endpoint}/photos/secret?X-Amz-Signature=abc`, {
+    headers: { 'user-agent': 'a "quoted" \\ agent', referer: 'http://page.example/' },
+  })
+  const logs = await logsOf(server, 'logs', 'p/', 6)
+  for (const { key } of logs) t.match(key, /^p\/\d{4}(-\d\d){5}-[0-9A-F]{16}$/)
+  const fields = logs.flatMap(({ lines }) => lines).map(fieldsOf)
+  for (const line of fields) {
+    t.equal(line.length, 26)
+    t.match(line.slice(0, 4), [
+      /^[0-9a-f]{64}$/,
+      'photos',
+      /^\[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\]$/,
+      '127.0.0.1',
+    ])
+  }
+  const of = (operation: string, status: string) =>
+    fields.find(line => line[6] === operation && line[9] === status) ?? []
+  t.equal(of('REST.PUT.LOGGING_STATUS', '200')[7], '-')
+  t.match(of('REST.PUT.OBJECT', '200').slice(7, 14), [
+    'a%20b/%C3%BC.txt',
+    /^"PUT \/photos\/a%20b\/%C3%BC\.txt\S* HTTP\/1\.1"$/,
+    '200',
+    '-',
+    '-',
+    '5',
+  ])
+  t.match(of('REST.GET.OBJECT', '200').slice(10, 13), ['-', '5', '5'])
+  t.match(of('REST.GET.OBJECT', '200').slice(19, 22), ['SigV4', '-', 'AuthHeader'])
+  t.equal(of('REST.GET.OBJECT', '404')[10], 'NoSuchKey')
+  t.equal(of('REST.GET.BUCKET', '200')[7], '-')
+  const refused = fields.find(line => line[7] === 'secret') ?? []
+  t.equal(refused[4], '-')
+  t.notMatch(refused[8], /abc/, 'without the signature')
+  t.equal(refused[15], '"http://page.example/"')
+  t.equal(refused[16], '"a %22quoted%22 %5C agent"')
+  t.equal(fields.length, 6, 'nothing of other buckets, and each once')
+})
+
+t.test('partitioned keys, and a bucket that is its own target', async t => {
+  const server = await startLogging(t)
+  await makeBuckets(server, 'photos', 'events')
+  const enable = (Bucket: string, PartitionDateSource: 'EventTime' | 'DeliveryTime') =>
+    put(server, Bucket, {
+      TargetBucket: Bucket,
+      TargetPrefix: 'log/',
+      TargetObjectKeyFormat: { PartitionedPrefix: { PartitionDateSource } },
+    })
+  t.equal(await enable('photos', 'DeliveryTime'), 'ok')
+  t.equal(await enable('events', 'EventTime'), 'ok')
+  const [delivered] = await logsOf(server, 'photos', 'log/', 1)
+  const [happened] = await logsOf(server, 'events', 'log/', 1)
+  const name = /(\d{4})\/(\d\d)\/(\d\d)\/\1-\2-\3-(\d\d-\d\d-\d\d)-[0-9A-F]{16}$/
+  t.match(delivered!.key, new RegExp(`^log/000000000000/us-east-1/photos/${name.source}`))
+  t.match(happened!.key, new RegExp(`^log/000000000000/us-east-1/events/${name.source}`))
+  t.equal(name.exec(happened!.key)?.[4], '00-00-00')
+  const all = (await logsOf(server, 'photos', 'log/', 3)).flatMap(({ lines }) => lines)
+  t.notMatch(all.join('\n'), /PUT \/photos\/log/, 'objects that the log writes are no requests')
+})
+
+t.test('what was queued is delivered after a restart; a target that went away holds up no other', async t => {
+  const drive = await mkdtemp(join(tmpdir(), 'svc-bucket-logging-'))
+  t.teardown(() => rm(drive, { recursive: true }))
+  // The first round is over before any request: nothing is delivered before the stop.
+  const first = await startServer({ drive, config: { 'bucket-logging': { intervalMs: hour } } })
+  await makeBuckets(first, 'photos', 'videos', 'logs', 'gone')
+  t.equal(await put(first, 'photos', { TargetBucket: 'logs', TargetPrefix: '' }), 'ok')
+  t.equal(await put(first, 'videos', { TargetBucket: 'gone', TargetPrefix: '' }), 'ok')
+  await first.client.send(new PutObjectCommand({ Bucket: 'photos', Key: 'kept', Body: 'x' }))
+  await first.client.send(new PutObjectCommand({ Bucket: 'videos', Key: 'lost', Body: 'x' }))
+  await first.client.send(new DeleteBucketCommand({ Bucket: 'gone' }))
+  const { Contents } = await first.client.send(new ListObjectsV2Command({ Bucket: 'logs' }))
+  t.equal(Contents, undefined)
+  await first.stop()
+  const second = await startLogging(t, { drive })
+  const logs = await logsOf(second, 'logs', '', 2)
+  const operations = logs.flatMap(({ lines }) => lines).map(line => fieldsOf(line)[6])
+  t.same(operations.sort(), ['REST.PUT.LOGGING_STATUS', 'REST.PUT.OBJECT'])
+})
