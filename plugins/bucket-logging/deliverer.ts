@@ -40,10 +40,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     let left = (await topic.status(queue)).pending
     // One that is still trying goes on: its target does not take the objects.
     if (left === 0 || running.has(queue)) return
+    /** Entries of a failed batch whose lines are in an object: they are not written again. */
+    const written = new Set<string>()
     const delivery = topic.deliver(queue, {
       batchMax,
       timeoutMs,
-      send: entries => write(queue.slice(queuePrefix.length), entries),
+      send: entries => write(queue.slice(queuePrefix.length), entries, written),
       onSent(count) {
         left -= count
         if (left <= 0) void end(queue)
@@ -54,8 +56,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     running.set(queue, delivery)
   }
 
-  const write = async (target: string, entries: readonly QueueEntry[]) => {
-    const all = entries.map(({ payload }) => JSON.parse(payload.toString()) as QueuedLines)
+  const write = async (target: string, entries: readonly QueueEntry[], written: Set<string>) => {
+    const all = entries
+      .filter(({ id }) => !written.has(id))
+      .map(({ id, payload }) => ({ id, ...(JSON.parse(payload.toString()) as QueuedLines) }))
     const groups = Map.groupBy(all, ({ source, status, eventMs }) =>
       JSON.stringify([
         source,
@@ -64,7 +68,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       ]),
     )
     for (const group of groups.values()) {
-      const [{ source, status, eventMs }] = group as [QueuedLines]
+      const { source, status, eventMs } = group[0]!
       const { clock, random } = ports
       const key = keyOfLog({ status, account, region, source, eventMs, deliveryMs: clock.now(), random })
       try {
@@ -80,7 +84,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         // It was deleted: as on AWS, the lines are dropped.
         log.warn({ source, target }, 'access logs are dropped: the target bucket does not exist any more')
       }
+      for (const { id } of group) written.add(id)
     }
+    for (const { id } of entries) written.delete(id)
   }
 
   return {
