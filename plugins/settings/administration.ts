@@ -71,10 +71,10 @@ export function createAdministration({ subsystems, documents, store }: Administr
 
   const showOne = async (name: string): Promise<ShownSubsystem> => {
     const stored = await storedByName()
-    const { documentId, id, subsystem } = requirePlace(name, stored)
+    const { documentId, subsystem } = requirePlace(name, stored)
     const document = stored.get(documentId)
-    // What the schema names reads as its defaults; with an id of its own it is there once it was set.
-    const isNamed = subsystem !== undefined && (!subsystem.isMultiple || id === defaultSubsystemId)
+    // What the schema names reads as its defaults; with an id it is there once it was set.
+    const isNamed = subsystem !== undefined && (!subsystem.isMultiple || name === subsystem.name)
     if (document === undefined && !isNamed) throw noSubsystem(name)
     return shown(documentId, subsystem, document?.value)
   }
