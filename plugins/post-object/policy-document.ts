@@ -14,6 +14,8 @@ interface Condition {
   readonly operator: 'eq' | 'starts-with'
   /** Lower case, without `$`. */
   readonly field: string
+  /** As the policy writes it, for refusals. */
+  readonly named: string
   readonly value: string
 }
 
@@ -68,7 +70,7 @@ function readSimple(item: unknown): Condition {
   }
   const [[name, value]] = entries as [[string, unknown]]
   if (typeof value !== 'string') throw invalid('Invalid Simple-Condition: value must be a string.')
-  return { operator: 'eq', field: name.toLowerCase(), value }
+  return { operator: 'eq', field: name.toLowerCase(), named: name, value }
 }
 
 function readCondition(item: readonly unknown[]): Condition {
@@ -78,7 +80,8 @@ function readCondition(item: readonly unknown[]): Condition {
   if (item.length !== 3 || typeof field !== 'string' || typeof value !== 'string' || !field.startsWith('$')) {
     throw invalid(`Invalid ${operator}: it takes a field that begins with $ and a value.`)
   }
-  return { operator, field: field.slice(1).toLowerCase(), value }
+  const named = field.slice(1)
+  return { operator, field: named.toLowerCase(), named, value }
 }
 
 function readRange(item: readonly unknown[]): SizeRange {
@@ -112,7 +115,7 @@ export function requirePolicy(
   if (nowMs >= policy.expiresMs) throw denied('Policy expired.')
   const conditioned = new Set<string>()
   for (const condition of policy.conditions) {
-    const { operator, field, value } = condition
+    const { operator, field, named, value } = condition
     conditioned.add(field)
     const given = field === 'bucket' ? bucket : (fields.get(field) ?? '')
     const isHeld =
@@ -120,7 +123,7 @@ export function requirePolicy(
         ? holds({ ...condition, value: normalizeKey(value) }, normalizeKey(given))
         : holds(condition, given)
     if (!isHeld) {
-      const quoted = [operator, `$${field}`, value].map(text => JSON.stringify(text))
+      const quoted = [operator, `$${named}`, value].map(text => JSON.stringify(text))
       throw denied(`Policy Condition failed: [${quoted.join(', ')}]`)
     }
   }

@@ -143,7 +143,7 @@ t.test('a form signed by the SDK stores its file', async t => {
   t.equal(wrong.outcome, '403 AccessDenied')
   t.match(
     wrong.text,
-    'Policy Condition failed: [&quot;starts-with&quot;, &quot;$content-type&quot;, &quot;text/&quot;]',
+    'Policy Condition failed: [&quot;starts-with&quot;, &quot;$Content-Type&quot;, &quot;text/&quot;]',
   )
   const large = new Blob(['x'.repeat(101)])
   const range = await post([...Object.entries(fields), ['Content-Type', 'text/plain'], ['file', large, 'large']])
