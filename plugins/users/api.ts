@@ -186,7 +186,7 @@ export interface UsersService {
   deleteUser(name: string, caller: Identity): Promise<void>
   /** Resolves with the secret where it was made. */
   setUserSecretKey(name: string, secretKey?: string): Promise<string | undefined>
-  /** A user's own, with its current secret. `conflict` for root, `access_denied` for access keys, `invalid_credentials`. */
+  /** A user's own, with its current secret. `conflict` for root, `access_denied` for access keys and a wrong secret. */
   changeOwnSecretKey(caller: Identity, currentSecretKey: string, newSecretKey: string): Promise<void>
   /** The whole set. */
   setUserGroups(name: string, groups: readonly string[]): Promise<User>

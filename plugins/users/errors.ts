@@ -5,7 +5,6 @@ export const usersErrors = defineErrors({
   invalid_argument: { status: 400, title: 'An argument is not valid.' },
   malformed_policy: { status: 400, title: 'The policy is not valid.' },
   access_denied: { status: 403, title: 'These credentials may not do this.' },
-  invalid_credentials: { status: 403, title: 'The current secret key is wrong.' },
   user_not_found: { status: 404, title: 'There is no such user.' },
   group_not_found: { status: 404, title: 'There is no such group.' },
   policy_not_found: { status: 404, title: 'There is no such policy.' },
@@ -35,3 +34,6 @@ export const noShare = (id: string): Error =>
 
 export const noAccessKey = (accessKey: string): Error =>
   usersErrors.access_key_not_found(`There is no access key "${accessKey}".`, { extra: { AccessKey: accessKey } })
+
+/** The caller is known, so this is no 401: it may not do this with that secret. */
+export const wrongOwnSecret = () => usersErrors.access_denied('The current secret key is wrong.')

@@ -5,7 +5,7 @@ import type { Identity } from 'svc/plugins/iam/api'
 import type { NewUser, UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import { allOf, type UserDocument } from './documents.ts'
-import { noGroup, usersErrors } from './errors.ts'
+import { noGroup, usersErrors, wrongOwnSecret } from './errors.ts'
 import {
   descriptionCharsMax,
   nameSet,
@@ -160,7 +160,7 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
       const name = caller.accessKey
       await changes.commit(async () => {
         const { value } = await requireUser(documents, name)
-        if (!isSecret(currentSecretKey, value.secretKey)) throw usersErrors.invalid_credentials()
+        if (!isSecret(currentSecretKey, value.secretKey)) throw wrongOwnSecret()
         return tx => tx.put(users, name, { ...value, secretKey: newSecretKey })
       })
     },

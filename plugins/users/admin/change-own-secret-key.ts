@@ -1,6 +1,6 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import { usersErrors } from '../errors.ts'
+import { wrongOwnSecret } from '../errors.ts'
 import { SecretKey } from './secret-schema.ts'
 
 const OwnSecretKeyChange = Type.Object(
@@ -21,7 +21,7 @@ export default defineAdminOperation({
   authorize: 'self',
   body: OwnSecretKeyChange,
   bodyBytesMax: 16 * 1024,
-  errors: ['conflict', 'invalid_credentials', 'too_many_requests'],
+  errors: ['conflict', 'too_many_requests'],
   uses: ['users', 'authSession'],
   async handle({ identity, exchange, session, body }, { users, authSession }) {
     const { accessKey, isRoot, kind = 'user' } = identity!
@@ -29,7 +29,7 @@ export default defineAdminOperation({
     // Whoever cannot change it at all is told so by the service, and tries no secret.
     if (!isRoot && kind === 'user') {
       const verified = authSession.verify(exchange.clientAddress, accessKey, currentSecretKey)
-      if (verified === undefined) throw usersErrors.invalid_credentials()
+      if (verified === undefined) throw wrongOwnSecret()
     }
     const change = () => users.changeOwnSecretKey(identity!, currentSecretKey, newSecretKey)
     if (session === undefined) await change()

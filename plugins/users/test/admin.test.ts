@@ -445,7 +445,7 @@ t.test('a user changes its own secret key, knowing the current one', async t => 
   const change = (currentSecretKey: string, newSecretKey: string, send: typeof signed) =>
     call('changeOwnSecretKey', '/me/secret-key', { currentSecretKey, newSecretKey }, send)
   const [one, other] = [await login({ accessKey: 'kim', secretKey }), await login({ accessKey: 'kim', secretKey })]
-  t.equal(outcome(await change('wrong-secret', 'second-secret', one)), '403 invalid_credentials')
+  t.equal(outcome(await change('wrong-secret', 'second-secret', one)), '403 access_denied')
   const short = await change(secretKey, 'short', one)
   t.match(short.json, { code: 'invalid_argument', errors: [{ element: '/newSecretKey' }] })
   t.equal(await outcomeOf('getUser', '/users/kim', undefined, other), '200')
@@ -463,7 +463,7 @@ t.test('a user changes its own secret key, knowing the current one', async t => 
   // The last test: this client may log in as nobody else for a while.
   const outcomes: string[] = []
   for (let i = 0; i < 7; i++) outcomes.push(outcome(await change('guess', 'third-secret', second)))
-  t.equal(outcomes[0], '403 invalid_credentials')
+  t.equal(outcomes[0], '403 access_denied')
   t.equal(outcomes.at(-1), '429 too_many_requests')
   t.equal(outcome(await change('second-secret', 'third-secret', second)), '429 too_many_requests', 'the right one, too')
 })

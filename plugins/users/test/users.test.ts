@@ -320,5 +320,5 @@ t.test('who may do what with whose access keys', async t => {
 
   t.equal(await codeOf(users.changeOwnSecretKey(root.identity, 'x', 'new-secret-1')), 'conflict')
   t.equal(await codeOf(users.changeOwnSecretKey((await as(plain)).identity, 'x', 'new-secret-1')), 'access_denied')
-  t.equal(await codeOf(users.changeOwnSecretKey(ada.identity, 'wrong', 'new-secret-1')), 'invalid_credentials')
+  t.equal(await codeOf(users.changeOwnSecretKey(ada.identity, 'wrong', 'new-secret-1')), 'access_denied')
 })
