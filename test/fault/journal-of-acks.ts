@@ -36,8 +36,11 @@ export interface JournalOfAcks {
   acknowledge(key: string, state: State): void
   /** What is wrong with a state that was read while the server ran, or undefined. */
   check(key: string, seen: State): string | undefined
-  /** After a crash: what is seen now is what counts from now on. Returns what is wrong with it, or undefined. */
-  settle(key: string, seen: State): string | undefined
+  /**
+   * After a crash: what is seen now is what counts from now on. Unless it `isFinal`, what was asked for without an answer may still
+   * come; what was seen once does not go back. Returns what is wrong with it, or undefined.
+   */
+  settle(key: string, seen: State, isFinal: boolean): string | undefined
   /** Every key that was ever written. */
   keys(): string[]
   /** Keys that exist for certain, and keys that may exist. */
@@ -70,12 +73,12 @@ export function createJournalOfAcks(): JournalOfAcks {
       entry.asked.clear()
     },
     check,
-    settle(key, seen) {
+    settle(key, seen, isFinal) {
       const problem = check(key, seen)
       const entry = of(key)
       entry.acknowledged = seen
       entry.history.push(seen)
-      entry.asked.clear()
+      if (isFinal) entry.asked.clear()
       return problem
     },
     keys: () => [...known.keys()],

@@ -128,6 +128,22 @@ export function createKillRounds({
     uploads.delete(uploadId)
   }
 
+  const putSource = () => write('source', source.hash, () => s3.put('source', source.bytes))
+
+  /**
+   * Whether what is seen now stays so, as an acknowledged write proves. A set of drives that are enough to read and too few to
+   * write cannot settle anything: a write without an answer may still show when the drive that has it comes back.
+   */
+  async function settles(): Promise<boolean> {
+    try {
+      await putSource()
+      return true
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      return false
+    }
+  }
+
   async function read(key: string): Promise<State> {
     const bytes = await s3.get(key)
     return bytes === undefined ? undefined : stateOf(bytes)
@@ -184,7 +200,7 @@ export function createKillRounds({
     counts,
     async begin() {
       await s3.createBucket()
-      await write('source', source.hash, () => s3.put('source', source.bytes))
+      await putSource()
     },
     async loadAndCrash({ waitMsMax = 2000, halfway } = {}) {
       const crash = new AbortController()
@@ -216,6 +232,7 @@ export function createKillRounds({
       await start()
     },
     async verify(keys) {
+      const isSettled = await settles()
       const { certain, possible } = journal.present()
       const listed = await s3.list()
       for (const key of certain) if (!listed.has(key)) problems.push(`${key}: acknowledged, but not listed`)
@@ -224,7 +241,7 @@ export function createKillRounds({
       }
       for (const key of keys === 'all' ? journal.keys() : touched) {
         const seen = await read(key)
-        const problem = journal.settle(key, seen)
+        const problem = journal.settle(key, seen, isSettled)
         if (problem !== undefined) problems.push(problem)
         const size = seen === undefined ? undefined : Number(seen.split(':')[0])
         if (listed.get(key) !== size) problems.push(`${key}: listed with ${listed.get(key)} bytes, read ${size}`)

@@ -87,7 +87,7 @@ async function readAll(): Promise<void> {
   for (let from = 0; from < fixed.length; from += 16) await Promise.all(fixed.slice(from, from + 16).map(readFixed))
   for (const key of journal.keys()) {
     const bytes = await s3.get(key)
-    const problem = journal.settle(key, bytes === undefined ? undefined : stateOf(bytes))
+    const problem = journal.settle(key, bytes === undefined ? undefined : stateOf(bytes), true)
     if (problem !== undefined) problems.push(problem)
   }
 }
