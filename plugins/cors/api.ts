@@ -12,13 +12,9 @@ export { type CorsRule, type CorsRuleProblem, checkCorsRules } from './rules.ts'
 /** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors`. */
 export interface CorsService {
   /** In the order in which they are evaluated; empty where there are none. */
-  rules(bucket: string): MaybePromise<{ readonly rules: readonly CorsRule[]; readonly etag: string | undefined }>
-  /** Rules that `checkCorsRules` has nothing against; none removes them all. Resolves with the ETag, undefined for none. */
-  replace(
-    bucket: string,
-    rules: readonly CorsRule[],
-    options?: { readonly ifMatch?: string },
-  ): Promise<string | undefined>
+  rules(bucket: string): MaybePromise<{ readonly rules: readonly CorsRule[]; readonly etag: string }>
+  /** Rules that `checkCorsRules` has nothing against; none removes them all. Resolves with the ETag. */
+  replace(bucket: string, rules: readonly CorsRule[], options?: { readonly ifMatch?: string }): Promise<string>
 }
 
 declare module 'svc/kernel' {

@@ -19,8 +19,7 @@ export interface Lifecycle {
   /** Empty where there is no configuration. */
   readonly rules: readonly LifecycleRule[]
   readonly transitionMinimum: TransitionMinimum
-  /** Undefined where there is no configuration. */
-  readonly etag: string | undefined
+  readonly etag: string
 }
 
 export interface LifecycleRunResult {

@@ -1,6 +1,13 @@
 /** The stored rules of each bucket, and the index of due times where they need it. */
 import type { ObjectsService } from 'svc/plugins/objects/api'
-import { type BucketDocument, bucketDocument, type CompiledDocuments, type StoreService } from 'svc/plugins/store/api'
+import {
+  type BucketDocument,
+  bucketDocument,
+  type CompiledDocuments,
+  noRulesEtag,
+  rulesPreconditions,
+  type StoreService,
+} from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { LifecycleService } from './api.ts'
 import { type ReadyRules, readyRules } from './ready-rules.ts'
@@ -34,20 +41,22 @@ export function createConfigurations(store: StoreService, objects: ObjectsServic
       const describe = (found: Awaited<typeof document>) => ({
         rules: found?.value.rules ?? [],
         transitionMinimum: found?.value.transitionMinimum ?? 'all_storage_classes_128K',
-        etag: found?.etag,
+        etag: found?.etag ?? noRulesEtag,
       })
       return document instanceof Promise ? document.then(describe) : describe(document)
     },
     async replace(bucket, rules, { ifMatch, transitionMinimum = 'all_storage_classes_128K' } = {}) {
+      const preconditions = rulesPreconditions({ ifMatch })
       // Two commits: what comes between them, and what a crash leaves undone, the worker makes good (see `matchIndex`).
       if (rules.length === 0) {
-        await documents.replace(bucket, undefined, { ifMatch })
+        await documents.replace(bucket, undefined, preconditions)
         await objects.changeBucket(bucket, { dueIndex: 'off' })
-        return { rules, transitionMinimum, etag: undefined }
+        return { rules, transitionMinimum, etag: noRulesEtag }
       }
       const { needsIndex } = readyRules(rules)
       if (needsIndex) await objects.changeBucket(bucket, { dueIndex: 'on' })
-      const etag = await documents.replace(bucket, { rules: [...rules], transitionMinimum }, { ifMatch })
+      const value = { rules: [...rules], transitionMinimum }
+      const etag = (await documents.replace(bucket, value, preconditions)) ?? noRulesEtag
       if (!needsIndex) await objects.changeBucket(bucket, { dueIndex: 'off' })
       return { rules, transitionMinimum, etag }
     },

@@ -33,15 +33,9 @@ export interface NotificationTarget {
 /** The caller checks that the bucket exists. Changes reject with `storeErrors`. */
 export interface BucketNotificationsService {
   /** In the order in which they were put; empty without rules. */
-  rules(
-    bucket: string,
-  ): MaybePromise<{ readonly rules: readonly NotificationRule[]; readonly etag: string | undefined }>
-  /** Stores rules that passed `checkNotificationRules`; an empty list removes all. Resolves with the ETag, undefined for no rules. */
-  replace(
-    bucket: string,
-    rules: readonly NotificationRule[],
-    options?: { readonly ifMatch?: string },
-  ): Promise<string | undefined>
+  rules(bucket: string): MaybePromise<{ readonly rules: readonly NotificationRule[]; readonly etag: string }>
+  /** Stores rules that passed `checkNotificationRules`; an empty list removes all. Resolves with the ETag. */
+  replace(bucket: string, rules: readonly NotificationRule[], options?: { readonly ifMatch?: string }): Promise<string>
   /** The bucket's compiled rules; undefined when it has none. As fresh as the store; without a promise in the main thread. */
   matcher(bucket: string): MaybePromise<NotificationMatcher | undefined>
   /** Buckets with a rule that names the ARN, by name; at most `limit` of them. */

@@ -12,7 +12,9 @@ export {
   type BucketRules,
   bucketDocument,
   bucketRules,
+  noRulesEtag,
   type RulesOfBucket,
+  rulesPreconditions,
 } from './bucket-document.ts'
 export { deleteBucketDocuments } from './bucket-documents.ts'
 export { storeErrors } from './errors.ts'

@@ -2,6 +2,7 @@
  * The documents that configure buckets: CORS, lifecycle, policy, default encryption and the like. All are kept in the same way: at most
  * one of each kind a bucket, which goes with the bucket; a new one takes the place of one that cannot be read.
  */
+import { hash } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox'
 import type { Collection, Preconditions, StoreService } from './api.ts'
@@ -47,18 +48,26 @@ export function bucketDocument<Schema extends TSchema>(
   }
 }
 
+/** ETag of a list without rules, which is no document. */
+export const noRulesEtag = hash('sha256', '{"rules":[]}').slice(0, 32)
+
+/** Preconditions on a list of rules, which is always there, as preconditions on its document. */
+export function rulesPreconditions({ ifMatch, ifNoneMatch }: Preconditions = {}): Preconditions {
+  if (ifMatch === '*') return { ifNoneMatch }
+  return ifMatch === noRulesEtag ? { ifNoneMatch: '*' } : { ifMatch, ifNoneMatch }
+}
+
 export interface RulesOfBucket<Rule> {
   readonly rules: readonly Rule[]
-  /** Undefined where there are no rules. */
-  readonly etag: string | undefined
+  readonly etag: string
 }
 
 /** A kind whose document is a list of rules; an empty list is no document. */
 export interface BucketRules<Rule> extends Omit<BucketDocument<{ rules: Rule[] }>, 'replace'> {
   /** In the order in which they were put; empty where there are none. */
   rules(bucket: string): MaybePromise<RulesOfBucket<Rule>>
-  /** No rules remove the document. Resolves with the ETag, undefined for none. */
-  replace(bucket: string, rules: readonly Rule[], preconditions?: Preconditions): Promise<string | undefined>
+  /** No rules remove the document. Resolves with the ETag. */
+  replace(bucket: string, rules: readonly Rule[], preconditions?: Preconditions): Promise<string>
 }
 
 /** Declares a kind of rules. During set-up, in every thread. */
@@ -76,10 +85,15 @@ export function bucketRules<Rule extends TSchema>(
     ...documents,
     rules(bucket) {
       const document = documents.get(bucket)
-      const describe = (found: Awaited<typeof document>) => ({ rules: found?.value.rules ?? [], etag: found?.etag })
+      const describe = (found: Awaited<typeof document>) => ({
+        rules: found?.value.rules ?? [],
+        etag: found?.etag ?? noRulesEtag,
+      })
       return document instanceof Promise ? document.then(describe) : describe(document)
     },
-    replace: (bucket, rules, preconditions) =>
-      documents.replace(bucket, rules.length === 0 ? undefined : { rules: [...rules] }, preconditions),
+    async replace(bucket, rules, preconditions) {
+      const value = rules.length === 0 ? undefined : { rules: [...rules] }
+      return (await documents.replace(bucket, value, rulesPreconditions(preconditions))) ?? noRulesEtag
+    },
   }
 }

@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/cors',
   tag: 'buckets',
-  summary: 'Returns the CORS rules of a bucket; empty, and without an ETag, where there are none.',
+  summary: 'Returns the CORS rules of a bucket; empty where there are none.',
   authorize: ['s3:GetBucketCORS'],
   params: BucketParameters,
   response: Cors,

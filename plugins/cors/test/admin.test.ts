@@ -19,8 +19,10 @@ const rule = {
 t.test('rules are those of S3, and change only where the ETag is right', async t => {
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'pages' } })
   const none = await signed({ path })
-  t.same([none.json, none.headers.etag], [{ rules: [] }, undefined])
-  const first = await put([{ id: 'first', ...rule, maxAgeSeconds: 60 }])
+  t.same(none.json, { rules: [] })
+  const whileEmpty = { 'if-match': String(none.headers.etag) }
+  t.match(whileEmpty['if-match'], /^"[0-9a-f]{32}"$/)
+  const first = await put([{ id: 'first', ...rule, maxAgeSeconds: 60 }], whileEmpty)
   t.equal(first.status, 200)
   t.match(first.headers.etag, /^"[0-9a-f]{32}"$/)
   const overS3 = await client.send(new GetBucketCorsCommand({ Bucket: 'pages' }))
@@ -38,12 +40,16 @@ t.test('rules are those of S3, and change only where the ETag is right', async t
 
   const short = { allowedOrigins: ['*'], allowedMethods: ['GET'] }
   t.equal((await put([short], { 'if-match': '"0"' })).json.code, 'precondition_failed')
+  t.equal((await put([], whileEmpty)).json.code, 'precondition_failed')
   const second = await put([short], { 'if-match': String(first.headers.etag) })
   t.same(second.json, { rules: [{ ...short, allowedHeaders: [], exposeHeaders: [] }] })
   t.not(second.headers.etag, first.headers.etag)
   const removed = await put([], { 'if-match': String(second.headers.etag) })
-  t.same([removed.status, removed.json, removed.headers.etag], [200, { rules: [] }, undefined])
-  t.same((await signed({ path })).json, { rules: [] })
+  t.same([removed.status, removed.json, removed.headers.etag], [200, { rules: [] }, none.headers.etag])
+  const empty = await signed({ path })
+  t.same([empty.json, empty.headers.etag], [{ rules: [] }, none.headers.etag])
+  t.equal((await put([], whileEmpty)).status, 200)
+  t.equal((await put([], { 'if-match': '*' })).status, 200)
 })
 
 t.test('everything that is wrong is told, by rule', async t => {

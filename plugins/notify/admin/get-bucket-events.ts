@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/events',
   tag: 'buckets',
-  summary: 'Says which events of a bucket are told to whom; empty, and without an ETag, where none are.',
+  summary: 'Says which events of a bucket are told to whom; empty where none are.',
   authorize: ['s3:GetBucketNotification'],
   params: BucketParameters,
   response: Events,

@@ -33,11 +33,14 @@ const put = (subscriptions: readonly object[], headers: Record<string, string> =
 t.test('subscriptions are the rules of S3', async t => {
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'told' } })
   const none = await signed({ path })
-  t.same([none.json, none.headers.etag], [{ subscriptions: [] }, undefined])
-  const first = await put([
+  t.same(none.json, { subscriptions: [] })
+  const whileEmpty = { 'if-match': String(none.headers.etag) }
+  t.match(whileEmpty['if-match'], /^"[0-9a-f]{32}"$/)
+  const rules = [
     { id: 'a', arn: arn('one'), events: ['s3:ObjectCreated:*'], prefix: 'in/', suffix: '.jpg' },
     { arn: arn('two'), events: ['s3:ObjectRemoved:Delete'] },
-  ])
+  ]
+  const first = await put(rules, whileEmpty)
   t.equal(first.status, 200)
   t.same(tested, [arn('one'), arn('two')], 'each destination was tried')
   t.match(first.json.subscriptions[1].id, /^[\w-]{32}$/)
@@ -61,7 +64,9 @@ t.test('subscriptions are the rules of S3', async t => {
   const read = await signed({ path })
   t.same([read.json, read.headers.etag], [first.json, first.headers.etag])
   t.equal((await put([], { 'if-match': '"0"' })).json.code, 'precondition_failed')
-  t.same((await put([], { 'if-match': String(read.headers.etag) })).json, { subscriptions: [] })
+  t.equal((await put([], whileEmpty)).json.code, 'precondition_failed')
+  const removed = await put([], { 'if-match': String(read.headers.etag) })
+  t.same([removed.json, removed.headers.etag], [{ subscriptions: [] }, none.headers.etag])
 })
 
 t.test('destinations are tested at the same time, each with its own deadline, and all that fail are told', async t => {
