@@ -30,9 +30,13 @@ export interface Configurations extends Pick<LifecycleService, 'configuration' |
   readonly ready: CompiledDocuments<Ready>
 }
 
-export function createConfigurations(store: StoreService, objects: ObjectsService, dayMs: number): Configurations {
+export function createConfigurations(
+  store: StoreService,
+  objects: ObjectsService,
+  dayMs: () => number,
+): Configurations {
   const documents = bucketDocument(store, { name: 'bucket-lifecycle', schema: LifecycleDocument })
-  const ready = documents.compiled(({ value, etag }) => ({ ...readyRules(value.rules, dayMs), etag }))
+  const ready = documents.compiled(({ value, etag }) => ({ ...readyRules(value.rules, dayMs()), etag }))
   return {
     documents,
     ready,

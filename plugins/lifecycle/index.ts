@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import getBucketLifecycle from './admin/get-bucket-lifecycle.ts'
 import putBucketLifecycle from './admin/put-bucket-lifecycle.ts'
 import runBucketLifecycle from './admin/run-bucket-lifecycle.ts'
+import { createLifecycleDay } from './day.ts'
 import { expirationHeader } from './expiration-header.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { registerFamilies } from './metrics.ts'
@@ -23,23 +24,25 @@ export default definePlugin({
   optional: ['metrics'],
   provides: ['lifecycle'],
   config: Type.Object({
-    dayMs: Type.Integer({
-      format: 'duration',
-      minimum: 1000,
-      maximum: indexDayMs,
-      default: indexDayMs,
-      variable: 'SVC_LIFECYCLE_DAY',
-      environmentOnly: true,
-      description:
-        'How long a day of lifecycle rules is, to rehearse rules: with 10s, what expires after 30 days goes after five minutes. For tests only.',
-    }),
+    dayMs: Type.Optional(
+      Type.Integer({
+        format: 'duration',
+        minimum: 1000,
+        maximum: indexDayMs,
+        variable: 'SVC_LIFECYCLE_DAY',
+        environmentOnly: true,
+        description:
+          'How long a day of lifecycle rules is, to rehearse rules: with 10s, what expires after 30 days goes after five minutes. For tests only: a new deployment keeps it for ever, and one that has buckets refuses it.',
+      }),
+    ),
   }),
-  setup({ config: { dayMs }, services, ports, threads, contribute, background, log }) {
+  setup({ config, services, ports, threads, contribute, background, log }) {
     const { objects, store, metrics = noMetrics, scanner } = services
     const families = registerFamilies(metrics, threads.isMain)
     const { onAction, onRound } = families
     const intervalMs = async () => (await scanner.settings.get()).cycle
-    const lifecycle = createLifecycle({ objects, store, ports, threads, dayMs, intervalMs, onAction, onRound })
+    const day = createLifecycleDay({ store, objects, threads, log, wantedMs: config.dayMs })
+    const lifecycle = createLifecycle({ objects, store, ports, threads, dayMs: day.ms, intervalMs, onAction, onRound })
     const { service, worker } = lifecycle
     for (const operation of operations) {
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, lifecycle: service }))
@@ -55,13 +58,8 @@ export default definePlugin({
     return {
       services: { lifecycle: service },
       async start() {
+        await day.start()
         await lifecycle.start()
-        if (threads.isMain && dayMs !== indexDayMs) {
-          log.warn(
-            { dayMs },
-            'SVC_LIFECYCLE_DAY: days of lifecycle rules are shorter than real ones, objects expire early',
-          )
-        }
       },
       stop: lifecycle.stop,
     }

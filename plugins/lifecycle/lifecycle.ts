@@ -12,8 +12,8 @@ export interface LifecycleOptions {
   readonly store: StoreService
   readonly ports: Ports
   readonly threads: Threads
-  /** How long a day of rules is. */
-  readonly dayMs: number
+  /** How long a day of rules is, once started. */
+  readonly dayMs: () => number
   /** Asked before each round. */
   readonly intervalMs: () => MaybePromise<number>
   onAction(action: LifecycleAction): void

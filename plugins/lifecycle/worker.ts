@@ -27,7 +27,7 @@ export interface WorkerOptions {
   readonly configurations: Configurations
   readonly clock: Clock
   /** How long a day of rules is: a round begins with each. */
-  readonly dayMs: number
+  readonly dayMs: () => number
   readonly intervalMs: () => MaybePromise<number>
   createRun(bucket: string): LifecycleRun
   /** Called when the rules of every bucket that has some were applied once. */
@@ -53,7 +53,7 @@ export function createWorker({
 
   const beginRound = async () => {
     const nowMs = clock.now()
-    const day = Math.floor(nowMs / dayMs)
+    const day = Math.floor(nowMs / dayMs())
     // Also a clock that goes back begins a round; the rules then find nothing.
     if (day === roundDay && nowMs >= roundMs && nowMs - roundMs < (await intervalMs())) return
     for (let next: string | undefined = ''; next !== undefined; ) {

@@ -9,19 +9,22 @@ import {
   PutBucketVersioningCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
-import { startServer } from 'svc/plugins/s3/testing'
+import { startServer, type TestServer } from 'svc/plugins/s3/testing'
+import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 
-const server = await startServer({ config: { lifecycle: { dayMs: 1000 } } })
+const short = { lifecycle: { dayMs: 1000 } }
+const drive = temporaryFolder(t)
+const server = await startServer({ drive, config: short })
 t.teardown(() => server.stop())
 const { client } = server
 const Bucket = 'rehearsal'
 
+const warningsOf = (of: TestServer) =>
+  of.kernel.logs.filter(({ msg, plugin }) => plugin === 'lifecycle' && /LIFECYCLE_DAY/.test(`${msg}`))
+
 t.test('a start warns', async t => {
-  const warnings = server.kernel.logs.filter(
-    ({ msg, plugin }) => plugin === 'lifecycle' && /LIFECYCLE_DAY/.test(`${msg}`),
-  )
-  t.match(warnings, [{ level: 'warn', dayMs: 1000 }])
+  t.match(warningsOf(server), [{ level: 'warn', dayMs: 1000 }])
 })
 
 t.test('objects, older versions and uploads go after seconds, younger ones stay', async t => {
@@ -81,4 +84,24 @@ t.test('complete cycles are counted', async t => {
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   t.ok((await cycles()) >= before + 2, 'each day of a second has one')
+})
+
+t.test('a deployment keeps its days, and one with data never gets shorter ones', async t => {
+  await server.stop()
+  await t.rejects(startServer({ drive, config: { lifecycle: { dayMs: 2000 } } }), {
+    message: /says 2 s, but a day of this deployment has 1 s/,
+  })
+  const kept = await startServer({ drive })
+  t.match(warningsOf(kept), [{ level: 'warn', dayMs: 1000 }])
+  await kept.stop()
+
+  const real = temporaryFolder(t)
+  const first = await startServer({ drive: real })
+  t.same(warningsOf(first), [])
+  await first.client.send(new CreateBucketCommand({ Bucket }))
+  await first.stop()
+  await t.rejects(startServer({ drive: real, config: short }), { message: /a day of this deployment has 86400 s/ })
+  const again = await startServer({ drive: real })
+  t.teardown(() => again.stop())
+  t.same(warningsOf(again), [])
 })

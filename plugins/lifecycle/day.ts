@@ -1,0 +1,79 @@
+/**
+ * How long a day of lifecycle rules is. A shorter one than the real one deletes data early, so it is chosen when a deployment is
+ * new and belongs to it from then on: no variable that is set by mistake can shorten the days of a deployment with data.
+ */
+import { defineErrors, type Logger, type Threads } from 'svc/kernel'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { StoreService } from 'svc/plugins/store/api'
+import { Type } from 'typebox'
+import { indexDayMs } from './ready-rules.ts'
+
+const documentId = 'day'
+const dayCall = 'lifecycle.day'
+
+/** The error of a refused start. */
+const dayErrors = defineErrors({
+  lifecycle_day_fixed: { status: 500, title: 'The length of a lifecycle day cannot be changed.' },
+})
+
+export interface LifecycleDay {
+  /** In milliseconds; of a started plugin. */
+  ms(): number
+  /** Throws `lifecycle_day_fixed` for another length than the deployment's. */
+  start(): Promise<void>
+}
+
+export interface LifecycleDayOptions {
+  readonly store: StoreService
+  readonly objects: ObjectsService
+  readonly threads: Threads
+  readonly log: Logger
+  /** What the operator asks for, in milliseconds; undefined: what the deployment has. */
+  readonly wantedMs: number | undefined
+}
+
+/** Declares a collection: during set-up. */
+export function createLifecycleDay({ store, objects, threads, log, wantedMs }: LifecycleDayOptions): LifecycleDay {
+  const documents = store.collection({
+    name: 'lifecycle-day',
+    version: 1,
+    schema: Type.Object({ dayMs: Type.Integer({ minimum: 1000, maximum: indexDayMs }) }),
+  })
+  let ms = indexDayMs
+  if (threads.isMain) threads.handle(dayCall, () => ms)
+
+  const settle = async (): Promise<number> => {
+    const stored = (await documents.get(documentId))?.value.dayMs
+    const problem = await documents.problem(documentId)
+    if (problem !== undefined) {
+      throw dayErrors.lifecycle_day_fixed(`How long a lifecycle day of this deployment is cannot be read: ${problem}`)
+    }
+    const existing = stored ?? indexDayMs
+    if (wantedMs === undefined || wantedMs === existing) return existing
+    const { buckets } = await objects.listBuckets({ prefix: '', startAfter: '', limit: 1 })
+    if (stored !== undefined || buckets.length > 0) {
+      throw dayErrors.lifecycle_day_fixed(
+        `SVC_LIFECYCLE_DAY says ${wantedMs / 1000} s, but a day of this deployment has ${existing / 1000} s, and that cannot be changed: ` +
+          'objects would expire early or late. Remove the variable, or rehearse rules on an empty drive.',
+      )
+    }
+    await documents.put(documentId, { dayMs: wantedMs }, { ifNoneMatch: '*' })
+    return wantedMs
+  }
+
+  return {
+    ms: () => ms,
+    async start() {
+      if (!threads.isMain) {
+        ms = await threads.call<number>(0, dayCall)
+        return
+      }
+      ms = await settle()
+      if (ms === indexDayMs) return
+      log.warn(
+        { dayMs: ms },
+        'days of lifecycle rules of this deployment are shorter than real ones (SVC_LIFECYCLE_DAY): objects expire early',
+      )
+    },
+  }
+}
