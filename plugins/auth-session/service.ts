@@ -1,6 +1,8 @@
-import type { Clock, Random } from 'svc/kernel'
+import { type Clock, chain, type Random } from 'svc/kernel'
 import type { ActiveSession, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
+import type { Settings } from 'svc/plugins/settings/api'
 import { atOnce } from './at-once.ts'
+import type { BrowserSettings } from './browser-settings.ts'
 import { readSessionCookies } from './cookie.ts'
 import { createOriginCheck } from './origin.ts'
 import { createSessions, sessionLifetimeMs } from './sessions.ts'
@@ -20,9 +22,10 @@ export interface AuthSessionOptions {
   readonly clock: Clock
   readonly random: Random
   readonly publicUrl: string | undefined
+  readonly browser: Pick<Settings<BrowserSettings>, 'get'>
 }
 
-export function createAuthSession({ iam, clock, random, publicUrl }: AuthSessionOptions): RunningAuthSession {
+export function createAuthSession({ iam, clock, random, publicUrl, browser }: AuthSessionOptions): RunningAuthSession {
   let lifetimeMs = sessionLifetimeMs
   const sessions = createSessions({ iam, clock, random, lifetimeMs: () => lifetimeMs })
   const throttle = createLoginThrottle(clock)
@@ -36,6 +39,7 @@ export function createAuthSession({ iam, clock, random, publicUrl }: AuthSession
       return undefined
     },
     originOf: createOriginCheck(publicUrl),
+    uploadBytesMax: () => chain(browser.get(), values => values.upload_max_size),
     verify(clientAddress, accessKey, secretKey) {
       throttle.check(clientAddress, accessKey)
       const identity = atOnce(iam.verifySecret(accessKey, secretKey))

@@ -3,6 +3,7 @@
  * the plugin `auth-session` provides the service.
  */
 import type { IncomingMessage } from 'node:http'
+import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from './api.ts'
 
 /** What a session is found by: the cookies of a request, and where it says that it comes from. */
@@ -49,6 +50,8 @@ export interface AuthSessionService {
   verify(clientAddress: string, accessKey: string, secretKey: string): Identity | undefined
   /** Ends the sessions of an access key, except one: its secret changed, or it is gone. */
   endAll(accessKey: string, exceptId?: string): void
+  /** How many bytes an upload of the console may have (`browser.upload_max_size`), as of now. */
+  uploadBytesMax(): MaybePromise<number>
   /**
    * Keeps a session while `change` gives its access key this secret: it is good with the old one and the new one until then, and with the
    * new one alone when it is done. The other sessions of the access key end by themselves.

@@ -259,6 +259,8 @@ export interface PutRequest {
   readonly key: string
   readonly attributes: ObjectAttributes
   readonly body: Body
+  /** A longer body is EntityTooLarge. Default and maximum: 5 GiB. */
+  readonly bytesMax?: number
   /** The checksum to compute beside the ETag; known before the body. Default: CRC64NVME. */
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
   readonly conditions?: WriteConditions

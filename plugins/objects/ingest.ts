@@ -39,6 +39,8 @@ export interface IngestOptions {
   readonly record: RecordKey
   /** Transforms received bytes into stored bytes. Size, digests and checksums are those of the received bytes. */
   readonly transform?: WriteTransform
+  /** Of received bytes. Default and maximum: 5 GiB. */
+  readonly bytesMax?: number
 }
 
 const nothing = Buffer.alloc(0)
@@ -46,7 +48,8 @@ const noDiscard = () => Promise.resolve()
 
 export async function ingest(body: Body, options: IngestOptions): Promise<Ingested> {
   const announced = body.sizeBytes
-  if (announced !== undefined && announced > putBytesMax) throw tooLarge(announced)
+  const { bytesMax = putBytesMax } = options
+  if (announced !== undefined && announced > bytesMax) throw tooLarge(announced, bytesMax)
   const ingested =
     announced !== undefined && storedBytes(announced, options) <= options.inlineBytesMax
       ? await ingestInline(body, announced, options)
@@ -87,7 +90,7 @@ function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): I
 
 /** For a body of unknown length or above the inline limit: buffers up to the limit, then continues into a blob. */
 async function ingestStream(body: Body, options: IngestOptions): Promise<Ingested> {
-  const { transform } = options
+  const { transform, bytesMax = putBytesMax } = options
   const md5 = needsMd5(body, options) ? createHash('md5') : undefined
   const checksum = options.algorithm === undefined ? undefined : options.checksums.create(options.algorithm)
   let sizeBytes = 0
@@ -99,7 +102,7 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
   }
   const sink = (chunk: Buffer): MaybePromise<void> => {
     sizeBytes += chunk.length
-    if (sizeBytes > putBytesMax) throw tooLarge(sizeBytes)
+    if (sizeBytes > bytesMax) throw tooLarge(sizeBytes, bytesMax)
     md5?.update(chunk)
     checksum?.update(chunk)
     return transform === undefined ? store(chunk) : transform.push(chunk, store)
@@ -171,8 +174,8 @@ function checkDigests(body: Body, ingested: Ingested, algorithm: ChecksumAlgorit
   }
 }
 
-function tooLarge(sizeBytes: number) {
+function tooLarge(sizeBytes: number, bytesMax: number) {
   return objectErrors.EntityTooLarge(undefined, {
-    extra: { ProposedSize: String(sizeBytes), MaxSizeAllowed: String(putBytesMax) },
+    extra: { ProposedSize: String(sizeBytes), MaxSizeAllowed: String(bytesMax) },
   })
 }

@@ -138,7 +138,7 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     transformed?.etag === 'opaque' ? random.bytes(16) : ingested.md5!
 
   const store = async (
-    { bucket, key, attributes, body, checksumAlgorithm, conditions, origin }: PutRequest,
+    { bucket, key, attributes, body, bytesMax, checksumAlgorithm, conditions, origin }: PutRequest,
     event: ObjectEventName,
     transformed: WriteTransform | undefined,
   ): Promise<PutResult> => {
@@ -146,7 +146,8 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     const { inlineBytesMax } = storage
     const redundancy = redundancyOf(attributes)
     const record = objectKey(bucket, key)
-    const settings = { storage, checksums, algorithm, inlineBytesMax, redundancy, record, transform: transformed }
+    const transform = transformed
+    const settings = { storage, checksums, algorithm, inlineBytesMax, redundancy, record, transform, bytesMax }
     const ingested = await ingest(body, settings)
     const checksum = checksumValue(algorithm, ingested.checksum)
     const md5 = etagBytes(ingested, transformed)

@@ -19,6 +19,8 @@ const identityOf = (accessKey: string) => ({
   displayName: accessKey,
 })
 
+const browser = { get: () => ({ session_duration: sessionLifetimeMs, upload_max_size: 1 }) }
+
 /** Users with secrets that a test changes. */
 function createUsers(secrets: Record<string, string>) {
   const listeners = new Set<(accessKey: string | undefined) => void>()
@@ -78,7 +80,7 @@ t.test('a session is found by its cookie alone, and keeps nothing that gives acc
 t.test('a session ends with its credentials, and whoever listens hears of it', async t => {
   const clock = createFakeClock(0)
   const iam = createUsers({ ada: 'first-secret', bob: 'secret-of-bob' })
-  const service = createAuthSession({ iam, clock, random, publicUrl: undefined })
+  const service = createAuthSession({ iam, clock, random, publicUrl: undefined, browser })
   service.start()
   const ended: string[] = []
   const begin = (accessKey: string) => {
@@ -300,7 +302,7 @@ t.test('who may not log in', async t => {
 
 t.test('an unknown user is answered like a wrong secret, in what is said and done', async t => {
   const iam = createUsers({ ada: 'secret-of-ada' })
-  const service = createAuthSession({ iam, clock: createFakeClock(0), random, publicUrl: undefined })
+  const service = createAuthSession({ iam, clock: createFakeClock(0), random, publicUrl: undefined, browser })
   t.equal(service.verify('192.0.2.1', 'ada', 'wrong'), undefined)
   t.equal(service.verify('192.0.2.1', 'nobody', 'wrong'), undefined)
   t.same(iam.calls, ['ada', 'nobody'], 'the secret is checked in the same way')

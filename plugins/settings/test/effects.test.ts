@@ -188,6 +188,33 @@ t.test('sessions of the console last as long as was set before the start', async
   t.equal(await lifetimeMs(again), 30 * 60_000)
 })
 
+t.test('uploads of the console are as large as is allowed, whether the size is announced or not', async t => {
+  const { server, set } = await start(t, 'uploads')
+  await server.s3.send(new CreateBucketCommand({ Bucket: 'photos' }))
+  const { cookie, csrfToken } = await server.login()
+  const upload = async (body: Buffer | AsyncIterable<Buffer>) => {
+    const origin = `http://127.0.0.1:${server.port}`
+    const headers = { cookie, origin, 'x-csrf-token': csrfToken, 'content-type': 'text/plain' }
+    const url = `${origin}/api/v1/buckets/photos/objects/upload?key=a`
+    const answer = await fetch(url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+    const { code, size } = (await answer.json()) as { code?: string; size?: number }
+    return `${answer.status} ${code ?? size}`
+  }
+  const outcome = async (bytes: number) => {
+    async function* inPieces() {
+      for (let left = bytes; left > 0; left -= 256) yield Buffer.alloc(Math.min(left, 256))
+    }
+    const [announced, unknown] = [await upload(Buffer.alloc(bytes)), await upload(inPieces())]
+    t.equal(announced, unknown)
+    return announced
+  }
+  t.same((await set('browser', { upload_max_size: '1KiB' })).notApplied, [])
+  t.equal(await outcome(1024), '201 1024')
+  t.equal(await outcome(1025), '413 entity_too_large')
+  await set('browser', { upload_max_size: null })
+  t.equal(await outcome(1025), '201 1025')
+})
+
 t.test('the scanner works at the speed and in the cycle that are set', async t => {
   const { server, set } = await start(t, 'scanner')
   const { s3 } = server
