@@ -3,7 +3,7 @@
  * TypeScript. The product runs from it without any build tool, also from inside node_modules.
  */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { buildSvcctl } from './build-svcctl.mjs'
 
@@ -32,6 +32,13 @@ for (const path of globSync('contrib/*/package.json', { cwd: root })) {
 const main = join(target, 'kernel/main.js')
 if (!readFileSync(main, 'utf8').startsWith('#!')) throw new Error('kernel/main.ts must begin with #!/usr/bin/env node')
 chmodSync(main, 0o755)
+
+// SOURCE_DATE_EPOCH, in seconds, makes builds that can be compared.
+const epoch = process.env.SOURCE_DATE_EPOCH
+const date = new Date(epoch === undefined ? Date.now() : Number(epoch) * 1000).toISOString()
+const git = ['rev-parse', '--short=12', 'HEAD']
+const commit = existsSync(join(root, '.git')) && spawnSync('git', git, { cwd: root, encoding: 'utf8' }).stdout?.trim()
+writeFileSync(join(target, 'kernel/build.json'), `${JSON.stringify({ date, ...(commit && { commit }) })}\n`)
 
 // The package of the server installs svcctl too.
 await buildSvcctl(join(target, 'contrib/svcctl'), { isBundled: true })

@@ -43,6 +43,14 @@ export interface PluginModule {
   readonly isContrib?: boolean
 }
 
+export type PluginOrigin = 'builtin' | 'contrib' | 'external'
+
+/** Where plugins that were loaded from modules are from. */
+const origins = new WeakMap<AnyPlugin, PluginOrigin>()
+
+/** Those that nobody loaded from a module were given to the kernel by a program that contains it. */
+export const originOf = (plugin: AnyPlugin): PluginOrigin => origins.get(plugin) ?? 'external'
+
 /** What is to be loaded. Survives structured clone: worker threads load the same. */
 export interface PluginSelection {
   readonly modules: readonly PluginModule[]
@@ -226,8 +234,14 @@ async function loadModule({ name, url, isContrib = false }: PluginModule): Promi
   for (const candidate of candidates) {
     const problem = problemOf(candidate)
     if (problem !== undefined) throw new DiscoveryError(name, problem)
+    origins.set(candidate, originOfModule(name))
   }
   return candidates
+}
+
+function originOfModule(name: string): PluginOrigin {
+  if (name.startsWith(contribPrefix)) return 'contrib'
+  return name.startsWith('svc/') ? 'builtin' : 'external'
 }
 
 function problemOf(candidate: Partial<AnyPlugin> | undefined): string | undefined {

@@ -1,5 +1,6 @@
 /** What the kernel offers to plugins: the service `kernel`, and the commands that plugins add to the command line. */
 import type { TSchema } from 'typebox'
+import type { PluginOrigin } from './discover.ts'
 import type { LogFormat, LogLevel } from './log.ts'
 import type { WorkerStatus } from './worker.ts'
 
@@ -15,6 +16,10 @@ export interface DegradedPlugin {
 export interface PluginIdentity {
   readonly name: string
   readonly version: string
+  /** Empty where the plugin has none. */
+  readonly description: string
+  /** `builtin` and `contrib` are parts of this installation. */
+  readonly origin: PluginOrigin
   /** Plugins whose services it requires, or uses where they are there. */
   readonly dependsOn: readonly string[]
   /** Milliseconds that its start took in this thread; undefined until then. */
@@ -36,6 +41,8 @@ export interface KernelService {
   readonly version: string
   /** Revision of the sources that it was made of; `unknown` where nothing tells. */
   readonly commit: string
+  /** When the package was made, as RFC 3339 says; `unknown` where nothing tells. */
+  readonly buildDate: string
   /** Milliseconds since 1970 when this thread's kernel was created. */
   readonly startedAtMs: number
   /** State of the whole process, in every thread. */

@@ -5,13 +5,14 @@
 
 import { Type } from 'typebox'
 import { composePlugins, wanted } from './composition.ts'
+import { originOf } from './discover.ts'
 import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
 import { createLifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
 import type { AnyPlugin, ExtensionPoints, Findings, Point, PointDeclaration, PointName, Services } from './plugin.ts'
 import { createPoints, type OwnedPoint } from './points.ts'
 import type { Ports } from './ports.ts'
-import { revision } from './revision.ts'
+import { buildDate, revision } from './revision.ts'
 import { createSystemPorts } from './system-ports.ts'
 import { createSingleThread } from './threads/calls.ts'
 import type { Threads } from './threads/threads.ts'
@@ -151,6 +152,7 @@ export function createKernel(options: KernelOptions): Kernel {
   const service: KernelService = {
     version: options.version ?? '0.0.0',
     commit: revision(),
+    buildDate: buildDate(),
     startedAtMs: ports.clock.now(),
     state: () => state,
     degraded: () => degraded,
@@ -166,6 +168,8 @@ export function createKernel(options: KernelOptions): Kernel {
       units.map(({ plugin }) => ({
         name: plugin.name,
         version: plugin.version ?? service.version,
+        description: plugin.description ?? '',
+        origin: originOf(plugin),
         startMs: lifecycle.startMs(plugin.name),
         dependsOn: units.filter(other => provides(other.plugin, plugin)).map(other => other.plugin.name),
       })),

@@ -135,6 +135,8 @@ export interface PluginDefinition<
   /** kebab-case; equals the folder, the log field, the metric subsystem and the configuration section. */
   readonly name: string
   readonly version?: string
+  /** A sentence for operators: what they have by it. */
+  readonly description?: string
   /** Services that must be there; they are set up and started before this plugin. */
   readonly requires?: readonly Required[]
   /** Services that may be missing; where their plugin is loaded it is set up and started before this one, as with `requires`. */

@@ -1,4 +1,4 @@
-/** Which revision of its sources this is. */
+/** Which revision of its sources this is, and when it was built. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,11 +7,30 @@ const shownDigits = 12
 
 let known: string | undefined
 
-/** SVC_COMMIT, or what the clone is at that the program runs from; `unknown` otherwise. Read once, from a few small files. */
+interface BuildStamp {
+  readonly commit?: string
+  readonly date?: string
+}
+
+/** What the build wrote beside this module; nothing where the program runs from its sources. */
+function buildStamp(): BuildStamp {
+  try {
+    return JSON.parse(readFileSync(new URL('build.json', import.meta.url), 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+/** SVC_COMMIT, what the build says, or what the clone is at that the program runs from; `unknown` otherwise. Read once, from small files. */
 export function revision(): string {
   const root = () => fileURLToPath(new URL('.', import.meta.resolve('svc/package.json')))
-  known ??= process.env.SVC_COMMIT || (revisionIn(root()) ?? 'unknown')
+  known ??= process.env.SVC_COMMIT || buildStamp().commit || (revisionIn(root()) ?? 'unknown')
   return known
+}
+
+/** SVC_BUILD_DATE, or when the build ran, as RFC 3339 says; `unknown` for sources. */
+export function buildDate(): string {
+  return process.env.SVC_BUILD_DATE || buildStamp().date || 'unknown'
 }
 
 /** Undefined where the folder is no clone, or one that cannot be read. */

@@ -8,6 +8,7 @@ import { createKafkaTarget } from './target.ts'
 
 export default definePlugin({
   name: 'kafka',
+  description: 'Events and audit records to Apache Kafka.',
   version: '0.1.0',
   requires: ['httpClient'],
   setup({ services, contribute }) {

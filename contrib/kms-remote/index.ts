@@ -6,6 +6,7 @@ import { createTransit } from './transit.ts'
 
 export default definePlugin({
   name: 'kms-remote',
+  description: 'Keys on key servers: KES, HashiCorp Vault and OpenBao.',
   version: '0.1.0',
   config: RemoteConfig,
   validate: checkRemote,

@@ -6,6 +6,7 @@ import { createAmqpKind } from './target.ts'
 
 export default definePlugin({
   name: 'notify-amqp',
+  description: 'Events to brokers of AMQP 0-9-1, such as RabbitMQ.',
   version: '0.1.0',
   requires: ['httpClient'],
   setup({ services, contribute }) {

@@ -6,6 +6,7 @@ import { createNatsKind } from './target.ts'
 
 export default definePlugin({
   name: 'notify-nats',
+  description: 'Events to NATS and JetStream.',
   version: '0.1.0',
   requires: ['httpClient'],
   setup({ services, contribute }) {

@@ -6,6 +6,7 @@ import { createPostgresKind } from './target.ts'
 
 export default definePlugin({
   name: 'notify-postgres',
+  description: 'Events to PostgreSQL.',
   version: '0.1.0',
   requires: ['httpClient'],
   setup({ services, contribute }) {

@@ -6,6 +6,7 @@ import { createRedisKind } from './target.ts'
 
 export default definePlugin({
   name: 'notify-redis',
+  description: 'Events to Redis.',
   version: '0.1.0',
   requires: ['httpClient'],
   setup({ services, contribute }) {

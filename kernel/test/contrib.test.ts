@@ -54,6 +54,10 @@ t.test('a default start knows the packages of contrib, and loads none of their c
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
     },
   })
+  const plugins = kernel.kernel.plugins()
+  const from = (wanted: string) => plugins.filter(({ origin }) => origin === wanted).map(({ name }) => name)
+  t.same([...from('contrib')].sort(), byDefault)
+  t.equal(from('builtin').length, plugins.length - byDefault.length)
   const contributed = kernel.kernel.points()
   const idsOf = (point: string) =>
     contributed

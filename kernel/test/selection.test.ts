@@ -7,7 +7,7 @@ import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { runCli } from '../cli.ts'
-import { discoverPlugins } from '../discover.ts'
+import { discoverPlugins, originOf } from '../discover.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -208,6 +208,7 @@ t.test('a package of contrib that is not installed is left out; one that is brok
     found.map(({ plugin }) => plugin.name),
     ['plain'],
   )
+  t.equal(originOf(found[0]!.plugin), 'external')
   t.match(absent, [
     { module: { name: 'absent.mjs' }, reason: 'the package svc-client-that-nobody-has is not installed' },
   ])

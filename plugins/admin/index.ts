@@ -11,6 +11,7 @@ import { adminPoints } from './points.ts'
 
 export default definePlugin({
   name: 'admin',
+  description: 'The JSON Admin API at /api/v1 of the console listener.',
   requires: ['kernel', 'policy', 'authSigv4', 'authSession', 'iam', 'objects', 'checksums', 'storedNeeds'],
   points: adminPoints,
   config: Type.Object({ keyNormalization: keyNormalizationSetting }),

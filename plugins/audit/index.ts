@@ -13,6 +13,7 @@ import { createAuditTargets } from './targets.ts'
 
 export default definePlugin({
   name: 'audit',
+  description: 'Audit records of every request, to sinks that operators name.',
   requires: ['queue', 'settings'],
   optional: ['metrics'],
   provides: ['audit'],

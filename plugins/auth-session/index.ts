@@ -10,6 +10,7 @@ import { createAuthSession } from './service.ts'
 
 export default definePlugin({
   name: 'auth-session',
+  description: 'Sessions of the console: login, logout, cookie.',
   requires: ['iam', 'settings'],
   provides: ['authSession'],
   config: authSessionConfig,
@@ -17,6 +18,7 @@ export default definePlugin({
     const browser = declareBrowserSettings(services.settings)
     const authSession = createAuthSession({
       iam: services.iam,
+      browser,
       clock: ports.clock,
       random: ports.random,
       publicUrl: config.browserRedirectUrl,

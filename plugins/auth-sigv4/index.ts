@@ -4,6 +4,7 @@ import { AuthSigv4Config } from './config.ts'
 
 export default definePlugin({
   name: 'auth-sigv4',
+  description: 'Signature Version 4 of requests, of presigned links and of forms.',
   requires: ['iam'],
   provides: ['authSigv4'],
   config: AuthSigv4Config,

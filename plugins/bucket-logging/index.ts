@@ -14,6 +14,7 @@ import { createPutBucketLogging } from './s3/put-bucket-logging.ts'
 
 export default definePlugin({
   name: 'bucket-logging',
+  description: 'Access logs of buckets, as objects in a target bucket.',
   requires: ['authSigv4', 'iam', 'objects', 'queue', 'store'],
   optional: ['metrics'],
   config: BucketLoggingConfig,

@@ -26,6 +26,7 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'bucket-policy',
+  description: 'Policies of buckets, for S3 and for the Admin API.',
   requires: ['objectOwnership', 'checksums', 'objects', 'policy', 'store'],
   provides: ['bucketPolicy'],
   config: bucketPolicyConfig,

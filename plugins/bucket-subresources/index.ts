@@ -26,6 +26,7 @@ const operations = [
 
 export default definePlugin({
   name: 'bucket-subresources',
+  description: 'Settings of buckets that have one value here, such as the location.',
   requires: ['objects', 'store'],
   config: Type.Object({}),
   setup({ services, contribute }) {

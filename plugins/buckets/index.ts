@@ -44,6 +44,7 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'buckets',
+  description: 'Creates, lists and deletes buckets, and switches their versioning.',
   requires: ['objects', 'iam', 'authSigv4', 'policy'],
   config: Type.Object({}),
   setup({ services, ports, contribute }) {

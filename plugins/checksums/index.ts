@@ -4,6 +4,7 @@ import { createChecksums } from './checksums.ts'
 
 export default definePlugin({
   name: 'checksums',
+  description: 'The ten checksum algorithms of S3.',
   provides: ['checksums'],
   config: Type.Object({}),
   setup() {

@@ -15,6 +15,7 @@ const adminOperations = [getCorsAsAdmin, putCorsAsAdmin]
 
 export default definePlugin({
   name: 'cors',
+  description: 'CORS rules of buckets, preflights and headers.',
   requires: ['objects', 's3', 'store'],
   provides: ['cors'],
   config: Type.Object({}),

@@ -12,6 +12,7 @@ import { createSystemDisk } from './system-disk.ts'
 export const driveOn = (disk: Disk) =>
   definePlugin({
     name: 'drive',
+    description: 'Storage on one folder: journal, index and files.',
     provides: ['drives'],
     config: DriveConfig,
     // A start may replay the whole journal.

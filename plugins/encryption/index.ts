@@ -26,6 +26,7 @@ const resealCall = 'encryption.reseal'
 
 export default definePlugin({
   name: 'encryption',
+  description: 'Encrypts objects at rest: SSE-S3, SSE-KMS and SSE-C.',
   requires: ['objects', 'store'],
   optional: ['kms'],
   provides: ['encryption'],

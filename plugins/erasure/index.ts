@@ -14,6 +14,7 @@ import { checkSoleSet, createSets, createSoleSet } from './sets.ts'
 
 export default definePlugin({
   name: 'erasure',
+  description: 'Storage on sets of 2 to 16 drives, with erasure coding.',
   requires: ['drives'],
   provides: ['redundancy', 'sets'],
   config: ErasureConfig,

@@ -18,6 +18,7 @@ import { createHealService } from './thread-calls.ts'
 
 export default definePlugin({
   name: 'heal',
+  description: 'Redundancy of what is stored, and heal jobs.',
   requires: ['objects', 'storage', 'redundancy', 'store', 'scanner'],
   optional: ['metrics'],
   provides: ['heal'],

@@ -10,6 +10,7 @@ import { createHealthRoutes } from './routes.ts'
 
 export default definePlugin({
   name: 'health',
+  description: 'Health for load balancers and orchestrators.',
   requires: ['kernel'],
   points: healthPoints,
   config: healthConfig,

@@ -9,6 +9,7 @@ import { createHttpClientService } from './service.ts'
 
 export default definePlugin({
   name: 'http-client',
+  description: 'Connections to places that operators name.',
   optional: ['metrics'],
   provides: ['httpClient'],
   config: HttpClientConfig,

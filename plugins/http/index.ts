@@ -10,6 +10,7 @@ import { createHttpService } from './service.ts'
 
 export default definePlugin({
   name: 'http',
+  description: 'HTTP listeners.',
   requires: ['kernel', 'tls'],
   optional: ['metrics'],
   provides: ['http'],

@@ -5,6 +5,7 @@ import { iamPoints } from './points.ts'
 
 export default definePlugin({
   name: 'iam',
+  description: 'Who an access key belongs to.',
   provides: ['iam'],
   points: iamPoints,
   config: IamConfig,

@@ -18,6 +18,7 @@ const adminOperations = [createKmsKey, getKmsStatus, listKmsKeys]
 
 export default definePlugin({
   name: 'kms',
+  description: 'Key management: data keys, wrapped under keys that stay in their backend.',
   requires: ['store'],
   optional: ['metrics'],
   provides: ['kms'],

@@ -20,6 +20,7 @@ const adminOperations = [getBucketLifecycle, putBucketLifecycle, runBucketLifecy
 
 export default definePlugin({
   name: 'lifecycle',
+  description: 'Rules of buckets by which objects expire and uploads are aborted.',
   requires: ['objects', 'scanner', 'store'],
   optional: ['metrics'],
   provides: ['lifecycle'],

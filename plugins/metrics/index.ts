@@ -5,6 +5,7 @@ import { createMetricsRegistry } from './registry.ts'
 
 export default definePlugin({
   name: 'metrics',
+  description: 'The metrics of the node, summed over its threads.',
   requires: ['kernel'],
   provides: ['metrics'],
 

@@ -30,6 +30,7 @@ const adminOperations = [abortUpload, completeUpload, createUpload, getUpload, l
 
 export default definePlugin({
   name: 'multipart',
+  description: 'Uploads in parts.',
   requires: ['objects', 'checksums', 'iam', 's3'],
   config: Type.Object({}),
   setup({ services, contribute }) {

@@ -45,6 +45,7 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'notify',
+  description: 'Events about objects, to targets that operators name.',
   requires: ['authSigv4', 'iam', 'objects', 'queue', 'settings', 'storage', 'store'],
   optional: ['metrics'],
   provides: ['notify', 'bucketNotifications'],

@@ -37,6 +37,7 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'object-lock',
+  description: 'Retention and legal holds.',
   requires: ['objects'],
   config: Type.Object({}),
   setup({ services, contribute }) {

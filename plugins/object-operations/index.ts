@@ -10,7 +10,7 @@ import listObjectVersions from './admin/list-object-versions.ts'
 import listObjects from './admin/list-objects.ts'
 import setObjectMetadata from './admin/set-object-metadata.ts'
 import statObject from './admin/stat-object.ts'
-import uploadObject from './admin/upload-object.ts'
+import { createUploadObject } from './admin/upload-object.ts'
 import copyObject from './s3/copy-object.ts'
 import deleteObject from './s3/delete-object.ts'
 import deleteObjects from './s3/delete-objects.ts'
@@ -39,16 +39,18 @@ const adminOperations = [
   listObjectVersions,
   setObjectMetadata,
   statObject,
-  uploadObject,
 ]
 
 export default definePlugin({
   name: 'object-operations',
+  description: 'Stores, reads, copies, renames and deletes objects.',
   requires: ['objects', 'checksums', 's3'],
+  optional: ['authSession'],
   config: Type.Object({}),
   setup({ services, ports, contribute }) {
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
-    for (const operation of [...adminOperations, createDownloadZip(ports.clock.now)]) {
+    const own = [...adminOperations, createUploadObject(services.authSession), createDownloadZip(ports.clock.now)]
+    for (const operation of own) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
     }
   },

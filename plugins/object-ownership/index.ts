@@ -29,6 +29,7 @@ const operations = [
 
 export default definePlugin({
   name: 'object-ownership',
+  description: 'Object ownership, ACLs and blocks of public access.',
   requires: ['iam', 'objects', 'store'],
   provides: ['objectOwnership'],
   config: Type.Object({}),

@@ -12,6 +12,7 @@ import { deriveObjectUsage, derivePartUsage, deriveUploadUsage } from './usage.t
 
 export default definePlugin({
   name: 'objects',
+  description: 'Buckets, objects and their versions: the rules of S3 about data.',
   requires: ['storage', 'checksums'],
   provides: ['objects'],
   points: objectsPoints,

@@ -7,6 +7,7 @@ import { createPolicy } from './policy.ts'
 
 export default definePlugin({
   name: 'policy',
+  description: 'The policy engine: may this identity do this action on this resource?',
   provides: ['policy'],
   points: policyPoints,
   config: PolicyConfig,

@@ -8,6 +8,7 @@ import { createRedundantStorage } from './redundancy.ts'
 
 export default definePlugin({
   name: 'pools',
+  description: 'One storage of several sets of drives.',
   requires: ['drives', 'sets'],
   setup({ services, contribute, background, threads }) {
     const { drives, sets } = services

@@ -4,6 +4,7 @@ import { createPostObject } from './s3/post-object.ts'
 
 export default definePlugin({
   name: 'post-object',
+  description: 'Uploads by forms of browsers.',
   requires: ['objects', 'checksums'],
   config: Type.Object({}),
   setup({ services, ports, contribute }) {

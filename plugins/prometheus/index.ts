@@ -9,6 +9,7 @@ import { createTokenCheck } from './scrape-token.ts'
 
 export default definePlugin({
   name: 'prometheus',
+  description: 'Metrics for Prometheus, and the tokens that open them.',
   requires: ['iam'],
   optional: ['metrics'],
   config: prometheusConfig,

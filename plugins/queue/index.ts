@@ -9,6 +9,7 @@ import { createQueues } from './queues.ts'
 
 export default definePlugin({
   name: 'queue',
+  description: 'Persistent queues for messages to destinations that may be down.',
   requires: ['storage'],
   optional: ['metrics'],
   provides: ['queue'],

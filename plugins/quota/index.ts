@@ -10,6 +10,7 @@ const adminOperations = [getBucketQuota, setBucketQuota]
 
 export default definePlugin({
   name: 'quota',
+  description: 'Limits on the bytes of buckets.',
   requires: ['objects'],
   provides: ['quota'],
   config: Type.Object({}),

@@ -13,6 +13,7 @@ import { createS3Service } from './service.ts'
 
 export default definePlugin({
   name: 's3',
+  description: 'The S3 protocol: finds the operation, authorizes the request, writes the answer.',
   requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings', 'storedNeeds'],
   optional: ['metrics'],
   provides: ['s3'],

@@ -5,6 +5,7 @@ import { atSpeed, declareScannerSettings } from './settings.ts'
 
 export default definePlugin({
   name: 'scanner',
+  description: 'The pace of background work over all stored data.',
   requires: ['settings'],
   provides: ['scanner'],
   config: ScannerConfig,

@@ -13,6 +13,7 @@ import { declareRegion } from './region-settings.ts'
 
 const server = definePlugin({
   name: 'server',
+  description: 'Information about the server, restart and stop, and `svc init`.',
   requires: ['kernel', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
   optional: ['heal', 'kms'],
   config: ServerConfig,

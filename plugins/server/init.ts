@@ -4,6 +4,7 @@ import { createInitCommand } from './init-command.ts'
 
 export default definePlugin({
   name: 'init',
+  description: 'The command `svc init`, which prepares a machine.',
   setup({ ports, contribute }) {
     contribute('cli.command', 'init', createInitCommand(ports.random))
   },

@@ -23,6 +23,7 @@ const adminOperations = [
 
 export default definePlugin({
   name: 'settings',
+  description: 'Settings that change while the server runs.',
   requires: ['store'],
   provides: ['settings'],
   setup({ services, threads, log, contribute }) {

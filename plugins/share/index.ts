@@ -11,6 +11,7 @@ import { createShareCleaner } from './share-cleaner.ts'
 
 export default definePlugin({
   name: 'share',
+  description: 'Links to objects for people without credentials.',
   requires: ['authSigv4', 'iam', 'objects', 's3', 'users'],
   config: Type.Object({}),
   setup({ services, ports, log, threads, contribute }) {

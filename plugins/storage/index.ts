@@ -13,6 +13,7 @@ import { createStorageFront } from './service.ts'
 
 export default definePlugin({
   name: 'storage',
+  description: 'Chooses the storage backend.',
   requires: ['kernel'],
   optional: ['metrics'],
   provides: ['storage'],

@@ -9,6 +9,7 @@ import { createStore } from './store.ts'
 
 export default definePlugin({
   name: 'store',
+  description: 'Small documents that every thread agrees on: users, policies, settings.',
   requires: ['storage'],
   optional: ['metrics'],
   provides: ['store'],

@@ -10,6 +10,7 @@ const ignoredCall = 'stored-needs.ignored'
 
 export default definePlugin({
   name: 'stored-needs',
+  description: 'Refuses to start without a plugin that stored data needs.',
   requires: ['kernel', 'objects', 'storage', 'store'],
   provides: ['storedNeeds'],
   points: storedNeedsPoints,

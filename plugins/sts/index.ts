@@ -11,6 +11,7 @@ import { createGetSessionToken } from './get-session-token.ts'
 
 export default definePlugin({
   name: 'sts',
+  description: "Temporary credentials, as AWS's Security Token Service gives them.",
   requires: ['users'],
   config: Type.Object({}),
   setup({ services, contribute }) {

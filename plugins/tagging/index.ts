@@ -26,6 +26,7 @@ const adminOperations = [getBucketTags, setBucketTags, setObjectTags]
 
 export default definePlugin({
   name: 'tagging',
+  description: 'Tags of objects and buckets.',
   requires: ['objects'],
   config: Type.Object({}),
   setup({ services, contribute }) {

@@ -8,6 +8,7 @@ import { createTlsService } from './service.ts'
 
 export default definePlugin({
   name: 'tls',
+  description: 'TLS of the listeners, reloaded when the files change.',
   requires: ['kernel'],
   optional: ['metrics'],
   provides: ['tls'],

@@ -9,6 +9,7 @@ import { createTraceService } from './service.ts'
 
 export default definePlugin({
   name: 'trace',
+  description: 'Live trace of requests.',
   provides: ['trace'],
   setup({ threads, ports, contribute }) {
     const trace = createTraceService(threads, ports.clock, ports.random)

@@ -24,6 +24,7 @@ import { createUserDirectory } from './user-directory.ts'
 
 export default definePlugin({
   name: 'users',
+  description: 'Users, groups, named policies and access keys.',
   requires: ['authSession', 'iam', 'policy', 'store'],
   provides: ['users'],
   config: UsersConfig,

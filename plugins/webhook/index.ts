@@ -9,6 +9,7 @@ import { createWebhookService } from './service.ts'
 
 export default definePlugin({
   name: 'webhook',
+  description: 'Events and audit records, posted as JSON to URLs.',
   requires: ['httpClient'],
   provides: ['webhook'],
   setup({ services, contribute }) {

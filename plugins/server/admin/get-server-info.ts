@@ -26,13 +26,13 @@ export function createGetServerInfo({ now, heal }: ServerInfoOptions) {
     uses: ['kernel', 'storage', 'objects', 'kms', 'tls', 'authSigv4'],
     async handle(_request, { kernel, storage, objects, kms, tls, authSigv4 }) {
       const drives = await storage.drives()
-      const { version, commit, startedAtMs } = kernel
+      const { version, commit, buildDate, startedAtMs } = kernel
       const uptimeSeconds = Math.max(0, Math.floor((now() - startedAtMs) / 1000))
       const state = kernel.state()
       return {
         version,
         commit,
-        buildDate: process.env.SVC_BUILD_DATE ?? 'unknown',
+        buildDate,
         deploymentId: drives.find(({ deploymentId }) => deploymentId !== undefined)?.deploymentId ?? '',
         mode: drives.length > 1 ? ('snmd' as const) : ('snsd' as const),
         region: authSigv4.region,

@@ -31,11 +31,13 @@ export default defineAdminOperation({
     const after = decodeCursor(cursor)
     const start = after === undefined ? 0 : all.findIndex(({ name }) => name === after) + 1
     const page = all.slice(start, start + limit)
-    const items = page.map(({ name, version, dependsOn, startMs }, index) => {
+    const items = page.map(({ name, version, description, origin, dependsOn, startMs }, index) => {
       const error = failures.get(name)
       return {
         name,
         version,
+        description,
+        origin,
         state: error === undefined ? ('active' as const) : ('failed' as const),
         provides: providedBy(name, kernel.points()),
         dependsOn: [...dependsOn],

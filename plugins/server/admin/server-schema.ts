@@ -108,7 +108,7 @@ export const ServerInfo = Type.Object(
   {
     version: Type.String(),
     commit: Type.String(),
-    buildDate: Type.String(),
+    buildDate: Type.String({ description: 'When the package was made; `unknown` for sources.' }),
     deploymentId: Type.String({ description: 'Made with the first drive; empty while no drive can be read.' }),
     mode: Type.Union([Type.Literal('snsd'), Type.Literal('snmd'), Type.Literal('mnmd')]),
     region: Type.String(),
@@ -135,6 +135,10 @@ export const Plugin = Type.Object(
   {
     name: Type.String(),
     version: Type.String(),
+    description: Type.String({ description: 'A sentence; empty where the plugin has none.' }),
+    origin: Type.Union([Type.Literal('builtin'), Type.Literal('contrib'), Type.Literal('external')], {
+      description: 'Whether it is of the server itself, of its folder `contrib`, or of somebody else.',
+    }),
     state: Type.Union([Type.Literal('active'), Type.Literal('failed')]),
     provides: Type.Array(Type.Object({ extensionPoint: Type.String(), id: Type.String() })),
     dependsOn: Type.Array(

@@ -41,6 +41,7 @@ t.test('its plugins, in order, a page at a time', async t => {
     name: string
     order: number
     startMs: number
+    description: string
     dependsOn: string[]
     provides: { extensionPoint: string }[]
   }[] = []
@@ -60,6 +61,7 @@ t.test('its plugins, in order, a page at a time', async t => {
   )
   const orderOf = (name: string) => items.find(item => item.name === name)!.order
   for (const { dependsOn, order } of items) for (const name of dependsOn) t.ok(orderOf(name) < order)
+  for (const { name, description } of items) t.match(description, /^[A-Z].{10,120}[.?]$/, name)
   t.ok(items.every(({ startMs }) => Number.isInteger(startMs)))
   t.match(items[orderOf('drive')].provides, [{ extensionPoint: 'storage-backend' }])
 })
