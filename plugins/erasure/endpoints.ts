@@ -15,12 +15,8 @@ export function validateEndpoints(endpoints: readonly string[], parity: string, 
   }
   const twice = endpoints.find((path, index) => endpoints.indexOf(path) !== index)
   if (twice !== undefined) problems.push(`The drive ${twice} is named twice.`)
+  problems.push(...checkParity(endpoints.length, parity))
   const parityCount = parityOf(endpoints.length, parity)
-  if (parityCount * 2 > endpoints.length) {
-    problems.push(
-      `SVC_STORAGE_CLASS_STANDARD=${parity} needs at least ${parityCount * 2} drives: parity is at most half of them.`,
-    )
-  }
   const reducedCount = reducedParityOf(reduced)
   // The default applies to every set, whatever its parity.
   if (reducedCount > Math.max(parityCount, defaultReducedParity)) {
@@ -29,6 +25,13 @@ export function validateEndpoints(endpoints: readonly string[], parity: string, 
     )
   }
   return problems
+}
+
+/** Whether so many drives can have this parity of a set. */
+export function checkParity(driveCount: number, parity: string): string[] {
+  const least = parityOf(driveCount, parity) * 2
+  if (least <= driveCount) return []
+  return [`SVC_STORAGE_CLASS_STANDARD=${parity} needs at least ${least} drives: parity is at most half of them.`]
 }
 
 /** As configured; a set with less parity uses its own. */

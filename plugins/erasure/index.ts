@@ -8,7 +8,7 @@ import type { StorageLookOptions } from 'svc/plugins/storage/api'
 import type { RedundancyService, RedundantStorage } from './api.ts'
 import type { OpenSet } from './backend.ts'
 import { ErasureConfig } from './config.ts'
-import { parityOf, reducedParityOf, validateEndpoints } from './endpoints.ts'
+import { checkParity, parityOf, reducedParityOf, validateEndpoints } from './endpoints.ts'
 import { checkSet, notLookedAtInSet, peekScanSet, peekSet, planSet } from './preflight.ts'
 import { checkSoleSet, createSets, createSoleSet } from './sets.ts'
 
@@ -45,6 +45,7 @@ export default definePlugin({
     })
     contribute('storage.backend', 'erasure', {
       validate: sets.validate,
+      ignored: endpoints => checkParity(endpoints.length, config.standard),
       async inspect(options) {
         const problems = await checkSoleSet(sets, options)
         if (problems.length > 0) return { problems }

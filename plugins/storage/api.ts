@@ -266,6 +266,8 @@ export interface StorageFindings extends Findings {
 export interface StorageBackendFactory {
   /** Reports what is wrong with the endpoints without touching them: used by `server --dry-run`. Empty = fine. */
   validate(endpoints: readonly string[], pools?: readonly (readonly string[])[]): readonly string[]
+  /** Where another backend is chosen for the endpoints: settings of this one that would have no effect there. Empty or absent = none. */
+  ignored?(endpoints: readonly string[]): readonly string[]
   /**
    * For `server --dry-run`, where `validate` has no objection. Reads only: nothing is written, created or left open. Absent: the
    * backend cannot tell.

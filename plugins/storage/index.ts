@@ -2,7 +2,7 @@
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/health/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
-import { type StorageBackend, storageErrors } from './api.ts'
+import { type StorageBackend, type StorageBackendFactory, storageErrors } from './api.ts'
 import { StorageConfig } from './config.ts'
 import { registerDriveFamilies } from './drive-families.ts'
 import { checkDrives, countDrives } from './drive-health.ts'
@@ -34,6 +34,11 @@ export default definePlugin({
       const problem = `SVC_STORAGE_BACKEND names "${backendName}", which no plugin provides (${known.join(', ')})`
       return backends.get(backendName) ?? problem
     }
+    /** Settings of a backend that is not chosen are not silently ignored. */
+    const validate = (factory: StorageBackendFactory) => [
+      ...factory.validate(endpoints, pools),
+      ...backends.list().flatMap(({ value }) => (value === factory ? [] : (value.ignored?.(endpoints) ?? []))),
+    ]
     const { metrics = noMetrics } = services
     // The families describe the node: one thread speaks for all.
     if (threads.isMain) registerDriveFamilies(metrics, front.service, log)
@@ -51,7 +56,7 @@ export default definePlugin({
         const folders = await checkFolders(endpoints)
         const factory = findFactory()
         if (typeof factory === 'string') return { problems: [...folders, factory] }
-        const invalid = factory.validate(endpoints, pools).map(problem => `SVC_ENDPOINTS: ${problem}`)
+        const invalid = validate(factory).map(problem => `SVC_ENDPOINTS: ${problem}`)
         if (folders.length + invalid.length > 0) return { problems: [...folders, ...invalid] }
         if (factory.inspect === undefined) {
           front.setPeek({ peek: cannotPeek, peekScan: cannotPeek })
@@ -64,7 +69,7 @@ export default definePlugin({
       async start() {
         const factory = findFactory()
         if (typeof factory === 'string') throw new Error(factory)
-        const problems = factory.validate(endpoints, pools)
+        const problems = validate(factory)
         if (problems.length > 0) throw new Error(`SVC_ENDPOINTS: ${problems.join(' ')}`)
         const { procedures, derive } = front
         backend = factory.create({ endpoints, pools, procedures, derive, threads, ports, log })

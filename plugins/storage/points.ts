@@ -7,7 +7,7 @@ export const storagePoints = {
   'storage.backend': {
     cardinality: 'many',
     schema: Type.Object(
-      { validate: method, inspect: Type.Optional(method), create: method },
+      { validate: method, ignored: Type.Optional(method), inspect: Type.Optional(method), create: method },
       { description: 'A storage backend for records and blobs; SVC_STORAGE_BACKEND selects one by its id.' },
     ),
   },

@@ -1,6 +1,8 @@
 /** Parities as operators write them. */
+import standard from 'svc/plugins/standard'
+import { startKernel, temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { validateEndpoints } from '../endpoints.ts'
+import { checkParity, validateEndpoints } from '../endpoints.ts'
 import { parseParity } from '../parity.ts'
 
 t.test('a parity is EC:0 to EC:8, and at most half of the drives', t => {
@@ -8,5 +10,19 @@ t.test('a parity is EC:0 to EC:8, and at most half of the drives', t => {
   const drives = Array.from({ length: 4 }, (_, index) => `/mnt/d${index}`)
   t.same(validateEndpoints(drives, 'EC:2', ''), [])
   t.match(validateEndpoints(drives, 'EC:3', ''), [/EC:3 needs at least 6 drives/])
+  t.same(checkParity(1, ''), [])
+  t.same(checkParity(1, 'EC:0'), [])
   t.end()
+})
+
+t.test('a parity that one folder cannot have is refused, instead of being ignored', async t => {
+  const config = {
+    http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
+    iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
+    storage: { endpoints: [temporaryFolder(t)] },
+    erasure: { standard: 'EC:2' },
+  }
+  await t.rejects(startKernel({ plugins: standard, config }), {
+    message: /SVC_STORAGE_CLASS_STANDARD=EC:2 needs at least 4 drives/,
+  })
 })
