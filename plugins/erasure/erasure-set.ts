@@ -595,11 +595,20 @@ export class ErasureSet implements SetView {
     return statuses.sort((a, b) => a.index - b.index).map(({ status }) => status)
   }
 
-  #placeOf({ slot, state, isRebuilding }: Member): DrivePlace {
+  #placeOf({ slot, state, rebuild }: Member): DrivePlace {
     const { parityCount, dataCount, writeQuorum } = this
-    const isHealing = state === 'behind' || (state === 'current' && isRebuilding)
+    const isHealing = state === 'behind' || (state === 'current' && rebuild !== undefined)
     const quorums = { readQuorum: dataCount, writeQuorum }
-    return { pool: 0, set: 0, slot, parityCount, ...quorums, isCurrent: state === 'current', isHealing }
+    return {
+      pool: 0,
+      set: 0,
+      slot,
+      parityCount,
+      ...quorums,
+      isCurrent: state === 'current',
+      isHealing,
+      ...(rebuild && { rebuild }),
+    }
   }
 
   /** Does not wait for a drive that does not answer: its requests end with the process. */

@@ -1,5 +1,5 @@
 /** A slot of the set and the drive in it, in the storage thread. `ErasureSet` owns the members and changes their state. */
-import type { DriveStatus } from 'svc/plugins/storage/api'
+import type { DriveStatus, RebuildProgress } from 'svc/plugins/storage/api'
 import type { WatchedDrive } from './watched-drive.ts'
 
 /**
@@ -38,7 +38,7 @@ export class Member {
   /** It may have notes of missing shards that records do not mention yet. */
   mayHaveNotes = false
   /** Shards of it were found missing, and not all are rebuilt yet. */
-  isRebuilding = false
+  rebuild: RebuildProgress | undefined
 
   constructor(slot: number, index: number, path: string, drive: WatchedDrive) {
     this.slot = slot

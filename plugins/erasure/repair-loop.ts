@@ -9,6 +9,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, Logger } from 'svc/kernel'
 import type { DriveLook } from 'svc/plugins/drive/api'
+import type { RebuildProgress } from 'svc/plugins/storage/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
 import type { RecordHealth, ShardState } from './api.ts'
 import { catchUp, progressOf, unfinishedEpoch } from './catching-up.ts'
@@ -406,8 +407,17 @@ export class RepairLoop {
     const hasFailed = this.#failing.delete(key.latin1Slice())
     if (outcome === undefined) return
     const { before, after, error } = outcome
+    const shardBytes = Math.ceil(outcome.dataBytes / outcome.dataCount)
     for (const member of this.#options.set.members) {
-      if (!hasFailed && needsRebuild(before[member.slot])) member.isRebuilding = true
+      if (!needsRebuild(before[member.slot]) || (hasFailed && member.rebuild === undefined)) continue
+      const isDone = after[member.slot] === 'ok'
+      member.rebuild = addAttempt(member.rebuild, {
+        record: key,
+        nowMs: clock.now(),
+        isDone,
+        isRetry: hasFailed,
+        shardBytes,
+      })
     }
     if (isBetter(before, after)) this.counts.healed++
     if (!after.some(needsRebuild)) {
@@ -437,15 +447,15 @@ export class RepairLoop {
   /** Ends the state `isRebuilding` of all drives, once nothing is left that can be rebuilt. */
   #onRebuilt(message: string): void {
     const { set, log } = this.#options
-    if (!set.members.some(({ isRebuilding }) => isRebuilding)) return
-    for (const member of set.members) member.isRebuilding = false
+    if (!set.members.some(({ rebuild }) => rebuild !== undefined)) return
+    for (const member of set.members) member.rebuild = undefined
     log.info(message)
   }
 
   /** Whether all records that lack a shard, `belowCount` of them, failed in their last attempt to heal. */
   async #isAllFailing(belowCount: number): Promise<boolean> {
     const { set } = this.#options
-    if (this.failingCount < belowCount || !set.members.some(({ isRebuilding }) => isRebuilding)) return false
+    if (this.failingCount < belowCount || !set.members.some(({ rebuild }) => rebuild !== undefined)) return false
     const { drive } = set.leader()
     const generations = Buffer.from(set.members.map(({ generation }) => generation))
     for (const key of this.#failing.keys()) {
@@ -507,5 +517,33 @@ export class RepairLoop {
     }
     this.scrubFrom = page.next ?? Buffer.from([0])
     return page.next !== undefined
+  }
+}
+
+interface Attempt {
+  readonly record: Buffer
+  readonly nowMs: number
+  readonly isDone: boolean
+  readonly isRetry: boolean
+  readonly shardBytes: number
+}
+
+function addAttempt(
+  before: RebuildProgress | undefined,
+  { record, nowMs, isDone, isRetry, shardBytes }: Attempt,
+): RebuildProgress {
+  const { startedMs, healed, healedBytes, failed, failedBytes, retried } = before ?? {
+    ...{ startedMs: nowMs, healed: 0, healedBytes: 0, failed: 0, failedBytes: 0, retried: 0 },
+  }
+  const done = Number(isDone)
+  return {
+    startedMs,
+    updatedMs: nowMs,
+    record,
+    healed: healed + done,
+    healedBytes: healedBytes + done * shardBytes,
+    failed: failed + 1 - done,
+    failedBytes: failedBytes + (1 - done) * shardBytes,
+    retried: retried + Number(isRetry),
   }
 }

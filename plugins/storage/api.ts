@@ -140,6 +140,22 @@ export interface BlobReader {
 }
 
 /** The place of a drive within the storage. Numbers start at 0. */
+/** What was done so far to give a drive the shards that it lacks. A shard that fails is tried again. */
+export interface RebuildProgress {
+  readonly startedMs: number
+  readonly updatedMs: number
+  /** The record that was healed last; undefined before the first. */
+  readonly record: RecordKey | undefined
+  /** Records whose shards the drive got, and bytes of those shards. */
+  readonly healed: number
+  readonly healedBytes: number
+  /** Attempts that left it without them. */
+  readonly failed: number
+  readonly failedBytes: number
+  /** Attempts for records whose last one had failed. */
+  readonly retried: number
+}
+
 export interface DrivePlace {
   readonly pool: number
   readonly set: number
@@ -153,6 +169,8 @@ export interface DrivePlace {
   readonly isCurrent: boolean
   /** Whether it lacks records or shards that are being written to it. */
   readonly isHealing: boolean
+  /** Undefined while no shards of it are rebuilt. */
+  readonly rebuild?: RebuildProgress
 }
 
 export interface DriveStatus {

@@ -1,6 +1,6 @@
 /** Missing shards are marked in bounded changes, and only in records that say that they are there. */
 import { mkdir, rm } from 'node:fs/promises'
-import type { Derive, Procedure, Transaction } from 'svc/plugins/storage/api'
+import type { Derive, Procedure, RebuildProgress, Transaction } from 'svc/plugins/storage/api'
 import t from 'tap'
 import { headOf } from '../set-record.ts'
 import { newFolders, openTestSet } from './fixtures/open-set.ts'
@@ -69,7 +69,18 @@ t.test('a replaced drive needs no marks, and all of its shards are rebuilt', asy
   t.strictSame(set.missingShards.take(), [], 'without marks in any record')
   // A reader has found a missing shard before it is rebuilt.
   set.onMissingShard({ slot: 1, blobId: id })
-  while (await repairLoop.healSome(signal));
+  let rebuild: RebuildProgress | undefined
+  for (let isMore = true; isMore; rebuild = (await set.status())[1]!.place!.rebuild ?? rebuild) {
+    isMore = await repairLoop.healSome(signal)
+  }
+  const shardBytes = { healedBytes: 20 * 300 + 100_000, failedBytes: 0 }
+  t.match(rebuild, { healed: 21, failed: 0, retried: 0, ...shardBytes }, 'its progress is told')
+  t.ok(rebuild!.updatedMs >= rebuild!.startedMs)
+  t.strictSame(
+    (await set.status()).map(({ place }) => place!.rebuild),
+    [undefined, undefined, undefined],
+    'until it is done',
+  )
   t.strictSame(set.missingShards.take(), [], 'a rebuilt shard is no longer reported as missing')
   t.equal((await ledger.read()).below.records, 0, 'all are healed')
   t.match(repairLoop.counts, { healed: 21, failed: 0 })

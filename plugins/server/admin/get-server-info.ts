@@ -3,8 +3,14 @@ import { isCatalogError } from 'svc/kernel'
 import { defineAdminOperation } from 'svc/plugins/admin/api'
 import type { HealService } from 'svc/plugins/heal/api'
 import type { KmsService } from 'svc/plugins/kms/api'
-import type { ObjectsService } from 'svc/plugins/objects/api'
-import { type DriveStatus, type SetSummary, summarizeSets, usedBytes } from 'svc/plugins/storage/api'
+import { type ObjectsService, placeOfRecord } from 'svc/plugins/objects/api'
+import {
+  type DriveStatus,
+  type RebuildProgress,
+  type SetSummary,
+  summarizeSets,
+  usedBytes,
+} from 'svc/plugins/storage/api'
 import type { CertificateInfo } from 'svc/plugins/tls/api'
 import { ServerInfo } from './server-schema.ts'
 
@@ -130,7 +136,24 @@ export function describeDrive(drive: DriveStatus, index: number) {
     free: freeBytes,
     used: usedBytes(drive),
     healing: place?.isHealing === true,
+    ...(place?.rebuild && { healingProgress: describeProgress(place.rebuild) }),
     error: error ?? (state === 'full' ? 'the drive is full' : ''),
+  }
+}
+
+function describeProgress({ startedMs, updatedMs, record, ...counts }: RebuildProgress) {
+  const { bucket, key } = record === undefined ? { bucket: '', key: '' } : placeOfRecord(Buffer.from(record))
+  return {
+    started: new Date(startedMs).toISOString(),
+    lastUpdate: new Date(updatedMs).toISOString(),
+    bucket,
+    object: key,
+    healedBuckets: [],
+    objectsHealed: counts.healed,
+    objectsFailed: counts.failed,
+    bytesDone: counts.healedBytes,
+    bytesFailed: counts.failedBytes,
+    retryAttempts: counts.retried,
   }
 }
 

@@ -29,6 +29,27 @@ const Pool = Type.Object(
   { $id: 'Pool' },
 )
 
+const HealingProgress = Type.Object(
+  {
+    started: Type.String(time),
+    lastUpdate: Type.String(time),
+    bucket: Type.String({ description: 'Of the version or part that was healed last.' }),
+    object: Type.String(),
+    healedBuckets: Type.Array(Type.String(), {
+      description: 'Always empty: what may lose the fewest drives is healed first, whatever its bucket.',
+    }),
+    objectsHealed: Type.Integer({ description: 'Versions and parts whose shards the drive got.' }),
+    objectsFailed: Type.Integer({ description: 'Attempts that failed; they are repeated.' }),
+    bytesDone: Type.Integer({ description: 'Of shards.' }),
+    bytesFailed: Type.Integer(),
+    retryAttempts: Type.Integer(),
+  },
+  {
+    description:
+      'Since shards of the drive were found missing, or since the start of the server; absent where none are.',
+  },
+)
+
 const Disk = Type.Object(
   {
     endpoint: Type.String(),
@@ -42,6 +63,7 @@ const Disk = Type.Object(
     free: Type.Integer({ description: 'Bytes that the server may still write, as `Avail` of `df`.' }),
     used: Type.Integer({ description: 'Used bytes, by other software, too, as `Used` of `df`.' }),
     healing: Type.Boolean(),
+    healingProgress: Type.Optional(HealingProgress),
     error: Type.String(),
   },
   { $id: 'Disk' },

@@ -1,6 +1,6 @@
 /** What the server says of itself, and how it is stopped. */
 import { startAdmin } from 'svc/plugins/admin/testing'
-import type { DriveStatus } from 'svc/plugins/storage/api'
+import { type DriveStatus, recordTable } from 'svc/plugins/storage/api'
 import t from 'tap'
 import { describeDrive } from '../admin/get-server-info.ts'
 
@@ -30,7 +30,26 @@ t.test('what it is', async t => {
 t.test('blocks that a file system keeps for root are not used', t => {
   const space = { totalBytes: 1000, freeBytes: 300, reservedBytes: 600, freeInodes: 1 }
   const status: DriveStatus = { path: '/data', id: '', state: 'online', error: undefined, ...space }
-  t.match(describeDrive(status, 0), { total: 1000, free: 300, used: 100 })
+  const shown = describeDrive(status, 0)
+  t.match(shown, { total: 1000, free: 300, used: 100 })
+  t.notOk('healingProgress' in shown)
+  const counts = { healed: 3, healedBytes: 300, failed: 1, failedBytes: 100, retried: 1 }
+  const record = Buffer.from(`${String.fromCharCode(recordTable.object)}photos\0a/b\0`, 'latin1')
+  const rebuild = { startedMs: 0, updatedMs: 1000, record, ...counts }
+  const quorums = { parityCount: 2, readQuorum: 2, writeQuorum: 3 }
+  const place = { pool: 0, set: 0, slot: 1, ...quorums, isCurrent: true, isHealing: true, rebuild }
+  t.same(describeDrive({ ...status, place }, 0).healingProgress, {
+    started: '1970-01-01T00:00:00.000Z',
+    lastUpdate: '1970-01-01T00:00:01.000Z',
+    bucket: 'photos',
+    object: 'a/b',
+    healedBuckets: [],
+    objectsHealed: 3,
+    objectsFailed: 1,
+    bytesDone: 300,
+    bytesFailed: 100,
+    retryAttempts: 1,
+  })
   t.end()
 })
 
