@@ -122,6 +122,13 @@ export function createMemoryBackend(options: StorageBackendOptions): StorageBack
       ),
     scanDerived: (start, end, visit) => visit(createCursor(tables.derived, start, end, value => value, noBody)),
     counter: key => tables.counters.get(textOf(key)) ?? [],
+    counters(start, end, limit) {
+      const [from, to] = [textOf(start), textOf(end)]
+      const found = [...tables.counters]
+        .filter(([text]) => text >= from && text < to)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+      return found.slice(0, limit).map(([text, sums]) => ({ key: Buffer.from(text, 'latin1'), sums }))
+    },
     readBody(ref) {
       const bytes = tables.bodies.get(ref.offset)
       if (bytes === undefined) throw storageErrors.gone()

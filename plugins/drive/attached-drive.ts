@@ -8,6 +8,7 @@ import type {
   BlobRef,
   BlobWriter,
   BodyRef,
+  CounterEntry,
   Cursor,
   DriveStatus,
   RecordKey,
@@ -118,6 +119,7 @@ export function createAttachedDrive(options: AttachedDriveOptions): Drive {
     scan: (start, end, visit) => whenOpen(opened => opened.scan('records', start, end, visit)),
     scanDerived: (start, end, visit) => whenOpen(opened => opened.scan('derived', start, end, visit)),
     counter: key => whenOpen(opened => opened.counter(key)),
+    counters: (start, end, limit) => whenOpen(opened => opened.counters(start, end, limit)),
     readBody: ref => whenOpen(opened => opened.readBody(ref)),
     createBlob: (_sizeHint, options) => open().createBlob(options?.id),
     syncBlob: async id => open().syncBlob(id),
@@ -320,6 +322,10 @@ class AttachedDrive {
     this.#refresh()
     const bytes = this.#index.get('counters', key)
     return bytes === undefined ? [] : decodeCounter(bytes)
+  }
+
+  counters(start: RecordKey, end: RecordKey, limit: number): Promise<readonly CounterEntry[]> {
+    return this.#threads.call(main, message.counters, [new Uint8Array(start), new Uint8Array(end), limit])
   }
 
   readBody(ref: BodyRef): MaybePromise<Buffer> {

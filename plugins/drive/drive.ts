@@ -8,6 +8,7 @@ import type {
   BlobRef,
   BlobWriter,
   BodyRef,
+  CounterEntry,
   Cursor,
   Derive,
   DriveStatus,
@@ -216,6 +217,10 @@ export class Drive {
 
   counter(key: RecordKey): readonly number[] {
     return this.state.visibleCounter(key)
+  }
+
+  counters(start: RecordKey, end: RecordKey, limit: number): readonly CounterEntry[] {
+    return this.state.visibleCounters(start, end, limit)
   }
 
   /**

@@ -147,6 +147,7 @@ export function createOwnedDrive(
     scan: (start, end, visit) => whenOpen(drive => drive.scan(start, end, visit)),
     scanDerived: (start, end, visit) => whenOpen(drive => drive.scanDerived(start, end, visit)),
     counter: key => whenOpen(drive => drive.counter(key)),
+    counters: (start, end, limit) => whenOpen(drive => drive.counters(start, end, limit)),
     readBody: ref => whenOpen(drive => drive.readBody(ref)),
     createBlob: (_sizeHint, options) => get().createBlob(options?.id),
     syncBlob: async id => get().blobFiles.sync(id),

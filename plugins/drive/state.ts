@@ -5,7 +5,7 @@
  * Procedures see every change set (`newest…`); readers see only what is durable (`visible…`).
  */
 import { crc32 } from '@node-rs/crc32'
-import type { Derive, DerivedWriter } from 'svc/plugins/storage/api'
+import type { CounterEntry, Derive, DerivedWriter } from 'svc/plugins/storage/api'
 import { addSums, asBuffer, decodeCounter, encodeCounter, keyBytes, keyText } from './bytes.ts'
 import { addUse, ChangeSet, type SegmentUse, type UndoLog } from './changes.ts'
 import { emptyDigest, entryHash, type IndexDigest, RunningDigest } from './index-digest.ts'
@@ -128,6 +128,31 @@ export class DriveState {
     const sums = this.#indexCounter(text, key)
     const deltas = this.durable.counters.get(text)
     return normalized(deltas === undefined ? sums : addSums(sums, deltas))
+  }
+
+  /** The first counters of the range whose sums are not all zero, by key. */
+  visibleCounters(start: Uint8Array, end: Uint8Array, limit: number): CounterEntry[] {
+    const [from, to] = [keyText(start), keyText(end)]
+    const changed = new Set<string>()
+    for (const counters of [this.frozen?.counters, this.durable.counters]) {
+      for (const text of counters?.keys() ?? []) if (text >= from && text < to) changed.add(text)
+    }
+    const texts = new Set(changed)
+    const range = this.index.range('counters', start, end)
+    try {
+      // Those that changed may be zero now.
+      while (texts.size < limit + changed.size && range.next()) texts.add(keyText(range.key))
+    } finally {
+      range.close()
+    }
+    const found: CounterEntry[] = []
+    for (const text of [...texts].sort()) {
+      if (found.length === limit) break
+      const key = keyBytes(text)
+      const sums = this.visibleCounter(key)
+      if (sums.length > 0) found.push({ key, sums })
+    }
+    return found
   }
 
   #indexCounter(text: string, key: Uint8Array): readonly number[] {

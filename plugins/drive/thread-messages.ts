@@ -8,6 +8,7 @@ export const message = {
   execute: 'execute',
   get: 'get',
   counter: 'counter',
+  counters: 'counters',
   flush: 'flush',
   memtable: 'memtable',
   status: 'status',

@@ -112,6 +112,13 @@ export function createWorkerHost(
     requireAttached(worker)
     return open().counter(key as Buffer)
   })
+  threads.handle(message.counters, ([start, end, limit]: [Buffer, Buffer, number], worker) => {
+    requireAttached(worker)
+    // Structured clone copies a view together with its whole underlying buffer.
+    return open()
+      .counters(start, end, limit)
+      .map(({ key, sums }) => ({ key: new Uint8Array(key), sums }))
+  })
   threads.handle(message.flush, (_payload: undefined, worker) => {
     requireAttached(worker)
     return open().checkpoints.flush()

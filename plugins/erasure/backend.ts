@@ -206,6 +206,7 @@ function createMainSet(options: BackendOptions): SetBackend {
     scan: (start, end, visit) => open().reading.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),
     counter: key => open().reading.counter(key),
+    counters: (start, end, limit) => open().reading.counters(start, end, limit),
     readBody: ref => open().reading.readBody(ref),
     createBlob(sizeHint, { redundancy } = {}) {
       const { set, stripes } = open()

@@ -1,6 +1,14 @@
 /** The read side of a set, the same in each thread: records come from the leader, bytes from any drives with shards of them. */
 import type { MaybePromise } from 'svc/kernel'
-import type { BlobReader, BlobRef, BodyRef, Cursor, RecordKey, StoredRecord } from 'svc/plugins/storage/api'
+import type {
+  BlobReader,
+  BlobRef,
+  BodyRef,
+  CounterEntry,
+  Cursor,
+  RecordKey,
+  StoredRecord,
+} from 'svc/plugins/storage/api'
 import { SetBlobReader } from './blob-reading.ts'
 import { bodyRefOf, readBody, type SetBodyRef } from './body-reading.ts'
 import { userValueOf } from './set-record.ts'
@@ -40,6 +48,10 @@ export class SetReading {
 
   counter(key: RecordKey): MaybePromise<readonly number[]> {
     return this.#ask(({ drive }) => drive.counter(key))
+  }
+
+  counters(start: RecordKey, end: RecordKey, limit: number): MaybePromise<readonly CounterEntry[]> {
+    return this.#ask(({ drive }) => drive.counters(start, end, limit))
   }
 
   #ask<Answer>(question: (leader: Leader) => MaybePromise<Answer>): MaybePromise<Answer> {

@@ -64,6 +64,10 @@ export class WatchedDrive implements Drive {
     return this.#watched(this.#drive.counter(key))
   }
 
+  counters(start: RecordKey, end: RecordKey, limit: number) {
+    return this.#watched(this.#drive.counters(start, end, limit))
+  }
+
   readBody(ref: BodyRef) {
     return this.#watched(this.#drive.readBody(ref))
   }

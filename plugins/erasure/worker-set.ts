@@ -56,6 +56,7 @@ export function createWorkerSet(options: SetContext): StorageBackend {
     scan: (start, end, visit) => open().reading.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().reading.scanDerived(start, end, visit),
     counter: key => open().reading.counter(key),
+    counters: (start, end, limit) => open().reading.counters(start, end, limit),
     readBody: ref => open().reading.readBody(ref),
     createBlob(sizeHint, { redundancy } = {}) {
       const { view, stripes } = open()

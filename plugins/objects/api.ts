@@ -537,6 +537,8 @@ export interface ObjectsService {
     readonly next: string | undefined
   }>
   usage(bucket: string): MaybePromise<BucketUsage>
+  /** By what the keys begin with, up to and with their first slash; keys without one are in none. At most `limit`, in UTF-8 order. */
+  usageOfFolders(bucket: string, limit: number): MaybePromise<ReadonlyMap<string, BucketUsage>>
 
   /**
    * The current version, or the named one. A delete marker is returned, not thrown. Throws NoSuchVersion; InvalidArgument for an

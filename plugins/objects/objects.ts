@@ -25,7 +25,7 @@ import { listEncrypted } from './encrypted.ts'
 import { noSuchVersion, objectErrors } from './errors.ts'
 import { type ObjectEventName, packOrigin } from './events.ts'
 import { type Ingested, ingest } from './ingest.ts'
-import { counterKey, isUploadId, objectKey, partKey, partNumberOf, partRange, uploadKey } from './keys.ts'
+import { counterKey, isUploadId, objectKey, partKey, partNumberOf, partRange, successor, uploadKey } from './keys.ts'
 import { listObjects, listUploads, listVersions } from './listing.ts'
 import { combineChecksums, matchParts, multipartMd5, type StoredPart, totalSize } from './parts.ts'
 import { refuseHopeless } from './quota.ts'
@@ -47,7 +47,7 @@ import {
 import type { RemoveLostOutcome } from './remove-lost.ts'
 import { noTags } from './tags.ts'
 import type { EncryptionRequest, ObjectEncryption, ObjectPlace, ObjectTransform, WriteTransform } from './transform.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage, folderCounters, folderOf } from './usage.ts'
 import type { Stamp } from './versions.ts'
 
 export interface ObjectsOptions {
@@ -361,6 +361,11 @@ export function createObjects({ storage, checksums, random, transform }: Objects
     },
 
     usage: async bucket => decodeUsage(await storage.counter(counterKey(bucket))),
+    async usageOfFolders(bucket, limit) {
+      const start = folderCounters(bucket)
+      const found = await storage.counters(start, successor(start), limit)
+      return new Map(found.map(({ key, sums }) => [folderOf(key, start.length), decodeUsage(sums)]))
+    },
 
     read,
 

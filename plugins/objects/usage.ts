@@ -5,7 +5,7 @@
 import type { Derive } from 'svc/plugins/storage/api'
 import { recordTable as table } from 'svc/plugins/storage/api'
 import type { BucketUsage } from './api.ts'
-import { counterKey } from './keys.ts'
+import { counterKey, unescapeKey } from './keys.ts'
 import { isDeleteMarker, sizeOf } from './record.ts'
 
 const slot = { objects: 0, versions: 1, deleteMarkers: 2, sizeBytes: 3, uploads: 4, uploadBytes: 5 } as const
@@ -39,10 +39,21 @@ export const deriveObjectUsage: Derive = (key, before, after, emit) => {
   const bucket = key.toString('latin1', 1, bucketEnd)
   const counter = counterKey(bucket)
   emit.add(counter, deltas)
+  // See `folderCounters`.
   const prefixEnd = key.indexOf(slash, bucketEnd + 1)
   if (prefixEnd !== -1 && prefixEnd < keyEnd) {
     emit.add(Buffer.concat([counter, key.subarray(bucketEnd, prefixEnd + 1)]), deltas)
   }
+}
+
+/** What the keys of the counters of a bucket's top-level prefixes begin with. */
+export function folderCounters(bucket: string): Buffer {
+  return Buffer.concat([counterKey(bucket), Buffer.from([0])])
+}
+
+/** The prefix of a counter's key; `start`: length of `folderCounters`. */
+export function folderOf(key: Uint8Array, start: number): string {
+  return unescapeKey(Buffer.from(key), start, key.length)
 }
 
 function addVersion(deltas: number[], value: Uint8Array, isCurrent: boolean, sign: 1 | -1): void {

@@ -168,6 +168,7 @@ function createMainPools(options: PoolsOptions): StorageBackend {
     scan: (start, end, visit) => open().routing.records.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().routing.records.scanDerived(start, end, visit),
     counter: key => open().routing.records.counter(key),
+    counters: (start, end, limit) => open().routing.records.counters(start, end, limit),
     readBody: ref => open().routing.records.readBody(ref),
     createBlob: (sizeHint, options) => open().routing.createBlob(sizeHint, options),
     pinBlobs: refs => open().routing.pinBlobs(refs),

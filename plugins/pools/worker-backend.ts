@@ -39,6 +39,7 @@ export function createWorkerPools(options: PoolsContext): StorageBackend {
     scan: (start, end, visit) => open().records.scan(start, end, visit),
     scanDerived: (start, end, visit) => open().records.scanDerived(start, end, visit),
     counter: key => open().records.counter(key),
+    counters: (start, end, limit) => open().records.counters(start, end, limit),
     readBody: ref => open().records.readBody(ref),
     createBlob: (sizeHint, options) => open().createBlob(sizeHint, options),
     pinBlobs: refs => open().pinBlobs(refs),

@@ -210,6 +210,11 @@ export interface BlobOptions {
   readonly for?: RecordKey
 }
 
+export interface CounterEntry {
+  readonly key: Uint8Array
+  readonly sums: readonly number[]
+}
+
 /** The interface of the extension point `storage.backend`. Every method may be called in every thread. */
 export interface StorageBackend {
   /** Opens the storage and recovers; in a worker thread, attaches to the main thread. Afterwards every method works. */
@@ -228,6 +233,8 @@ export interface StorageBackend {
   /** As `scan`, over the derived entries written by `Derive`. */
   scanDerived<T>(start: RecordKey, end: RecordKey, visit: (cursor: Cursor) => T): MaybePromise<T>
   counter(key: RecordKey): MaybePromise<readonly number[]>
+  /** The first counters, at most `limit`, with start <= key < end and a sum that is not zero. By key. */
+  counters(start: RecordKey, end: RecordKey, limit: number): MaybePromise<readonly CounterEntry[]>
   /**
    * The verified bytes of an inline body; synchronous when cached. Rejects with `gone` when the record was read longer than
    * `readWindowMs` ago and its body has moved since.

@@ -336,8 +336,14 @@ export const storageBackendContract: ContractSuite<StorageSubject> = contractSui
         return found
       })
     t.strictSame(await derived(), ['da=22', 'db=1'])
+    const counters = async (limit: number, [start, end] = [countKey, Buffer.concat([countKey, Buffer.from([0])])]) =>
+      (await backend.counters(start!, end!, limit)).map(({ key, sums }) => [Buffer.from(key), [...sums]])
+    t.strictSame(await counters(10), [[countKey, [2, 3]]])
+    t.strictSame(await counters(0), [])
+    t.strictSame(await counters(10, [Buffer.from([0]), countKey]), [], 'the end is not in the range')
     await steps(backend, [{ delete: 'a' }, { delete: 'b' }])
     t.strictSame([...(await backend.counter(countKey))], [])
+    t.strictSame(await counters(10), [], 'a counter of zeros is none')
     t.strictSame(await derived(), [])
   },
 

@@ -9,7 +9,19 @@ const counters = {
   deleteMarkers: Type.Integer(),
 }
 
-const BucketUsage = Type.Object(counters, { $id: 'BucketUsage' })
+const BucketUsage = Type.Object(
+  {
+    ...counters,
+    prefixes: Type.Record(Type.String(), Type.Object(counters), {
+      description:
+        'By the beginnings of keys, up to and with their first slash. The first 1000 of a bucket, and the first 100 000 of an answer.',
+    }),
+  },
+  { $id: 'BucketUsage' },
+)
+
+/** Of one bucket, and of all buckets of an answer. */
+const prefixesMax = { bucket: 1000, answer: 100_000 }
 
 const Usage = Type.Object(
   {
@@ -41,11 +53,18 @@ export function createGetUsage(now: () => number) {
     errors: ['bucket_not_found'],
     uses: ['objects'],
     async handle({ query: { bucket: wanted } }, { objects }) {
-      const buckets: Record<string, ReturnType<typeof describe>> = {}
+      const buckets: Record<
+        string,
+        ReturnType<typeof describe> & { prefixes: Record<string, ReturnType<typeof describe>> }
+      > = {}
       const total = { objectsCount: 0, versionsCount: 0, totalSize: 0, bucketsCount: 0 }
+      let left = prefixesMax.answer
       const add = async (name: string) => {
         const usage = await objects.usage(name)
-        buckets[name] = describe(usage)
+        const folders = await objects.usageOfFolders(name, Math.min(prefixesMax.bucket, left))
+        left -= folders.size
+        const prefixes = Object.fromEntries([...folders].map(([prefix, folder]) => [prefix, describe(folder)]))
+        buckets[name] = { ...describe(usage), prefixes }
         total.bucketsCount++
         total.objectsCount += usage.objects
         total.versionsCount += usage.versions

@@ -53,6 +53,33 @@ t.test('what a bucket is, with what is in it', async t => {
   t.match(info.json, { buckets: 3, usage: 9 })
 })
 
+t.test('usage by the first folder of keys, exact at once', async t => {
+  await create('folders', { versioning: true })
+  await create('folders-too')
+  const put = (Key: string, Body: string, Bucket = 'folders') =>
+    client.send(new PutObjectCommand({ Bucket, Key, Body }))
+  await put('a/1', '1')
+  await put('a/2/3', '22')
+  await put('a/2/3', '333')
+  await put('é \u0001/1', '4444')
+  await put('flat', '55555')
+  await put('a/1', 'elsewhere', 'folders-too')
+  await client.send(new DeleteObjectCommand({ Bucket: 'folders', Key: 'a/1' }))
+  const prefixes = async (bucket: string) =>
+    (await signed({ path: `/api/v1/usage?bucket=${bucket}` })).json.buckets[bucket].prefixes
+  const a = { size: 6, objectsCount: 1, versionsCount: 3, deleteMarkers: 1 }
+  t.same(await prefixes('folders'), {
+    'a/': a,
+    'é \u0001/': { size: 4, objectsCount: 1, versionsCount: 1, deleteMarkers: 0 },
+  })
+  t.same(await prefixes('mine'), {})
+  await client.send(new DeleteObjectCommand({ Bucket: 'folders-too', Key: 'a/1' }))
+  t.same(await prefixes('folders-too'), {}, 'what is empty is no folder')
+  for (const name of ['folders', 'folders-too']) {
+    await signed({ method: 'DELETE', path: `/api/v1/buckets/${name}?force=true` })
+  }
+})
+
 t.test('who may list a part of a bucket sees a part of it', async t => {
   const partial = as('partial')
   const { json } = await partial({ path: '/api/v1/buckets' })

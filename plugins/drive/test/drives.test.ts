@@ -393,6 +393,8 @@ t.test('every thread uses every drive, and attaches again to a reopened one', { 
       result.counts.map(([count]: number[]) => count),
       [30 * threads, 30 * threads],
     )
+    const [counters, wanted] = result.counters
+    t.strictSame(counters, wanted, 'counters of a range, in the last thread')
     t.equal(result.revived, 9)
     t.match(result, { whileClosed: 'unavailable', beforeAttach: workers === 0 ? 'fine' : 'unavailable' })
     t.strictSame(result.late, Array(threads).fill('later'))
