@@ -40,6 +40,20 @@ t.test('objects', async t => {
   await t.rejects(client.getObject(bucket, 'nothing'), { code: 'NoSuchKey' })
 })
 
+t.test('what only clients of MinIO ask for', async t => {
+  const versionId = '6d1a4cb0-2a2f-4c34-9d35-63ad2a2a9a2c'
+  const unknown = { code: 'NoSuchVersion' }
+  await t.rejects(client.getObject(bucket, 'plain.txt', { versionId }), unknown, 'data that moved here had such ids')
+  const events = client.listenBucketNotification(bucket, '', '', ['s3:ObjectCreated:*'])
+  const error = await new Promise<{ code?: string }>(resolve => events.once('error', resolve))
+  events.stop()
+  t.match(error, { code: 'NotImplemented' }, 'instead of silence')
+  await client.putObject(bucket, 'forced/a', 'a')
+  // As a prefix it would take everything below with it.
+  await t.rejects(client.removeObject(bucket, 'forced', { forceDelete: true }), { code: 'NotImplemented' })
+  t.equal((await client.statObject(bucket, 'forced/a')).size, 1)
+})
+
 t.test('a file of 70 MB goes in parts and comes back whole', async t => {
   const file = join(server.folder, 'large.bin')
   const bytes = bytesOf('minio-js', 70_000_000)
