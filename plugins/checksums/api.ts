@@ -1,4 +1,6 @@
 /** The ten checksum algorithms of S3, incremental, in one table. Digests are big-endian as S3 encodes them. */
+import type { MaybePromise } from 'svc/kernel'
+
 export type ChecksumAlgorithm =
   | 'CRC32'
   | 'CRC32C'
@@ -19,6 +21,16 @@ export interface Checksum {
   digest(): Buffer
 }
 
+/** One of several that run at the same time, and that wait for each other with some of their bytes. */
+export interface StreamChecksum {
+  /** Has taken the bytes when it returns; a promise, to be waited for before the next update, where there are enough of them for now. */
+  update(bytes: Uint8Array): MaybePromise<void>
+  /** Raw digest bytes; ends the computation. */
+  digest(): Promise<Buffer>
+  /** Gives it up, or does nothing after the digest. Always to be called: until then it takes the place of another. */
+  release(): void
+}
+
 export interface ChecksumValue {
   readonly algorithm: ChecksumAlgorithm
   readonly type: ChecksumType
@@ -30,6 +42,8 @@ export interface ChecksumsService {
   /** In the order of the AWS documentation. */
   readonly algorithms: readonly ChecksumAlgorithm[]
   create(algorithm: ChecksumAlgorithm): Checksum
+  /** MD5 of a long stream, much cheaper than `create('MD5')` while several run in the thread. */
+  createMd5Stream(): StreamChecksum
   /** Digest of bytes that are all there: cheaper than create, update, digest. */
   compute(algorithm: ChecksumAlgorithm, bytes: Uint8Array): Buffer
   /** Digest length in bytes. */

@@ -5,6 +5,7 @@ import { algorithmByHeader, algorithms, algorithmTable } from './algorithms.ts'
 import type { Checksum, ChecksumAlgorithm, ChecksumsService } from './api.ts'
 import { combineCrc, combinePolynomials } from './crc-combine.ts'
 import { createCrc64Nvme } from './crc64-nvme.ts'
+import { createMd5Streams } from './md5-lanes.ts'
 import { createSharedHasher, type SharedHasher } from './shared-hasher.ts'
 
 /** How digests of one algorithm are made. */
@@ -86,6 +87,7 @@ export function createChecksums(): Checksums {
     XXHASH3: notStarted,
     XXHASH128: notStarted,
   }
+  const md5 = createMd5Streams()
   let starting: Promise<void> | undefined
 
   async function load(): Promise<void> {
@@ -103,6 +105,7 @@ export function createChecksums(): Checksums {
       return starting
     },
     create: algorithm => engines[algorithm].create(),
+    createMd5Stream: md5.create,
     compute: (algorithm, bytes) => engines[algorithm].compute(bytes),
     size: algorithm => algorithmTable[algorithm].sizeBytes,
     header: algorithm => algorithmTable[algorithm].header,

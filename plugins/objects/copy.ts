@@ -3,7 +3,6 @@
  * with its record. Bytes are read only if the copy needs a digest that the source does not have: another checksum, or, of an object that
  * came in parts, the MD5 of the whole, because a copy is one object with an ETag of its own.
  */
-import { createHash } from 'node:crypto'
 import type { ChecksumAlgorithm, ChecksumsService, ChecksumValue } from 'svc/plugins/checksums/api'
 import type { StorageService } from 'svc/plugins/storage/api'
 import type { CopyRequest, ObjectsService } from './api.ts'
@@ -62,14 +61,18 @@ async function digestsFor(
   const isWhole = source.parts.length === 0
   if (kept !== undefined && isWhole) return { checksum: kept, md5: md5Of(source) }
   const running = kept === undefined ? checksums.create(algorithm) : undefined
-  const md5 = isWhole ? undefined : createHash('md5')
-  const data = await readData(storage, source.data, 0, source.sizeBytes)
-  await bodyOf(data, source.sizeBytes).consume(chunk => {
-    running?.update(chunk)
-    md5?.update(chunk)
-  })
-  return {
-    checksum: kept ?? { algorithm, type: 'FULL_OBJECT', value: running!.digest().toString('base64') },
-    md5: md5?.digest() ?? md5Of(source),
+  const md5 = isWhole ? undefined : checksums.createMd5Stream()
+  try {
+    const data = await readData(storage, source.data, 0, source.sizeBytes)
+    await bodyOf(data, source.sizeBytes).consume(chunk => {
+      running?.update(chunk)
+      return md5?.update(chunk)
+    })
+    return {
+      checksum: kept ?? { algorithm, type: 'FULL_OBJECT', value: running!.digest().toString('base64') },
+      md5: (await md5?.digest()) ?? md5Of(source),
+    }
+  } finally {
+    md5?.release()
   }
 }

@@ -5,7 +5,7 @@
  * - The client's expected digests are checked before anything can be committed.
  * - Memory per request is bounded by the backend's inline limit, whatever the size of the body.
  */
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { BlobRef, BlobWriter, RecordKey, Redundancy, StorageService } from 'svc/plugins/storage/api'
@@ -91,7 +91,7 @@ function digestWhole(bytes: Buffer, withMd5: boolean, options: IngestOptions): I
 /** For a body of unknown length or above the inline limit: buffers up to the limit, then continues into a blob. */
 async function ingestStream(body: Body, options: IngestOptions): Promise<Ingested> {
   const { transform, bytesMax = putBytesMax } = options
-  const md5 = needsMd5(body, options) ? createHash('md5') : undefined
+  const md5 = needsMd5(body, options) ? options.checksums.createMd5Stream() : undefined
   const checksum = options.algorithm === undefined ? undefined : options.checksums.create(options.algorithm)
   let sizeBytes = 0
   let held: Buffer[] = []
@@ -103,9 +103,9 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
   const sink = (chunk: Buffer): MaybePromise<void> => {
     sizeBytes += chunk.length
     if (sizeBytes > bytesMax) throw tooLarge(sizeBytes, bytesMax)
-    md5?.update(chunk)
+    const hashed = md5?.update(chunk)
     checksum?.update(chunk)
-    return transform === undefined ? store(chunk) : transform.push(chunk, store)
+    return both(hashed, transform === undefined ? store(chunk) : transform.push(chunk, store))
   }
   const store = (chunk: Buffer): MaybePromise<void> => {
     if (writer !== undefined) return writer.write(chunk)
@@ -129,19 +129,26 @@ async function ingestStream(body: Body, options: IngestOptions): Promise<Ingeste
       const inline = Buffer.concat(held)
       return {
         sizeBytes,
-        md5: md5?.digest(),
+        md5: await md5?.digest(),
         checksum: checksum?.digest(),
         inline: options.inlineBytesMax > 0 ? inline : nothing,
         blobs: [],
         discard: noDiscard,
       }
     }
-    const blob = await writer!.finish()
-    return { sizeBytes, md5: md5?.digest(), checksum: checksum?.digest(), inline: undefined, blobs: [blob], discard }
+    const [blob, digest] = await Promise.all([writer!.finish(), md5?.digest()])
+    return { sizeBytes, md5: digest, checksum: checksum?.digest(), inline: undefined, blobs: [blob], discard }
   } catch (error) {
     await discard()
     throw error
+  } finally {
+    md5?.release()
   }
+}
+
+function both(one: MaybePromise<void>, other: MaybePromise<void>): MaybePromise<void> {
+  if (one === undefined) return other
+  return other === undefined ? one : Promise.all([one, other]).then(() => undefined)
 }
 
 /** The expected MD5 comes in a header, so it is known before the bytes. */
