@@ -1,8 +1,8 @@
 /** Who sends a request: a signature in the Authorization header, or the cookie of a console session. */
 import { isCatalogError } from 'svc/kernel'
-import type { Authentication, AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
+import type { AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
 import type { Exchange } from 'svc/plugins/http/api'
-import type { ActiveSession, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
+import type { ActiveSession, Authentication, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
 import type { AdminOperation } from './api.ts'
 import { adminErrors } from './errors.ts'
 

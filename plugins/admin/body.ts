@@ -1,7 +1,7 @@
 /** Reads the body of a request into memory, within its bound, verified against the signature where there is one. */
 import type { IncomingMessage } from 'node:http'
 import { CatalogError } from 'svc/kernel'
-import type { Authentication, PayloadDecoder } from 'svc/plugins/auth-sigv4/api'
+import type { Authentication, PayloadDecoder } from 'svc/plugins/iam/api'
 import { adminErrors } from './errors.ts'
 
 /** Throws `entity_too_large`, `malformed_request`. The connection of a body that was not read to its end is to be closed. */

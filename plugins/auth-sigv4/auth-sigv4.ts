@@ -4,8 +4,8 @@
  */
 
 import type { CatalogError, Clock, MaybePromise } from 'svc/kernel'
-import type { Identity } from 'svc/plugins/iam/api'
-import type { Authentication, AuthSigv4Service, PayloadForm, SignedRequest } from './api.ts'
+import type { Authentication, Identity, PayloadForm, SignedRequest } from 'svc/plugins/iam/api'
+import type { AuthSigv4Service } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, type QueryParameter, unsignedPayload } from './canonical.ts'
 import type { ChunkSigning } from './chunked-decoder.ts'

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Identity } from 'svc/plugins/iam/api'
-import type { Authentication, PayloadDecoder, PayloadForm } from './api.ts'
+import type { Authentication, Identity, PayloadDecoder, PayloadForm } from 'svc/plugins/iam/api'
 import { ChunkedDecoder, type ChunkSigning, parseTrailerNames } from './chunked-decoder.ts'
 import { authErrors } from './errors.ts'
 import { Sha256Decoder } from './sha256-decoder.ts'

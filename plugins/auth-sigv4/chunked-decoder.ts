@@ -26,7 +26,7 @@
  */
 import { createHash, type Hash, hash } from 'node:crypto'
 import type { CatalogError } from 'svc/kernel'
-import type { PayloadDecoder } from './api.ts'
+import type { PayloadDecoder } from 'svc/plugins/iam/api'
 import { emptySha256, trimBlanks } from './canonical.ts'
 import { hexDigit } from './encoding.ts'
 import { authErrors } from './errors.ts'

@@ -1,8 +1,7 @@
 /** From an access key, and a session token where there is one, to credentials; or to the error that S3 answers. */
 
 import type { MaybePromise } from 'svc/kernel'
-import type { Credentials, IamService, SessionCredentials } from 'svc/plugins/iam/api'
-import type { Authentication } from './api.ts'
+import type { Authentication, Credentials, IamService, SessionCredentials } from 'svc/plugins/iam/api'
 import { authErrors } from './errors.ts'
 
 export type CredentialSource = Pick<IamService, 'credentials' | 'sessionCredentials'>

@@ -1,6 +1,6 @@
 /** Requests to services that are not S3: the signature is over the digest of the body, whether a header says it or not. */
 import type { MaybePromise } from 'svc/kernel'
-import type { Authentication, SignedRequest } from './api.ts'
+import type { Authentication, SignedRequest } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, sha256Hex } from './canonical.ts'
 import { dateMismatch, parseAuthorization } from './claim.ts'

@@ -1,6 +1,6 @@
 /** The signature of a POST policy form. Source: AWS "Authenticating requests: browser-based uploads using POST". */
 import type { CatalogError, ErrorDetails, MaybePromise } from 'svc/kernel'
-import type { Authentication } from './api.ts'
+import type { Authentication } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'
 import { algorithmName } from './canonical.ts'
 import { type CredentialScope, dateMismatch, parseCredential } from './claim.ts'

@@ -1,5 +1,5 @@
 /** Which canonical request a signature was made over: the one that is expected first, then what other clients make of it. */
-import type { SignedRequest } from './api.ts'
+import type { SignedRequest } from 'svc/plugins/iam/api'
 import {
   type CanonicalParts,
   canonicalQuery,

@@ -1,5 +1,5 @@
 /** The forms of `x-amz-content-sha256`. Source: AWS "Signature calculations: transferring payload". */
-import type { PayloadForm } from './api.ts'
+import type { PayloadForm } from 'svc/plugins/iam/api'
 import { emptySha256, unsignedPayload } from './canonical.ts'
 import { hexDigit } from './encoding.ts'
 import { authErrors } from './errors.ts'

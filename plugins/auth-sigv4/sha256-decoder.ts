@@ -1,5 +1,5 @@
 import { createHash, type Hash, hash } from 'node:crypto'
-import type { PayloadDecoder } from './api.ts'
+import type { PayloadDecoder } from 'svc/plugins/iam/api'
 import { emptySha256 } from './canonical.ts'
 import { authErrors } from './errors.ts'
 

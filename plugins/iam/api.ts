@@ -6,6 +6,7 @@ import type { KeyObject } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
 import type { AuthSessionService } from './sessions.ts'
 
+export type { Authentication, PayloadDecoder, PayloadForm, SignedRequest } from './authentication.ts'
 export { rootPasswordKey } from './config.ts'
 export { equalsInConstantTime } from './constant-time.ts'
 export type { ActiveSession, AuthSessionService, BrowserRequest, Session } from './sessions.ts'

@@ -4,9 +4,9 @@
  */
 
 import type { MaybePromise } from 'svc/kernel'
-import type { PayloadDecoder } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
+import type { PayloadDecoder } from 'svc/plugins/iam/api'
 import type { Body, ExpectedDigests } from 'svc/plugins/objects/api'
 import { checksumBytes, type PayloadClaims } from './claims.ts'
 import { payloadErrors } from './errors.ts'

@@ -3,8 +3,8 @@
  * object integrity in Amazon S3" and "Transferring payload in multiple chunks".
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Authentication } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
+import type { Authentication } from 'svc/plugins/iam/api'
 import { type ExpectedDigests, objectErrors } from 'svc/plugins/objects/api'
 import { payloadErrors } from './errors.ts'
 

@@ -1,6 +1,6 @@
-import type { Authentication } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
+import type { Authentication } from 'svc/plugins/iam/api'
 import { RequestBody } from './body.ts'
 import { readClaims } from './claims.ts'
 

@@ -4,8 +4,8 @@
  * answered in the turn in which it arrived.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { Authentication } from 'svc/plugins/auth-sigv4/api'
 import type { Exchange, RawHandler } from 'svc/plugins/http/api'
+import type { Authentication } from 'svc/plugins/iam/api'
 import { answer } from './answer.ts'
 import { authorize, fetchAuthorizationFacts, isDecidedByBody, requiredAction } from './authorization.ts'
 import { checkExpectedOwner } from './bucket-owner.ts'

@@ -1,7 +1,8 @@
 /** Requests to another service of AWS that shares the listener: see `S3QueryApi`. Their errors have a form and codes of their own. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CatalogError, isCatalogError } from 'svc/kernel'
-import { type Authentication, claimedAccessKeyOf } from 'svc/plugins/auth-sigv4/api'
+import { claimedAccessKeyOf } from 'svc/plugins/auth-sigv4/api'
+import type { Authentication } from 'svc/plugins/iam/api'
 import { ClientGoneError, RequestBody } from 'svc/plugins/payload/api'
 import { sendDocument } from './answer.ts'
 import type { S3QueryApi } from './api.ts'

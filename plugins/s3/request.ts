@@ -2,10 +2,10 @@
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
-import type { Authentication, AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
+import type { AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
-import type { IamService, Identity } from 'svc/plugins/iam/api'
+import type { Authentication, IamService, Identity } from 'svc/plugins/iam/api'
 import {
   type Body,
   type ChangeOrigin,

@@ -7,8 +7,8 @@ import { Readable } from 'node:stream'
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { isCatalogError } from 'svc/kernel'
+import type { Authentication } from 'svc/plugins/iam/api'
 import t from 'tap'
-import type { Authentication } from '../api.ts'
 import { accessKey, region, secretKey, startAuth } from './fixture.ts'
 
 const auth = await startAuth(Date.now())

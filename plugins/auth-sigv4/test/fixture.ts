@@ -1,8 +1,9 @@
 /** The plugin as the server runs it, with a clock that stands still. */
 import { isCatalogError } from 'svc/kernel'
+import type { Authentication, PayloadDecoder, SignedRequest } from 'svc/plugins/iam/api'
 import iam from 'svc/plugins/iam/index'
 import { createFakeClock, startKernel } from 'svc/testing'
-import type { Authentication, AuthSigv4Service, PayloadDecoder, SignedRequest, Signer } from '../api.ts'
+import type { AuthSigv4Service, Signer } from '../api.ts'
 import plugin from '../index.ts'
 
 /** The credentials of AWS's own examples. */
