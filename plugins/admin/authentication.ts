@@ -1,6 +1,5 @@
-/** Who sends a request: a signature in the Authorization header, or the cookie of a console session. */
+/** Who sends a request, as the chain of `iam` finds: a signature in the Authorization header, the cookie of a console session. */
 import { isCatalogError } from 'svc/kernel'
-import type { AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { ActiveSession, Authentication, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
 import type { AdminOperation } from './api.ts'
@@ -14,9 +13,8 @@ export interface Caller {
 }
 
 export interface AuthenticationServices {
-  readonly authSigv4: Pick<AuthSigv4Service, 'authenticate'>
-  readonly authSession: Pick<AuthSessionService, 'find' | 'originOf'>
-  readonly iam: Pick<IamService, 'credentials' | 'sessionCredentials'>
+  readonly authSession: Pick<AuthSessionService, 'originOf'>
+  readonly iam: Pick<IamService, 'authenticate' | 'credentials' | 'sessionCredentials'>
 }
 
 const nobody: Caller = Object.freeze({ identity: undefined, session: undefined, signature: undefined })
@@ -26,39 +24,34 @@ const presigned = /[?&](X-Amz-(Signature|Algorithm|Credential)|Signature|AWSAcce
 export async function authenticate(
   operation: AdminOperation,
   exchange: Exchange,
-  services: AuthenticationServices,
+  { iam }: AuthenticationServices,
 ): Promise<Caller> {
   if (operation.authorize === 'public') return nobody
   const { headers, url = '' } = exchange.request
   if (presigned.test(url)) {
     throw adminErrors.unauthenticated('Presigned URLs are for objects: sign the Authorization header.')
   }
-  if (headers.authorization !== undefined && headers.authorization !== '') {
-    if (operation.authorize === 'session') throw adminErrors.unauthenticated('A signed request has no session.')
-    return authenticateSignature(exchange, services.authSigv4)
+  if (operation.authorize === 'session' && headers.authorization) {
+    throw adminErrors.unauthenticated('A signed request has no session.')
   }
-  const session = services.authSession.find(exchange)
-  if (session === undefined) throw adminErrors.unauthenticated()
-  return { identity: session.identity, session, signature: undefined }
+  const caller = await callerOf(exchange, iam)
+  if (operation.authorize === 'session' && caller.session === undefined) throw adminErrors.unauthenticated()
+  return caller
 }
 
 /**
- * For what outlives its request: asks later who the caller is by then. Undefined when its credentials are gone, disabled,
+ * For what outlives its request: asks later who the caller is by then. Undefined, or a rejection, when its credentials are gone, disabled,
  * expired, or have another secret than at first.
  */
 export async function createRenewal(
   exchange: Exchange,
   caller: Caller,
-  { authSession, iam }: AuthenticationServices,
+  { iam }: AuthenticationServices,
 ): Promise<() => Promise<Caller | undefined>> {
   const { identity, session, signature } = caller
   if (identity === undefined) return async () => caller
-  if (session !== undefined) {
-    return async () => {
-      const found = authSession.find(exchange)
-      return found && { identity: found.identity, session: found, signature }
-    }
-  }
+  // Only a signature is of one moment: other credentials are presented once more.
+  if (signature?.signatureVersion === undefined) return () => callerOf(exchange, iam)
   const token = exchange.request.headers['x-amz-security-token']
   const find = async () => {
     if (typeof token !== 'string') return iam.credentials(identity.accessKey)
@@ -92,29 +85,23 @@ export function requireOwnPage(
   if (!session.hasCsrfToken(typeof token === 'string' ? token : undefined)) throw adminErrors.invalid_csrf_token()
 }
 
-async function authenticateSignature(
-  exchange: Exchange,
-  authSigv4: AuthenticationServices['authSigv4'],
-): Promise<Caller> {
+async function callerOf(exchange: Exchange, iam: AuthenticationServices['iam']): Promise<Caller> {
   const { method = '', url = '', headers, rawHeaders } = exchange.request
+  const { host, secure } = exchange
   const mark = url.indexOf('?')
-  let signature: Authentication
+  const rawPath = mark < 0 ? url : url.slice(0, mark)
+  const rawQuery = mark < 0 ? '' : url.slice(mark + 1)
+  let found: Authentication
   try {
-    signature = await authSigv4.authenticate({
-      method,
-      rawPath: mark < 0 ? url : url.slice(0, mark),
-      rawQuery: mark < 0 ? '' : url.slice(mark + 1),
-      headers,
-      rawHeaders,
-      host: exchange.host,
-    })
+    found = await iam.authenticate({ api: 'admin', method, rawPath, rawQuery, headers, rawHeaders, host, secure })
   } catch (error) {
     throw signatureProblem(error)
   }
-  const { identity } = signature
-  if (identity === undefined || signature.method !== 'header') throw adminErrors.unauthenticated()
+  const { identity, session } = found
+  if (session !== undefined) return { identity, session, signature: undefined }
+  if (identity === undefined || found.method !== 'header') throw adminErrors.unauthenticated()
   if (identity.kind === 'share') throw adminErrors.invalid_credentials()
-  return { identity, session: undefined, signature }
+  return { identity, session, signature: found }
 }
 
 /** S3's codes tell whether the access key exists; here nobody learns that. */

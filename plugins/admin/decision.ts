@@ -53,6 +53,7 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
       query: decision.query,
       versionId: versionOf(facts),
       signature: signature === undefined ? undefined : 'header',
+      signatureVersion: signature?.signatureVersion,
       existingTags: () => tags?.get(bucket, key, versionOf(facts)),
       ...facts,
       ...(facts?.headers === undefined ? undefined : { headers: { ...browserHeaders(exchange), ...facts.headers } }),

@@ -12,17 +12,16 @@ import { adminPoints } from './points.ts'
 export default definePlugin({
   name: 'admin',
   description: 'The JSON Admin API at /api/v1 of the console listener.',
-  requires: ['kernel', 'policy', 'authSigv4', 'authSession', 'iam', 'objects', 'checksums', 'storedNeeds'],
+  requires: ['kernel', 'policy', 'authSession', 'iam', 'objects', 'checksums', 'storedNeeds'],
   points: adminPoints,
   config: Type.Object({ keyNormalization: keyNormalizationSetting }),
   setup({ config, services, ports, log, contribute, point }) {
-    const { kernel, policy, authSigv4, authSession, iam, objects, checksums } = services
+    const { kernel, policy, authSession, iam, objects, checksums } = services
     contribute('http.routes', 'admin', {
       listeners: ['console'],
       plugin: createAdminRoutes({
         kernel,
         policy,
-        authSigv4,
         authSession,
         iam,
         objects,

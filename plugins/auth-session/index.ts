@@ -6,6 +6,7 @@ import { createLogin } from './admin/login.ts'
 import logout from './admin/logout.ts'
 import { declareBrowserSettings } from './browser-settings.ts'
 import { authSessionConfig } from './config.ts'
+import { createSessionProvider } from './provider.ts'
 import { createAuthSession } from './service.ts'
 
 export default definePlugin({
@@ -23,6 +24,7 @@ export default definePlugin({
       random: ports.random,
       publicUrl: config.browserRedirectUrl,
     })
+    contribute('auth.provider', 'session', createSessionProvider(authSession))
     for (const operation of [createLogin(authSession), logout, getSession]) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, {}), { optional: true })
     }

@@ -3,13 +3,14 @@
  * about them: form, scope, time, access key, what is signed, signature.
  */
 
-import type { CatalogError, Clock, MaybePromise } from 'svc/kernel'
-import type { Authentication, Identity, PayloadForm, SignedRequest } from 'svc/plugins/iam/api'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Clock, MaybePromise } from 'svc/kernel'
+import type { Authentication, AuthProvider, Identity, PayloadForm, SignedRequest } from 'svc/plugins/iam/api'
 import type { AuthSigv4Service } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, type QueryParameter, unsignedPayload } from './canonical.ts'
 import type { ChunkSigning } from './chunked-decoder.ts'
-import { type Claim, dateMismatch, parseAuthorization } from './claim.ts'
+import { type Claim, dateMismatch, isOfVersion4, parseAuthorization } from './claim.ts'
 import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
 import { parseAmzDate } from './date.ts'
 import { authenticateDocument } from './document.ts'
@@ -40,34 +41,45 @@ const noParameters: readonly QueryParameter[] = []
 const anonymous: Authentication = Object.freeze(new RequestAuthentication(undefined, 'anonymous', unsignedForm))
 const signatureChars = 64
 
-export function createAuthSigv4({ iam, clock, region }: AuthSigv4Options): AuthSigv4Service {
-  const verifier = createVerifier()
-  const parties: Parties = { iam, verifier, region }
-  return Object.freeze({
-    region,
-    authenticate(request) {
-      const authorization = request.headers.authorization
-      const parameters = request.rawQuery === '' ? noParameters : parseQuery(request.rawQuery)
-      const presigned = parameters.length > 0 && parameters.some(isSignatureParameter)
-      if (authorization !== undefined && authorization !== '') {
-        if (presigned) throw onlyOneMechanism()
-        return authenticateHeader(parties, clock.now(), request, authorization, parameters)
-      }
-      if (presigned) return authenticatePresigned(parties, clock.now(), request, parameters)
-      return authenticateAnonymous(request, parameters)
-    },
-    authenticateForm: fields => authenticateForm(parties, fields),
-    authenticateDocument: (request, signed) => authenticateDocument(parties, clock.now(), request, signed),
-    presign: ({ method, url, expiresSeconds, nowMs, accessKey }, credentials) =>
-      presignUrl({ accessKey, secret: credentials.signingSecret, region }, { method, url, expiresSeconds, nowMs }),
-  } satisfies AuthSigv4Service)
+export interface AuthSigv4 {
+  readonly service: AuthSigv4Service
+  readonly provider: AuthProvider
 }
 
-function authenticateAnonymous(request: SignedRequest, parameters: readonly QueryParameter[]): Authentication {
-  if (parameters.some(({ name }) => name === 'AWSAccessKeyId')) throw authErrors.InvalidRequest()
-  const text = request.headers['x-amz-content-sha256']
+export function createAuthSigv4({ iam, clock, region }: AuthSigv4Options): AuthSigv4 {
+  const verifier = createVerifier()
+  const parties: Parties = { iam, verifier, region }
+  return {
+    service: Object.freeze({
+      region,
+      presign: ({ method, url, expiresSeconds, nowMs, accessKey }, credentials) =>
+        presignUrl({ accessKey, secret: credentials.signingSecret, region }, { method, url, expiresSeconds, nowMs }),
+    } satisfies AuthSigv4Service),
+    provider: {
+      before: ['session', 'sigv2'],
+      authenticate(request) {
+        const { authorization } = request.headers
+        if (authorization !== undefined && authorization !== '') {
+          if (!isOfVersion4(authorization)) return undefined
+          const parameters = request.rawQuery === '' ? noParameters : parseQuery(request.rawQuery)
+          return authenticateHeader(parties, clock.now(), request, authorization, parameters)
+        }
+        if (request.rawQuery === '') return undefined
+        const parameters = parseQuery(request.rawQuery)
+        if (!parameters.some(isSignatureParameter)) return undefined
+        return authenticatePresigned(parties, clock.now(), request, parameters)
+      },
+      authenticateForm: fields => authenticateForm(parties, fields),
+      authenticateDocument: (request, signed) => authenticateDocument(parties, clock.now(), request, signed),
+    },
+  }
+}
+
+/** A request that nobody signed: only the form of its body is to be found out. */
+export function readAnonymous(headers: IncomingHttpHeaders): Authentication {
+  const text = headers['x-amz-content-sha256']
   if (typeof text !== 'string') return anonymous
-  return new RequestAuthentication(undefined, 'anonymous', parsePayloadForm(text), request.headers)
+  return new RequestAuthentication(undefined, 'anonymous', parsePayloadForm(text), headers)
 }
 
 function authenticateHeader(
@@ -232,11 +244,4 @@ function chunkSigning(
 ): ChunkSigning | undefined {
   if (payload.kind !== 'chunked' || !payload.signed) return undefined
   return { key: known.key, timestamp, scope: known.claim.credential.scope, seed }
-}
-
-function onlyOneMechanism(): CatalogError {
-  return authErrors.InvalidArgument(
-    'Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified',
-    { extra: { ArgumentName: 'Authorization' } },
-  )
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Authentication, Identity, PayloadDecoder, PayloadForm } from 'svc/plugins/iam/api'
+import { algorithmName } from './canonical.ts'
 import { ChunkedDecoder, type ChunkSigning, parseTrailerNames } from './chunked-decoder.ts'
 import { authErrors } from './errors.ts'
 import { Sha256Decoder } from './sha256-decoder.ts'
@@ -8,6 +9,7 @@ import { Sha256Decoder } from './sha256-decoder.ts'
 export class RequestAuthentication implements Authentication {
   readonly identity: Identity | undefined
   readonly method: Authentication['method']
+  readonly signatureVersion: Authentication['signatureVersion']
   readonly payload: PayloadForm
   readonly signedMs: number | undefined
   readonly #headers: IncomingHttpHeaders | undefined
@@ -23,6 +25,7 @@ export class RequestAuthentication implements Authentication {
   ) {
     this.identity = identity
     this.method = method
+    this.signatureVersion = identity === undefined ? undefined : algorithmName
     this.payload = payload
     this.signedMs = signedMs
     this.#headers = headers

@@ -106,6 +106,9 @@ export function makeClaim(
   }
 }
 
+/** Whether an `Authorization` header is of a scheme of Signature Version 4, symmetric or not. */
+export const isOfVersion4 = (header: string): boolean => header.startsWith('AWS4-')
+
 /** An `Authorization` header. Throws the error of its scheme when it is not of AWS4-HMAC-SHA256. */
 export function parseAuthorization(header: string, region: string, service = serviceName): ClaimAndSignature {
   const space = header.indexOf(' ')
@@ -143,9 +146,7 @@ export function dateMismatch(
   )
 }
 
-/** Never repeats what follows the scheme: with other schemes that is a password or a token. */
 function unsupportedScheme(scheme: string): CatalogError {
-  if (scheme === 'AWS') return authErrors.InvalidRequest()
   if (scheme.startsWith('AWS4-ECDSA')) return authErrors.NotImplemented()
   return authErrors.InvalidArgument('Unsupported Authorization Type', { extra: { ArgumentName: 'Authorization' } })
 }

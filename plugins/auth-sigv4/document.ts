@@ -1,9 +1,9 @@
 /** Requests to services that are not S3: the signature is over the digest of the body, whether a header says it or not. */
 import type { MaybePromise } from 'svc/kernel'
-import type { Authentication, SignedRequest } from 'svc/plugins/iam/api'
+import type { Authentication, SignedDocument, SignedRequest } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, sha256Hex } from './canonical.ts'
-import { dateMismatch, parseAuthorization } from './claim.ts'
+import { dateMismatch, isOfVersion4, parseAuthorization } from './claim.ts'
 import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
 import { authErrors } from './errors.ts'
 import type { Head } from './head.ts'
@@ -16,13 +16,11 @@ export function authenticateDocument(
   { iam, verifier, region }: { readonly iam: CredentialSource; readonly verifier: Verifier; readonly region: string },
   nowMs: number,
   request: SignedRequest,
-  { service, document }: { readonly service: string; readonly document: Uint8Array },
-): MaybePromise<Authentication> {
+  { service, document }: SignedDocument,
+): MaybePromise<Authentication> | undefined {
   const { headers, rawQuery } = request
   const { authorization } = headers
-  if (authorization === undefined || authorization === '') {
-    return new RequestAuthentication(undefined, 'anonymous', unsignedForm)
-  }
+  if (authorization === undefined || !isOfVersion4(authorization)) return undefined
   const { claim, signature } = parseAuthorization(authorization, region, service)
   const { timestamp, signedMs } = readTime(headers)
   if (!timestamp.startsWith(claim.credential.date)) throw dateMismatch(claim.credential, timestamp)

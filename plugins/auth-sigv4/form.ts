@@ -15,15 +15,12 @@ const malformed = (detail: string, options?: ErrorDetails): CatalogError =>
 
 const fieldNames = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-signature'] as const
 
-/** Anonymous when the form has none of the signature's fields. The time is not checked: the policy carries its own expiry. */
+/** Undefined when the form has none of the signature's fields. The time is not checked: the policy carries its own expiry. */
 export function authenticateForm(
   { iam, region }: { readonly iam: CredentialSource; readonly region: string },
   fields: ReadonlyMap<string, string>,
-): MaybePromise<Authentication> {
-  if (fieldNames.every(name => !fields.has(name))) {
-    if (fields.has('awsaccesskeyid') || fields.has('signature')) throw authErrors.InvalidRequest()
-    return new RequestAuthentication(undefined, 'anonymous', unsignedForm)
-  }
+): MaybePromise<Authentication> | undefined {
+  if (fieldNames.every(name => !fields.has(name))) return undefined
   const [algorithm, credentialText, timestamp, signature] = fieldNames.map(name => required(fields, name)) as [
     string,
     string,

@@ -1,5 +1,5 @@
 import { definePlugin } from 'svc/kernel'
-import { createAuthSigv4 } from './auth-sigv4.ts'
+import { createAuthSigv4, readAnonymous } from './auth-sigv4.ts'
 import { AuthSigv4Config } from './config.ts'
 
 export default definePlugin({
@@ -8,7 +8,10 @@ export default definePlugin({
   requires: ['iam'],
   provides: ['authSigv4'],
   config: AuthSigv4Config,
-  setup: ({ config, services, ports }) => ({
-    services: { authSigv4: createAuthSigv4({ iam: services.iam, clock: ports.clock, region: config.region }) },
-  }),
+  setup({ config, services, ports, contribute }) {
+    const { service, provider } = createAuthSigv4({ iam: services.iam, clock: ports.clock, region: config.region })
+    contribute('auth.provider', 'sigv4', provider)
+    contribute('auth.anonymous', 'auth-sigv4', readAnonymous)
+    return { services: { authSigv4: service } }
+  },
 })

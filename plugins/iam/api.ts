@@ -1,12 +1,25 @@
 /**
- * Identity: who an access key belongs to. The root user is known here; users and their access keys come from the plugin that
- * contributes to `iam.directory`.
+ * Identity: who sends a request, and who an access key belongs to. The root user is known here; users and their access keys come
+ * from the plugin that contributes to `iam.directory`, the mechanisms of authentication from those that contribute to `auth.provider`.
  */
 import type { KeyObject } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { MaybePromise } from 'svc/kernel'
+import type { AuthChain, Authentication, AuthProvider } from './authentication.ts'
 import type { AuthSessionService } from './sessions.ts'
 
-export type { Authentication, PayloadDecoder, PayloadForm, SignedRequest } from './authentication.ts'
+export type {
+  AuthAnswer,
+  AuthChain,
+  Authentication,
+  AuthProvider,
+  PayloadDecoder,
+  PayloadForm,
+  Principal,
+  SignatureVersion,
+  SignedDocument,
+  SignedRequest,
+} from './authentication.ts'
 export { rootPasswordKey } from './config.ts'
 export { equalsInConstantTime } from './constant-time.ts'
 export type { ActiveSession, AuthSessionService, BrowserRequest, Session } from './sessions.ts'
@@ -43,7 +56,7 @@ export type SessionCredentials = Credentials | 'invalid' | 'expired'
  * Everything that may be a promise is one only in worker threads, and there only when something has changed; in the main
  * thread it never is.
  */
-export interface IamService {
+export interface IamService extends AuthChain {
   /**
    * The credentials of an access key as of the last acknowledged change, or undefined: unknown, disabled or expired, or its
    * user is. Takes the same time for known and unknown keys as far as possible.
@@ -84,5 +97,9 @@ declare module 'svc/kernel' {
   interface ExtensionPoints {
     /** Who has credentials beside root. One plugin. */
     'iam.directory': IamDirectory
+    /** Turns credentials of requests into principals; public. Contract suite: `svc/plugins/iam/contract`. */
+    'auth.provider': AuthProvider
+    /** An anonymous request, and what its headers say of its body. One plugin. */
+    'auth.anonymous': (headers: IncomingHttpHeaders) => Authentication
   }
 }

@@ -1,14 +1,16 @@
 import { createHash, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
-import type { Credentials, IamDirectory, IamService, Identity } from './api.ts'
+import type { AuthChain, Credentials, IamDirectory, IamService, Identity } from './api.ts'
 import { checkRootPassword, checkRootUser, type IamConfig } from './config.ts'
 import { equalsInConstantTime } from './constant-time.ts'
 
 /** Owner ids must stay the same for the life of a deployment: this prefix is part of the stored format. */
 const ownerIdPrefix = 'svc owner\n'
 
+export type Identities = Omit<IamService, keyof AuthChain>
+
 export interface Iam {
-  readonly service: IamService
+  readonly service: Identities
   /** Before that, and without one, root is alone. */
   open(directory: IamDirectory | undefined): void
 }
@@ -52,7 +54,7 @@ export function createIam({ rootUser, rootPassword }: IamConfig): Iam {
     return found.identity.kind === 'share' ? undefined : found.identity
   }
 
-  const service: IamService = Object.freeze({
+  const service: Identities = Object.freeze({
     owner,
     credentials,
     verificationKey,

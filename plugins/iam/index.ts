@@ -1,21 +1,26 @@
 import { definePlugin } from 'svc/kernel'
+import { createAuthChain } from './chain.ts'
 import { IamConfig } from './config.ts'
 import { createIam } from './iam.ts'
 import { iamPoints } from './points.ts'
 
 export default definePlugin({
   name: 'iam',
-  description: 'Who an access key belongs to.',
+  description: 'Who sends a request, and who an access key belongs to.',
   provides: ['iam'],
   points: iamPoints,
   config: IamConfig,
   setup({ config, point }) {
     const directories = point('iam.directory')
+    const providers = point('auth.provider')
+    const anonymous = point('auth.anonymous')
     const iam = createIam(config)
+    const { open, ...chain } = createAuthChain()
     return {
-      services: { iam: iam.service },
+      services: { iam: Object.freeze({ ...iam.service, ...chain }) },
       start() {
         iam.open(directories.list()[0]?.value)
+        open(providers.list(), anonymous.list()[0]?.value)
       },
     }
   },

@@ -35,7 +35,9 @@ export interface RequestFacts {
   readonly prefix?: string
   /** `bucket/key` that a copy reads, as the copy takes it. */
   readonly copySource?: string
-  readonly signature?: 'anonymous' | 'header' | 'presigned' | 'form'
+  readonly signature?: 'anonymous' | 'header' | 'presigned' | 'form' | 'session'
+  /** Absent for credentials that are no signature. */
+  readonly signatureVersion?: string | undefined
   /** When it was signed, milliseconds since 1970: for presigned requests. */
   readonly signedAtMs?: number
   /** The region that the body of CreateBucket asks for. */
@@ -71,7 +73,13 @@ const fromHeader =
 
 const isSigned = ({ signature }: RequestFacts): boolean => signature !== undefined && signature !== 'anonymous'
 
-const authTypes = { anonymous: undefined, header: 'REST-HEADER', presigned: 'REST-QUERY-STRING', form: 'POST' } as const
+const authTypes = {
+  anonymous: undefined,
+  session: undefined,
+  header: 'REST-HEADER',
+  presigned: 'REST-QUERY-STRING',
+  form: 'POST',
+} as const
 
 const retainUntilMs = ({ retention, headers }: RequestFacts): number | undefined => {
   if (retention !== undefined) return retention.retainUntilMs
@@ -89,7 +97,7 @@ const table: ReadonlyMap<string, (facts: RequestFacts) => Value> = new Map<strin
   ['aws:referer', fromHeader('referer')],
   ['aws:useragent', fromHeader('user-agent')],
   ['s3:authtype', facts => authTypes[facts.signature ?? 'anonymous']],
-  ['s3:signatureversion', facts => (isSigned(facts) ? 'AWS4-HMAC-SHA256' : undefined)],
+  ['s3:signatureversion', ({ signatureVersion }) => signatureVersion],
   ['s3:signatureage', signatureAge],
   ['s3:tlsversion', facts => facts.tlsVersion],
   ['s3:x-amz-content-sha256', contentSha256],

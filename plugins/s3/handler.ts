@@ -99,9 +99,9 @@ async function answerPreflight(context: S3RequestContext): Promise<void> {
 }
 
 function authenticate(context: S3RequestContext, { rawPath, rawQuery }: Target): MaybePromise<Authentication> {
-  const { method, host, exchange, environment } = context
+  const { method, host, secure, exchange, environment } = context
   const { headers, rawHeaders } = exchange.request
-  return environment.authSigv4.authenticate({ method, rawPath, rawQuery, headers, rawHeaders, host })
+  return environment.iam.authenticate({ api: 's3', method, rawPath, rawQuery, headers, rawHeaders, host, secure })
 }
 
 /** Reads what policies say of the bucket, so that every acknowledged change of them counts. Root needs none. */

@@ -98,10 +98,10 @@ async function authenticate(
   { service }: S3QueryApi,
   form: Buffer,
 ): Promise<Authentication> {
-  const { exchange, method, host, headers, environment } = context
+  const { exchange, method, host, secure, headers, environment } = context
   const { rawHeaders } = exchange.request
-  return environment.authSigv4.authenticateDocument(
-    { method, rawPath, rawQuery, headers, rawHeaders, host },
+  return environment.iam.authenticateDocument(
+    { api: 's3', method, rawPath, rawQuery, headers, rawHeaders, host, secure },
     { service, document: form },
   )
 }

@@ -49,6 +49,7 @@ export function factsOf(
     prefix: prefix === undefined ? undefined : context.normalizeKey(prefix),
     copySource: copySourceOf(context),
     signature: authentication?.method,
+    signatureVersion: authentication?.signatureVersion,
     signedAtMs: authentication?.signedMs,
     createsObject: creatingOperations.get(context.operation),
     existingTags: () => existingTags?.get(bucket, key, versionId),

@@ -2,7 +2,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Logger, MaybePromise } from 'svc/kernel'
-import type { AuthSigv4Service } from 'svc/plugins/auth-sigv4/api'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication, IamService, Identity } from 'svc/plugins/iam/api'
@@ -43,7 +42,6 @@ import type { Target, TargetOptions } from './target.ts'
 
 /** What every request of the server shares. */
 export interface S3Environment {
-  readonly authSigv4: AuthSigv4Service
   readonly iam: IamService
   readonly policy: PolicyService
   readonly objects: ObjectsService
@@ -219,8 +217,8 @@ export class S3RequestContext implements S3Request {
   }
 
   async takeForm(form: PostForm): Promise<ExpectedDigests> {
-    const { authSigv4, isRootDenied, attributeHeaders, checksums } = this.environment
-    const authentication = await authSigv4.authenticateForm(form.fields)
+    const { iam, isRootDenied, attributeHeaders, checksums } = this.environment
+    const authentication = await iam.authenticateForm(form.fields)
     await requireRootAccess(isRootDenied, authentication.identity)
     // A form without a signature leaves who asks as the request's head has it.
     if (authentication.method === 'form') this.authentication = authentication

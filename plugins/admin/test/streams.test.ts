@@ -8,6 +8,7 @@ import { createFakeClock } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import { bindAdminOperation, defineAdminOperation } from '../api.ts'
+import { adminErrors } from '../errors.ts'
 import { heartbeatMs } from '../event-stream.ts'
 import { rootPassword, rootUser, startAdmin } from '../testing.ts'
 
@@ -21,9 +22,19 @@ const streamed = defineAdminOperation({
   events: { trace: Type.Object({}) },
   handle: () => ({ open: () => ({ end() {} }) }),
 })
+/** What the provider of the test lets in. */
+const tickets = new Set<string>()
 const plugin = definePlugin({
   name: 'test-streams',
   setup({ contribute }) {
+    contribute('auth.provider', 'ticket', {
+      authenticate({ headers: { authorization } }) {
+        if (authorization?.startsWith('Ticket ') !== true) return undefined
+        if (!tickets.has(authorization)) throw adminErrors.access_denied()
+        const identity = { accessKey: 'ticket', isRoot: true, ownerId: 'a'.repeat(64), displayName: 'ticket' }
+        return { identity, method: 'header' }
+      },
+    })
     contribute('admin.operation', streamed.id, bindAdminOperation(streamed, {}))
   },
 })
@@ -66,6 +77,15 @@ async function goesOn(stream: Awaited<ReturnType<typeof open>>): Promise<boolean
   }
   return stream.isOpen
 }
+
+t.test('a stream ends when the provider that let its caller in would do so no more', async t => {
+  const authorization = 'Ticket one'
+  tickets.add(authorization)
+  const stream = await open({ authorization })
+  t.ok(await goesOn(stream))
+  tickets.delete(authorization)
+  t.notOk(await goesOn(stream))
+})
 
 t.test('a stream ends when its caller is gone, disabled, has another secret or fewer rights', async t => {
   const secretKey = 'a-secret-of-ada'

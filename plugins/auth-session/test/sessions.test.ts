@@ -3,10 +3,12 @@ import { createSecretKey } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { rootPassword, rootUser, startAdmin } from 'svc/plugins/admin/testing'
 import type { Exchange } from 'svc/plugins/http/api'
+import { authProviderContract, plainRequest } from 'svc/plugins/iam/contract'
 import { createFakeClock, createSystemPorts } from 'svc/testing'
 import t from 'tap'
 import { cookieName, readSessionCookies, sessionCookie } from '../cookie.ts'
 import { createOriginCheck } from '../origin.ts'
+import { createSessionProvider } from '../provider.ts'
 import { createAuthSession } from '../service.ts'
 import { createSessions, sessionLifetimeMs, sessionsMax, sessionsPerUserMax } from '../sessions.ts'
 import { createLoginThrottle, networkOf, refusalMs, windowMs } from '../throttle.ts'
@@ -115,6 +117,26 @@ t.test('a session ends with its credentials, and whoever listens hears of it', a
   t.equal(ended.at(-1), last.session.id)
   t.equal(clock.pending(), 0)
 })
+
+t.test('the provider keeps the contract', t =>
+  authProviderContract(t, t => {
+    const iam = createUsers({ ada: 'secret-of-ada' })
+    const service = createAuthSession({ iam, clock: createFakeClock(0), random, publicUrl: undefined, browser })
+    t.teardown(service.stop)
+    const withCookie = (value: string) => ({
+      ...plainRequest,
+      api: 'admin' as const,
+      headers: { ...plainRequest.headers, cookie: `${cookieName}=${value}` },
+    })
+    const { cookie } = service.begin(identityOf('ada'))
+    return {
+      provider: createSessionProvider(service),
+      good: () => withCookie(cookie),
+      wrong: () => [withCookie('A'.repeat(43)), { ...withCookie(cookie), api: 's3' }],
+      secrets: [cookie, 'secret-of-ada'],
+    }
+  }),
+)
 
 t.test('sessions are bounded, by user and in all', async t => {
   const users = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`user${n}`, 'secret-of-user']))

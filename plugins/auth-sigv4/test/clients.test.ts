@@ -26,12 +26,14 @@ async function verify(request: IncomingMessage): Promise<Arrival> {
   const target = request.url!
   const question = target.indexOf('?')
   const authentication = auth.authenticate({
+    api: 's3',
     method: request.method!,
     rawPath: question < 0 ? target : target.slice(0, question),
     rawQuery: question < 0 ? '' : target.slice(question + 1),
     headers: request.headers,
     rawHeaders: request.rawHeaders,
     host: request.headers.host!,
+    secure: false,
   })
   const decoder = authentication.createDecoder()
   const hash = createHash('sha256')

@@ -26,11 +26,11 @@ export async function startAuth(nowMs: number, accessKeyOfRoot = accessKey): Pro
     config: { iam: { rootUser: accessKeyOfRoot, rootPassword: secretKey } },
     ports: { clock: createFakeClock(nowMs) },
   })
-  const { authSigv4 } = services
+  const { authSigv4, iam: chain } = services
   return {
     ...authSigv4,
-    authenticate: request => atOnce(authSigv4.authenticate(request)),
-    authenticateForm: fields => atOnce(authSigv4.authenticateForm(fields)),
+    authenticate: request => atOnce(chain.authenticate(request)),
+    authenticateForm: fields => atOnce(chain.authenticateForm(fields)),
   }
 }
 
@@ -48,12 +48,14 @@ export function received(
 ): SignedRequest {
   const question = target.indexOf('?')
   return {
+    api: 's3',
     method,
     rawPath: question < 0 ? target : target.slice(0, question),
     rawQuery: question < 0 ? '' : target.slice(question + 1),
     headers,
     rawHeaders,
     host: (headers.host ?? '').toLowerCase(),
+    secure: false,
   }
 }
 

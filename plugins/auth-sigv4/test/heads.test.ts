@@ -84,7 +84,7 @@ t.test('the time comes from x-amz-date, or else from Date', async () => {
   }
   assert.equal(of({ ...rest, date: 'not a date' }), 'AccessDenied 403')
   // Signed by hand over `date`, as old clients do.
-  const service = createAuthSigv4({
+  const { provider } = createAuthSigv4({
     iam: { credentials: () => undefined, sessionCredentials: () => 'invalid' },
     clock: { now: () => nowMs, monotonicNs: () => 0n, after: () => () => {} },
     region,
@@ -92,7 +92,7 @@ t.test('the time comes from x-amz-date, or else from Date', async () => {
   // Reaches the access key, which comes after the time: both spellings of Date are understood.
   for (const date of ['Wed, 01 Jul 2026 12:30:15 GMT', '20260701T123015Z']) {
     assert.equal(
-      outcome(() => service.authenticate(received('GET', '/', { ...rest, date }))),
+      outcome(() => provider.authenticate(received('GET', '/', { ...rest, date }))),
       'InvalidAccessKeyId 403',
     )
   }

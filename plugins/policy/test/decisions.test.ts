@@ -590,6 +590,7 @@ t.test('the condition keys of a request are made from its facts', async () => {
     tlsVersion: '1.3',
     timeMs: nowMs,
     signature: 'presigned',
+    signatureVersion: 'AWS4-HMAC-SHA256',
     signedAtMs: nowMs - 5000,
     headers: {
       referer: 'https://a.example/',

@@ -53,6 +53,7 @@ export function createGetPermissions(clock: Clock) {
         timeMs: clock.now(),
         headers: exchange.request.headers,
         signature: session === undefined ? 'header' : undefined,
+        signatureVersion: session === undefined ? 'AWS4-HMAC-SHA256' : undefined,
       })
       const asked = bucket === '' ? { identity } : { identity, bucket, prefix: request.normalizeKey(prefix) }
       const { allowed, denied } = policy.permissions({ ...asked, conditions: () => facts })

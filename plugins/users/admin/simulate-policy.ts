@@ -139,6 +139,7 @@ function conditionsOf(
     timeMs,
     headers: {},
     signature: 'header',
+    signatureVersion: 'AWS4-HMAC-SHA256',
   })
   return () => ({ get: (key: string) => given.get(key) ?? facts.get(key) })
 }

@@ -1,0 +1,103 @@
+/** The chain of `auth.provider`: the first that recognizes the credentials of a request decides, and nobody after it. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Contribution, MaybePromise } from 'svc/kernel'
+import type { AuthAnswer, AuthChain, Authentication, AuthProvider } from './authentication.ts'
+import { iamErrors } from './errors.ts'
+
+/** What `auth.anonymous` takes. */
+export type ReadAnonymous = (headers: IncomingHttpHeaders) => Authentication
+
+export interface OpenedChain extends AuthChain {
+  /** Before the first request. */
+  open(providers: readonly Contribution<AuthProvider>[], readAnonymous: ReadAnonymous | undefined): void
+}
+
+/** Names of parameters as they are sent: encoded ones are not what clients write. */
+const signatureParameter = /(?:^|&)X-Amz-(?:Algorithm|Signature|Credential)(?=[=&]|$)/
+const accessKeyParameter = /(?:^|&)AWSAccessKeyId(?=[=&]|$)/
+
+const noHeaders: IncomingHttpHeaders = Object.freeze({})
+
+export function createAuthChain(): OpenedChain {
+  let providers: readonly AuthProvider[] = []
+  let readAnonymous: ReadAnonymous = () => {
+    throw new Error('no plugin contributes to "auth.anonymous", so that requests without credentials cannot be served')
+  }
+
+  /** A request that somebody recognized, and that is nobody's for all that, is refused. */
+  function complete(headers: IncomingHttpHeaders, answer: AuthAnswer): Authentication {
+    if (answer?.identity === undefined) throw iamErrors.AccessDenied()
+    if (answer.createDecoder !== undefined) return answer
+    const body = readAnonymous(headers)
+    return { ...answer, payload: body.payload, createDecoder: () => body.createDecoder() }
+  }
+
+  const completed = (headers: IncomingHttpHeaders, answer: MaybePromise<AuthAnswer>): MaybePromise<Authentication> =>
+    answer instanceof Promise ? answer.then(complete.bind(undefined, headers)) : complete(headers, answer)
+
+  return {
+    open(given, read) {
+      providers = inDeclaredOrder(given)
+      if (read !== undefined) readAnonymous = read
+    },
+
+    authenticate(request) {
+      const { headers, rawQuery } = request
+      if (headers.authorization && rawQuery !== '' && signatureParameter.test(rawQuery)) throw onlyOneMechanism()
+      for (const provider of providers) {
+        const answer = provider.authenticate(request)
+        if (answer !== undefined) return completed(headers, answer)
+      }
+      if (headers.authorization) throw unsupportedScheme(headers.authorization)
+      if (accessKeyParameter.test(rawQuery)) throw iamErrors.InvalidRequest()
+      return readAnonymous(headers)
+    },
+
+    authenticateForm(fields) {
+      for (const provider of providers) {
+        const answer = provider.authenticateForm?.(fields)
+        if (answer !== undefined) return completed(noHeaders, answer)
+      }
+      if (fields.has('awsaccesskeyid') || fields.has('signature')) throw iamErrors.InvalidRequest()
+      return readAnonymous(noHeaders)
+    },
+
+    authenticateDocument(request, signed) {
+      for (const provider of providers) {
+        const answer = provider.authenticateDocument?.(request, signed)
+        if (answer !== undefined) return completed(noHeaders, answer)
+      }
+      const { authorization } = request.headers
+      if (authorization) throw unsupportedScheme(authorization)
+      return readAnonymous(noHeaders)
+    },
+  }
+}
+
+/** As they were contributed, but each before those that it names. Throws where two are each to be asked before the other. */
+export function inDeclaredOrder(contributions: readonly Contribution<AuthProvider>[]): readonly AuthProvider[] {
+  const placed = new Set<Contribution<AuthProvider>>()
+  const place = (one: Contribution<AuthProvider>, waiting: readonly string[]): void => {
+    if (placed.has(one)) return
+    if (waiting.includes(one.id)) {
+      throw new Error(`each of these in "auth.provider" is to be asked before the other: ${waiting.join(', ')}`)
+    }
+    for (const other of contributions) if (other.value.before?.includes(one.id)) place(other, [...waiting, one.id])
+    placed.add(one)
+  }
+  for (const one of contributions) place(one, [])
+  return [...placed].map(({ value }) => value)
+}
+
+function onlyOneMechanism(): Error {
+  return iamErrors.InvalidArgument(
+    'Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified',
+    { extra: { ArgumentName: 'Authorization' } },
+  )
+}
+
+/** Never repeats what follows the scheme: with other schemes that is a password or a token. */
+function unsupportedScheme(authorization: string): Error {
+  if (authorization === 'AWS' || authorization.startsWith('AWS ')) return iamErrors.InvalidRequest()
+  return iamErrors.InvalidArgument(undefined, { extra: { ArgumentName: 'Authorization' } })
+}
