@@ -202,13 +202,13 @@ export function testUsers(users: Readonly<Record<string, readonly object[]>>): A
           {
             identity: { accessKey, isRoot: false, ownerId: 'a'.repeat(64), displayName: accessKey },
             signingSecret: createSecretKey(`AWS4${userSecret}`, 'utf8'),
+            verificationKey: createSecretKey(userSecret, 'utf8'),
           },
         ]),
       )
       contribute('iam.directory', 'test-users', {
         credentials: accessKey => known.get(accessKey),
         sessionCredentials: () => 'invalid',
-        verificationKey: accessKey => (known.has(accessKey) ? createSecretKey(userSecret, 'utf8') : undefined),
         watchSecrets: () => () => {},
       })
       contribute('policy.source', 'test-users', {

@@ -47,6 +47,8 @@ export interface Credentials {
   readonly identity: Identity
   /** HMAC key `"AWS4" + secret`, made once: signing with a KeyObject costs a third of signing with bytes. */
   readonly signingSecret: KeyObject
+  /** HMAC key of the plain secret: for tokens (HS512), and for Signature Version 2. */
+  readonly verificationKey: KeyObject
 }
 
 /** What becomes of a session token: its credentials, or why there are none. */
@@ -84,7 +86,6 @@ export interface IamService extends AuthChain {
 export interface IamDirectory {
   credentials: IamService['credentials']
   sessionCredentials: IamService['sessionCredentials']
-  verificationKey: IamService['verificationKey']
   watchSecrets: IamService['watchSecrets']
 }
 

@@ -1,5 +1,5 @@
-import { createHash, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { MaybePromise } from 'svc/kernel'
+import { createHash, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto'
+import { chain } from 'svc/kernel'
 import type { AuthChain, Credentials, IamDirectory, IamService, Identity } from './api.ts'
 import { checkRootPassword, checkRootUser, type IamConfig } from './config.ts'
 import { equalsInConstantTime } from './constant-time.ts'
@@ -30,8 +30,8 @@ export function createIam({ rootUser, rootPassword }: IamConfig): Iam {
   const root: Credentials = Object.freeze({
     identity: owner,
     signingSecret: createSecretKey(`AWS4${rootPassword}`, 'utf8'),
+    verificationKey: createSecretKey(rootPassword, 'utf8'),
   })
-  const rootKey = createSecretKey(rootPassword, 'utf8')
   // Unknown access keys are compared with a secret that nobody has: the same work, and never equal.
   const decoy = createSecretKey(randomBytes(32))
   let directory: IamDirectory | undefined
@@ -41,33 +41,20 @@ export function createIam({ rootUser, rootPassword }: IamConfig): Iam {
   const credentials: IamService['credentials'] = accessKey =>
     isRootUser(accessKey) ? root : directory?.credentials(accessKey)
 
-  const verificationKey: IamService['verificationKey'] = accessKey =>
-    isRootUser(accessKey) ? rootKey : directory?.verificationKey(accessKey)
-
-  const matchSecret = (
-    secretKey: string,
-    key: KeyObject | undefined,
-    found: Credentials | undefined,
-  ): Identity | undefined => {
-    const isRight = timingSafeEqual(sha256(secretKey), sha256((key ?? decoy).export()))
-    if (!isRight || key === undefined || found === undefined) return undefined
+  const matchSecret = (secretKey: string, found: Credentials | undefined): Identity | undefined => {
+    const isRight = timingSafeEqual(sha256(secretKey), sha256((found?.verificationKey ?? decoy).export()))
+    if (!isRight || found === undefined) return undefined
     return found.identity.kind === 'share' ? undefined : found.identity
   }
 
   const service: Identities = Object.freeze({
     owner,
     credentials,
-    verificationKey,
+    verificationKey: (accessKey: string) => chain(credentials(accessKey), found => found?.verificationKey),
     sessionCredentials: (accessKey: string, token: string) =>
       directory === undefined ? 'invalid' : directory.sessionCredentials(accessKey, token),
-    verifySecret(accessKey: string, secretKey: string): MaybePromise<Identity | undefined> {
-      const key = verificationKey(accessKey)
-      const found = credentials(accessKey)
-      if (key instanceof Promise || found instanceof Promise) {
-        return Promise.all([key, found]).then(([key, found]) => matchSecret(secretKey, key, found))
-      }
-      return matchSecret(secretKey, key, found)
-    },
+    verifySecret: (accessKey: string, secretKey: string) =>
+      chain(credentials(accessKey), found => matchSecret(secretKey, found)),
     watchSecrets: (listener: (accessKey: string | undefined) => void) =>
       directory === undefined ? () => {} : directory.watchSecrets(listener),
   })

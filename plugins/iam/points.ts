@@ -23,7 +23,7 @@ export const iamPoints = {
   'iam.directory': {
     cardinality: 'one',
     schema: Type.Object(
-      { credentials: method, sessionCredentials: method, verificationKey: method, watchSecrets: method },
+      { credentials: method, sessionCredentials: method, watchSecrets: method },
       { description: 'Credentials of everybody but root.' },
     ),
   },

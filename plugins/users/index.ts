@@ -38,7 +38,6 @@ export default definePlugin({
     const secrets = createSecretWatch(documents, () => principals.doubt())
     contribute('iam.directory', 'users', {
       credentials: accessKey => principals.credentials(accessKey),
-      verificationKey: accessKey => principals.verificationKey(accessKey),
       sessionCredentials: sessions.credentials,
       watchSecrets: secrets.watch,
     })

@@ -8,7 +8,7 @@
  * 2. As long as no document changed that it was made of, the same objects are given out: who keeps them compares.
  * 3. Whatever cannot be read allows nothing (rights.ts).
  */
-import { createSecretKey, type KeyObject } from 'node:crypto'
+import { createSecretKey } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type Clock, chain, type Logger, type MaybePromise } from 'svc/kernel'
 import type { Credentials, Identity } from 'svc/plugins/iam/api'
@@ -30,7 +30,6 @@ interface Principal {
   readonly stamp: string
   /** Undefined: unknown, disabled, or its owner is. */
   readonly credentials: Credentials | undefined
-  readonly verificationKey: KeyObject | undefined
   /** Milliseconds since 1970; Infinity: never. */
   readonly expiresMs: number
 }
@@ -78,13 +77,6 @@ export class Principals {
       }
     }
     return chain(this.#refresh(accessKey, revision), found => (this.#isUsable(found) ? found.credentials : undefined))
-  }
-
-  verificationKey(accessKey: string): MaybePromise<KeyObject | undefined> {
-    const revision = this.#options.documents.revisions.get(only)
-    return chain(this.#refresh(accessKey, revision), found =>
-      this.#isUsable(found) ? found.verificationKey : undefined,
-    )
   }
 
   /** A user with its rights, disabled or not: to tell what it may, never to let it in. */
@@ -180,14 +172,17 @@ export class Principals {
       }
     }
     if (identity === undefined) {
-      return { sequence, stamp, credentials: undefined, verificationKey: undefined, expiresMs }
+      return { sequence, stamp, credentials: undefined, expiresMs }
     }
     const { secretKey } = (user ?? key)!.value
     return {
       sequence,
       stamp,
-      credentials: Object.freeze({ identity, signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8') }),
-      verificationKey: createSecretKey(secretKey, 'utf8'),
+      credentials: Object.freeze({
+        identity,
+        signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8'),
+        verificationKey: createSecretKey(secretKey, 'utf8'),
+      }),
       expiresMs,
     }
   }

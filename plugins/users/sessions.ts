@@ -132,7 +132,11 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
       groups: parent.groups ?? [],
       policies,
     })
-    return Object.freeze({ identity, signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8') })
+    return Object.freeze({
+      identity,
+      signingSecret: createSecretKey(`AWS4${secretKey}`, 'utf8'),
+      verificationKey: createSecretKey(secretKey, 'utf8'),
+    })
   }
 
   const policiesOf = (parent: Identity): IdentityPolicies =>

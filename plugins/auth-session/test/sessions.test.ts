@@ -36,7 +36,11 @@ function createUsers(secrets: Record<string, string>) {
     credentials(accessKey: string) {
       const secret = secrets[accessKey]
       if (secret === undefined) return undefined
-      return { identity: identityOf(accessKey), signingSecret: createSecretKey(`AWS4${secret}`, 'utf8') }
+      return {
+        identity: identityOf(accessKey),
+        signingSecret: createSecretKey(`AWS4${secret}`, 'utf8'),
+        verificationKey: createSecretKey(secret, 'utf8'),
+      }
     },
     verificationKey: (accessKey: string) =>
       secrets[accessKey] === undefined ? undefined : createSecretKey(secrets[accessKey], 'utf8'),

@@ -557,6 +557,7 @@ t.test('what a verifier remembers is bounded, and forgotten when credentials cha
   const credentials = {
     identity: { accessKey } as never,
     signingSecret: createSecretKey('AWS4secret', 'utf8'),
+    verificationKey: createSecretKey('secret', 'utf8'),
   }
   const verifier = createVerifier()
   const claim = { credential: { accessKey, date: '20260701', region, service: 's3' } } as never

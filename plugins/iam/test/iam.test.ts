@@ -87,7 +87,11 @@ t.test('a secret is compared for known and unknown access keys, and tells who ha
 t.test('who is not root is asked of the directory, and root never is', async () => {
   const asked: string[] = []
   const key = createSecretKey('password-of-ada', 'utf8')
-  const known = { identity: { ...iam.owner, accessKey: 'ada', isRoot: false }, signingSecret: key }
+  const known = {
+    identity: { ...iam.owner, accessKey: 'ada', isRoot: false },
+    signingSecret: key,
+    verificationKey: key,
+  }
   let kind: 'user' | 'share' = 'user'
   const { service, open } = createIam({ rootUser: 'root-user', rootPassword: 'root-password' })
   assert.equal(service.credentials('ada'), undefined)
@@ -97,7 +101,6 @@ t.test('who is not root is asked of the directory, and root never is', async () 
       asked.push(accessKey)
       return accessKey === 'ada' ? { ...known, identity: { ...known.identity, kind } } : undefined
     },
-    verificationKey: accessKey => (accessKey === 'ada' ? key : undefined),
     sessionCredentials: () => 'expired',
     watchSecrets: () => () => {},
   })
