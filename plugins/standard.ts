@@ -34,6 +34,7 @@ const folders = [
   'users',
   'policy',
   'auth-sigv4',
+  'auth-sigv2',
   'auth-session',
   'share',
   'sts',

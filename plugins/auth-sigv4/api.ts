@@ -14,7 +14,10 @@ export interface AuthSigv4Service {
   presign(request: PresignRequest, credentials: Credentials): string
 }
 
-export { claimedAccessKeyOf } from './errors.ts'
+/** For other mechanisms that sign with the same secrets. */
+export { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
+export { authErrors, claimedAccessKeyOf } from './errors.ts'
+export { requireField } from './form.ts'
 export {
   type ChunkedBody,
   encodeChunks,
@@ -25,6 +28,9 @@ export {
   signPolicy,
   signRequest,
 } from './signer.ts'
+
+export { checkSkew, isoSeconds } from './time.ts'
+export { redact } from './verifier.ts'
 
 export interface PresignRequest {
   readonly method: string

@@ -21,13 +21,13 @@ export function authenticateForm(
   fields: ReadonlyMap<string, string>,
 ): MaybePromise<Authentication> | undefined {
   if (fieldNames.every(name => !fields.has(name))) return undefined
-  const [algorithm, credentialText, timestamp, signature] = fieldNames.map(name => required(fields, name)) as [
+  const [algorithm, credentialText, timestamp, signature] = fieldNames.map(name => requireField(fields, name)) as [
     string,
     string,
     string,
     string,
   ]
-  const policy = required(fields, 'policy')
+  const policy = requireField(fields, 'policy')
   if (algorithm.startsWith('AWS4-ECDSA')) throw authErrors.NotImplemented()
   if (algorithm !== algorithmName) throw authErrors.InvalidRequest()
   const credential = parseCredential(credentialText, region, malformed)
@@ -65,7 +65,8 @@ function verifyPolicy(
   return new RequestAuthentication(credentials.identity, 'form', unsignedForm)
 }
 
-function required(fields: ReadonlyMap<string, string>, name: string): string {
+/** The value of a field that the signature needs. Throws InvalidArgument. */
+export function requireField(fields: ReadonlyMap<string, string>, name: string): string {
   const value = fields.get(name)
   if (value !== undefined && value !== '') return value
   throw authErrors.InvalidArgument(

@@ -96,6 +96,7 @@ const secretHeaders =
 const secretParameters =
   /((?:x-amz-(?:copy-source-)?server-side-encryption-customer-key(?:-md5)?|x-amz-security-token)=)[^&\n]*/gi
 
-function redact(canonicalRequest: string): string {
+/** Of a canonical request, or of a string to sign that holds headers. */
+export function redact(canonicalRequest: string): string {
   return canonicalRequest.replace(secretHeaders, '$1<redacted>').replace(secretParameters, '$1<redacted>')
 }

@@ -65,7 +65,7 @@ export function logLine(record: S3RequestRecord, ownerId: string): string {
     quoted(record.userAgent),
     word(parameters.get('versionId')),
     '-',
-    record.identity === undefined ? '-' : 'SigV4',
+    signatureVersionOf(record, parameters),
     cipher,
     authenticationOf(record, parameters),
     word(headers.host ?? headers[':authority']?.toString()),
@@ -103,10 +103,20 @@ function objectBytesOf({ operation, status, sentBytes, request }: S3RequestRecor
   return Number.isSafeInteger(length) ? length : undefined
 }
 
+function signatureVersionOf({ identity, request }: S3RequestRecord, parameters: URLSearchParams): string {
+  if (identity === undefined) return '-'
+  const isOld = request?.headers.authorization?.startsWith('AWS ') || isPresignedByVersion2(request, parameters)
+  return isOld ? 'SigV2' : 'SigV4'
+}
+
+function isPresignedByVersion2(request: S3RequestRecord['request'], parameters: URLSearchParams): boolean {
+  return !request?.headers.authorization && !parameters.has('X-Amz-Signature') && parameters.has('AWSAccessKeyId')
+}
+
 function authenticationOf({ identity, request }: S3RequestRecord, parameters: URLSearchParams): string {
   if (identity === undefined) return '-'
   if (request?.headers.authorization !== undefined) return 'AuthHeader'
-  return parameters.has('X-Amz-Signature') ? 'QueryString' : '-'
+  return parameters.has('X-Amz-Signature') || isPresignedByVersion2(request, parameters) ? 'QueryString' : '-'
 }
 
 function tlsOf(socket: unknown): { readonly cipher: string; readonly version: string } {

@@ -24,6 +24,8 @@ export interface SignedRequest {
   readonly rawHeaders?: readonly string[]
   /** As in `Exchange.host`: replaces the `host` header in the canonical request when a trusted proxy forwarded it. */
   readonly host: string
+  /** The bucket that the host names; empty, or absent, where the path begins with it. */
+  readonly hostBucket?: string
   /** True when the client spoke TLS to us or to a trusted proxy. */
   readonly secure: boolean
 }

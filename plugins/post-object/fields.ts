@@ -8,6 +8,8 @@ import { tagSetElements } from 'svc/plugins/tagging/api'
 const fileNameVariable = '$' + '{filename}'
 /** The signature is over these as they are. */
 const signing = new Set([
+  'awsaccesskeyid',
+  'signature',
   'policy',
   'x-amz-algorithm',
   'x-amz-credential',

@@ -27,7 +27,7 @@ interface PolicyDocument {
 }
 
 /** Fields that need no condition. */
-const unconditional = new Set(['file', 'policy', 'x-amz-signature'])
+const unconditional = new Set(['file', 'policy', 'x-amz-signature', 'awsaccesskeyid', 'signature'])
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/
 
 /** Throws InvalidPolicyDocument. `text`: the field `policy`, Base64 of JSON. */

@@ -22,6 +22,11 @@ export const ApiSettings = Type.Object({
     description:
       'on takes canned access control lists (x-amz-acl: public-read and its like) and ignores them, where they are refused otherwise: nothing becomes public by them. For clients that always send them.',
   }),
+  signature_v2: Type.Boolean({
+    default: false,
+    description:
+      'on takes Signature Version 2 (SHA-1, whatever the region is) beside Version 4, for old clients and the links that they make: never for root, shares and the Admin API. Needs the plugin auth-sigv2.',
+  }),
   requests_max: Type.Integer({
     default: 0,
     minimum: 0,

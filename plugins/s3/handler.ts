@@ -98,10 +98,21 @@ async function answerPreflight(context: S3RequestContext): Promise<void> {
   await answer(context, operation, await operation.handle(context))
 }
 
-function authenticate(context: S3RequestContext, { rawPath, rawQuery }: Target): MaybePromise<Authentication> {
+function authenticate(context: S3RequestContext, target: Target): MaybePromise<Authentication> {
+  const { rawPath, rawQuery, hostBucket } = target
   const { method, host, secure, exchange, environment } = context
   const { headers, rawHeaders } = exchange.request
-  return environment.iam.authenticate({ api: 's3', method, rawPath, rawQuery, headers, rawHeaders, host, secure })
+  return environment.iam.authenticate({
+    api: 's3',
+    method,
+    rawPath,
+    rawQuery,
+    headers,
+    rawHeaders,
+    host,
+    hostBucket,
+    secure,
+  })
 }
 
 /** Reads what policies say of the bucket, so that every acknowledged change of them counts. Root needs none. */

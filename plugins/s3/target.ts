@@ -12,6 +12,8 @@ const parametersMax = 256
 export interface Target {
   readonly level: Level
   readonly bucket: string
+  /** The bucket as the host names it; empty where the path does. */
+  readonly hostBucket: string
   readonly key: string
   readonly query: ReadonlyMap<string, string>
   /** Path and query as they came, still percent-encoded; without scheme and host where the client sent those. */
@@ -34,22 +36,25 @@ export function parseTarget(raw: string, host: string, options: TargetOptions): 
   const rawQuery = mark === -1 ? '' : target.slice(mark + 1)
   const query = rawQuery === '' ? noParameters : parseQuery(rawQuery)
 
-  let bucket = options.domains.length === 0 ? '' : bucketOfHost(host, options.domains)
+  const hostBucket = options.domains.length === 0 ? '' : bucketOfHost(host, options.domains)
+  let bucket = hostBucket
   let key: string
   if (bucket !== '') {
     key = decode(rawPath.slice(1))
   } else {
     // Some clients ask for the list of buckets with a doubled slash.
-    if (rawPath === '/' || rawPath === '//') return { level: 'service', bucket, key: '', query, rawPath, rawQuery }
+    if (rawPath === '/' || rawPath === '//') {
+      return { level: 'service', bucket, hostBucket, key: '', query, rawPath, rawQuery }
+    }
     const slash = rawPath.indexOf('/', 1)
     bucket = decode(slash === -1 ? rawPath.slice(1) : rawPath.slice(1, slash))
     key = slash === -1 ? '' : decode(rawPath.slice(slash + 1))
   }
   requireBucketName(bucket)
-  if (key === '') return { level: 'bucket', bucket, key, query, rawPath, rawQuery }
+  if (key === '') return { level: 'bucket', bucket, hostBucket, key, query, rawPath, rawQuery }
   key = options.normalizeKey(key)
   requireKeyLength(key)
-  return { level: 'object', bucket, key, query, rawPath, rawQuery }
+  return { level: 'object', bucket, hostBucket, key, query, rawPath, rawQuery }
 }
 
 /** The path of an absolute-form target (RFC 9112 section 3.2.2); `*` and authority forms name nothing that S3 has. */

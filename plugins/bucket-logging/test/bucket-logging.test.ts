@@ -12,8 +12,10 @@ import {
   PutBucketLoggingCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
+import type { S3RequestRecord } from 'svc/plugins/s3/api'
 import { outcome, startServer, type TestServer } from 'svc/plugins/s3/testing'
 import t, { type Test } from 'tap'
+import { logLine } from '../log-line.ts'
 
 const hour = 3_600_000
 
@@ -178,4 +180,33 @@ t.test('what was queued is delivered after a restart; a target that went away ho
   const logs = await logsOf(second, 'logs', '', 2)
   const operations = logs.flatMap(({ lines }) => lines).map(line => fieldsOf(line)[6])
   t.same(operations.sort(), ['REST.PUT.LOGGING_STATUS', 'REST.PUT.OBJECT'])
+})
+
+t.test('a line tells the version of the signature, and where it stood', t => {
+  const identity = { accessKey: 'ada', isRoot: false, ownerId: 'a'.repeat(64), displayName: 'ada' }
+  const told = (query: string, headers: Readonly<Record<string, string>> = {}) => {
+    const record: Partial<S3RequestRecord> = {
+      operation: 'GetObject',
+      requestId: 'A1',
+      method: 'GET',
+      path: '/photos/a',
+      query,
+      bucket: 'photos',
+      key: 'a',
+      identity,
+      clientAddress: '192.0.2.1',
+      userAgent: 'old/1.0',
+      status: 200,
+      timeMs: 0,
+      durationMs: 1,
+      sentBytes: 5,
+    }
+    const line = logLine({ ...record, request: { headers } } as S3RequestRecord, identity.ownerId)
+    return fieldsOf(line).slice(19, 22)
+  }
+  t.same(told('', { authorization: 'AWS4-HMAC-SHA256 …' }), ['SigV4', '-', 'AuthHeader'])
+  t.same(told('X-Amz-Signature=a'), ['SigV4', '-', 'QueryString'])
+  t.same(told('', { authorization: 'AWS ada:…' }), ['SigV2', '-', 'AuthHeader'])
+  t.same(told('AWSAccessKeyId=ada&Signature=a&Expires=1'), ['SigV2', '-', 'QueryString'])
+  t.end()
 })

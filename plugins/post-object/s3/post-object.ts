@@ -121,7 +121,7 @@ function requireFormPolicy(
   const text = fields.get('policy')
   if (text === undefined) return undefined
   // Without a signature anybody could have written it.
-  if (!fields.has('x-amz-signature')) throw missingField('x-amz-signature')
+  if (!fields.has('x-amz-signature') && !fields.has('signature')) throw missingField('x-amz-signature')
   const policy = readPolicy(text)
   requirePolicy(policy, expanded, bucket, nowMs, normalizeKey)
   return policy.size
