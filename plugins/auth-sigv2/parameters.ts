@@ -95,10 +95,15 @@ export function readParameters(rawQuery: string, isPresigned: boolean): SignedPa
     const name = equals < 0 ? parameter : parameter.slice(0, equals)
     const raw = equals < 0 ? '' : parameter.slice(equals + 1)
     if (signed.has(name)) {
-      subresources.push({ name, text: equals < 0 ? name : `${name}=${decodeBytes(raw.replaceAll('+', ' '))}` })
-    } else if (isPresigned && ofSignature.has(name)) put(signature, name, decodeBytes(raw))
+      const value = readValue(name, raw.replaceAll('+', ' '))
+      // Signed decoded and joined with `&`, it would say the same as two parameters, and take the second one out of the request.
+      if (value.split('&').some((text, index) => index > 0 && signed.has(text.split('=', 1)[0]!))) {
+        throw notSigned(name, 'holds the name of another parameter')
+      }
+      subresources.push({ name, text: equals < 0 ? name : `${name}=${value}` })
+    } else if (isPresigned && ofSignature.has(name)) put(signature, name, readValue(name, raw))
     else if (isPresigned && header.test(name)) {
-      put(headers, name.toLowerCase(), decodeBytes(raw.replaceAll('+', ' ')))
+      put(headers, name.toLowerCase(), readValue(name, raw.replaceAll('+', ' ')))
     } else if (!unsigned.has(name)) throw notSigned(name, 'is not covered by Signature Version 2')
   }
   subresources.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
@@ -110,7 +115,14 @@ function notSigned(name: string, problem: string): Error {
   return authErrors.AccessDenied(`The parameter ${shown} ${problem}.`, { extra: { ParametersNotSigned: shown } })
 }
 
-/** Percent-decoding to bytes, one character each, as Node gives the heads of requests; a broken escape stands for itself. */
-function decodeBytes(raw: string): string {
-  return raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+/**
+ * Percent-decoded to bytes, one character each, as Node gives the heads of requests; a broken escape stands for itself. A line break in it
+ * would say the same as a line of the string to sign.
+ */
+function readValue(name: string, raw: string): string {
+  const value = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  for (let i = 0; i < value.length; i++) {
+    if (value.charCodeAt(i) < 32) throw notSigned(name, 'holds a control character')
+  }
+  return value
 }

@@ -1,5 +1,6 @@
 /** What Signature Version 2 covers, for whom it is good, and what is refused. */
 import { inspect } from 'node:util'
+import fc from 'fast-check'
 import { isCatalogError } from 'svc/kernel'
 import { presignUrl, signRequest } from 'svc/plugins/auth-sigv4/api'
 import type { SignedRequest } from 'svc/plugins/iam/api'
@@ -238,6 +239,20 @@ t.test('a parameter that is not signed is refused unless it is one of a listing'
   }
 })
 
+t.test('no parameter can be hidden in the value of another', async t => {
+  const resource = '/bucket/key?response-content-type=a/b&versionId=v'
+  const both = byHeader({ target: '/bucket/key?versionId=v&response-content-type=a%2Fb', resource })
+  t.equal(await of(both), 'accepted')
+  t.equal(await of({ ...both, rawQuery: 'response-content-type=a%2Fb%26versionId%3Dv' }), 'AccessDenied 403')
+  const name = '/bucket/key?response-content-disposition=attachment; filename="a&b=c.txt"'
+  const target = `/bucket/key?response-content-disposition=${encodeURIComponent('attachment; filename="a&b=c.txt"')}`
+  t.equal(await of(byHeader({ target, resource: name })), 'accepted')
+
+  const amzHeaders = 'x-amz-acl:private\nx-amz-meta-a:b\n'
+  t.equal(await of(presigned({ more: '&x-amz-acl=private&x-amz-meta-a=b', amzHeaders })), 'accepted')
+  t.equal(await of(presigned({ more: '&x-amz-acl=private%0Ax-amz-meta-a:b', amzHeaders })), 'AccessDenied 403')
+})
+
 t.test('headers x-amz- are all signed, wherever they stand', async t => {
   const amzHeaders = 'x-amz-acl:private\nx-amz-meta-a:1,2\n'
   const headers: Headers = [
@@ -380,6 +395,41 @@ t.test('two mechanisms at once are refused, and malformed headers say what is ex
   t.match(await iam.authenticate(received('GET', '/bucket/key', Object.entries(four.headers))), {
     signatureVersion: 'AWS4-HMAC-SHA256',
   })
+})
+
+t.test('no head makes anything but an answer or a catalogue error', async t => {
+  const piece = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.constantFrom(
+      'AWS ',
+      accessKey,
+      ':',
+      '=',
+      '&',
+      '%',
+      '%0A',
+      '+',
+      '?',
+      'acl',
+      'Signature=',
+      'Expires=1',
+      'AWSAccessKeyId=',
+    ),
+  )
+  const noise = fc.array(piece, { maxLength: 9 }).map(pieces => pieces.join(''))
+  await fc.assert(
+    fc.asyncProperty(noise, noise, noise, noise, fc.boolean(), async (value, date, path, query, inHeader) => {
+      const headers: Headers = [
+        ['x-amz-date', date],
+        ['x-amz-meta-a', value],
+        ...(inHeader ? [['authorization', `AWS ${value}`] as const] : []),
+      ]
+      const presignedQuery = `AWSAccessKeyId=${accessKey}&Signature=${value}&Expires=${inAnHour}&${query}`
+      const request = received('GET', `/${path.replaceAll('?', '')}?${inHeader ? query : presignedQuery}`, headers)
+      t.not(await of(request), 'accepted')
+    }),
+    { numRuns: 1000 },
+  )
 })
 
 t.test('the refusal shows what was signed, and no token', t => {
