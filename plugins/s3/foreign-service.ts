@@ -8,9 +8,15 @@ import { writeElement, xmlDeclaration } from './xml-writer.ts'
 
 const scope = /^AWS4-HMAC-SHA256 +Credential=[^,]{1,200}\/([a-z0-9.-]{1,40})\/aws4_request\b/
 
+/** Clients of MinIO's own Admin API sign for no region; those of S3 never do, so that a bucket of that name stays one. */
+const minioScope = /^AWS4-HMAC-SHA256 +Credential=[^,]{1,200}\/\/s3\/aws4_request\b/
+const minioAdmin = 'minio-admin'
+
 /** The service that a request is signed for, where it is neither S3 nor one that a plugin brings. */
-export function foreignServiceOf({ level, headers, environment }: S3RequestContext): string | undefined {
-  if (level !== 'service' || headers.authorization === undefined) return undefined
+export function foreignServiceOf({ level, bucket, key, headers, environment }: S3RequestContext): string | undefined {
+  if (headers.authorization === undefined) return undefined
+  if (bucket === 'minio' && key.startsWith('admin/') && minioScope.test(headers.authorization)) return minioAdmin
+  if (level !== 'service') return undefined
   const service = scope.exec(headers.authorization)?.[1]
   return service === 's3' || service === environment.queryApi?.service ? undefined : service
 }
@@ -23,6 +29,11 @@ export function refuseForeignService(context: S3RequestContext, service: string)
       ? 'This server does not offer the API of IAM. Its users, groups and policies are managed over the Admin API: svcctl admin user --help'
       : `This server offers S3 and STS; it has no service "${service}".`
   context.errorCode = 'NotImplemented'
+  if (service === minioAdmin) {
+    const Message = 'This server does not offer the Admin API of MinIO. It has one of its own: svcctl admin --help'
+    sendDocument(context, 501, [], JSON.stringify({ Code: 'NotImplemented', Message }), 'application/json')
+    return
+  }
   const isJson = /^application\/x-amz-json/.test(headers['content-type'] ?? '')
   const error = { Error: { Type: 'Sender', Code: 'NotImplemented', Message: message }, RequestId: requestId }
   const document = isJson

@@ -173,3 +173,15 @@ t.test('an id of a version that another server made is no version here', async t
   t.equal((await server.send({ method: 'DELETE', path: `/${bucket}/suspended`, query })).status, 204)
   t.equal((await server.send({ path: `/${bucket}/suspended` })).status, 200, 'nothing else is deleted')
 })
+
+t.test("clients of MinIO's Admin API are told that it is not here, and a bucket of that name is one", async t => {
+  const path = '/minio/admin/v3/info'
+  const Authorization = (region: string) =>
+    `AWS4-HMAC-SHA256 Credential=someone/20300101/${region}/s3/aws4_request, SignedHeaders=host, Signature=${'0'.repeat(64)}`
+  const ask = (region: string) =>
+    fetch(`http://${server.host}${path}`, { headers: { Authorization: Authorization(region) } })
+  const refused = await ask('')
+  t.equal(refused.status, 501)
+  t.match(await refused.json(), { Code: 'NotImplemented', Message: /svcctl admin --help/ })
+  t.equal((await ask('us-east-1')).status, 403, 'whoever names a region means the bucket')
+})
