@@ -13,6 +13,7 @@ import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import {
   type BucketPolicies,
   type CompiledPolicy,
+  createPrepared,
   type PolicyService,
   type PolicySource,
   requestConditions,
@@ -21,7 +22,6 @@ import { bucketDocument, type StoredDocument, type StoreService } from 'svc/plug
 import { type Static, Type } from 'typebox'
 import type { BucketPolicyService } from './api.ts'
 import type { BucketPolicyConfig } from './config.ts'
-import { createPrepared } from './prepared.ts'
 
 /** The text, which is returned byte for byte; the policy is compiled from it. */
 const schema = Type.Object({ text: Type.String() }, { additionalProperties: false })
@@ -37,7 +37,7 @@ interface Usable {
 export interface BucketPolicyOptions {
   readonly store: StoreService
   readonly policy: PolicyService
-  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
+  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'blockPublicAcls'>
   readonly config: BucketPolicyConfig
   readonly log: Logger
 }
@@ -52,6 +52,7 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
   const documents = bucketDocument(store, { name: 'bucket-policy', schema })
   const usable = documents.compiled(compileStored)
   const publicAccess = Object.freeze({ isBlocked: config.blockPublicAccess, mode: config.blockPublicAccessMode })
+  if (publicAccess.isBlocked) objectOwnership.blockPublicAcls(publicAccess.mode === 'reject')
   let denied: BucketPolicies | undefined
 
   /** Made on first use: the catalogue is complete only when every plugin is set up. */

@@ -45,7 +45,7 @@ const adminOperations = [
 export default definePlugin({
   name: 'buckets',
   description: 'Creates, lists and deletes buckets, and switches their versioning.',
-  requires: ['objects', 'iam', 'authSigv4', 'policy'],
+  requires: ['objects', 'iam', 'authSigv4', 'objectOwnership', 'policy'],
   config: Type.Object({}),
   setup({ services, ports, contribute }) {
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))

@@ -1,18 +1,29 @@
 /**
- * Ownership of objects, access control lists and blocked public access. Lists are off: the owner of a bucket owns everything in it.
- * What a blocked bucket means for policies is for those who evaluate them; here is the question.
+ * Ownership of objects, access control lists and blocked public access. Lists are off unless the bucket's ownership turns them on; the
+ * owner of a bucket owns everything in it in any case. What a blocked bucket means for policies is for those who evaluate them; here is
+ * the question.
  */
 import type { MaybePromise } from 'svc/kernel'
+import type { CannedAcl } from 'svc/plugins/objects/api'
+import type { S3Request } from 'svc/plugins/s3/api'
 
 /** Each false where it was not said. Source: AWS S3 API reference, PublicAccessBlockConfiguration. */
 export interface PublicAccessBlock {
-  /** Public ACLs are refused: there are none here, whatever this says. */
+  /** Public access control lists are refused when they are put. */
   readonly blockPublicAcls: boolean
+  /** What access control lists allow does not count. */
   readonly ignorePublicAcls: boolean
   /** Bucket policies that allow something to everybody are refused when they are put. */
   readonly blockPublicPolicy: boolean
   /** What a bucket policy allows to everybody does not count. */
   readonly restrictPublicBuckets: boolean
+}
+
+/** Of a bucket whose access control lists are on. */
+export interface AccessControl {
+  readonly ownership: 'BucketOwnerPreferred' | 'ObjectWriter'
+  /** Of the bucket itself; undefined for the owner's list. */
+  readonly acl?: CannedAcl
 }
 
 /** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors` (`bucket_not_found`). */
@@ -26,9 +37,22 @@ export interface ObjectOwnershipService {
   publicAccessBlock(bucket: string): MaybePromise<PublicAccessBlock | undefined>
   /** `undefined` takes back what was said. */
   setPublicAccessBlock(bucket: string, block: PublicAccessBlock | undefined): Promise<void>
-  /** Every bucket has ownership controls until somebody removes them, which turns no list on. */
+  /** During set-up: public lists count in no bucket, and are refused everywhere where `refuses`. */
+  blockPublicAcls(refuses: boolean): void
+  /** Every bucket has ownership controls until somebody removes them, which turns lists neither on nor off. */
   hasOwnershipControls(bucket: string): MaybePromise<boolean>
   setOwnershipControls(bucket: string, present: boolean): Promise<void>
+  /** Undefined where lists are off: BucketOwnerEnforced. */
+  accessControl(bucket: string): MaybePromise<AccessControl | undefined>
+  /**
+   * Replaces it by what `change` makes of it, in one step. Rejects with what `change` throws; it may be called several times.
+   */
+  changeAccessControl(
+    bucket: string,
+    change: (former: AccessControl | undefined) => AccessControl | undefined,
+  ): Promise<void>
+  /** What CreateBucket asks for. Throws, or rejects, for what is refused. */
+  readNewBucket(request: S3Request): MaybePromise<AccessControl | undefined>
 }
 
 declare module 'svc/kernel' {

@@ -3,6 +3,7 @@ import { bindS3Operation } from 'svc/plugins/s3/api'
 import 'svc/plugins/stored-needs/api'
 import { Type } from 'typebox'
 import { createObjectOwnership } from './ownership.ts'
+import { acceptAcl, createReadNewBucket } from './requests.ts'
 import deleteBucketOwnershipControls from './s3/delete-bucket-ownership-controls.ts'
 import deletePublicAccessBlock from './s3/delete-public-access-block.ts'
 import getBucketAcl from './s3/get-bucket-acl.ts'
@@ -30,11 +31,19 @@ const operations = [
 export default definePlugin({
   name: 'object-ownership',
   description: 'Object ownership, ACLs and blocks of public access.',
-  requires: ['iam', 'objects', 'store'],
+  requires: ['iam', 'objects', 'policy', 'store'],
   provides: ['objectOwnership'],
   config: Type.Object({}),
   setup({ services, contribute }) {
-    const objectOwnership = createObjectOwnership(services.store)
+    const { service, source } = createObjectOwnership(services.store, services.policy)
+    const objectOwnership = { ...service, readNewBucket: createReadNewBucket(service, services.iam) }
+    contribute('policy.source', 'acl', source)
+    contribute('s3.attribute', 'acl', {
+      headers: [],
+      read: () => undefined,
+      describe: () => undefined,
+      acceptAcl: request => acceptAcl(request, service, services.iam.owner),
+    })
     for (const operation of operations) {
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, objectOwnership }))
     }

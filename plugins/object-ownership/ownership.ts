@@ -1,8 +1,10 @@
-/** What is stored of a bucket's ownership: two small documents, both missing in most buckets. */
-import { chain } from 'svc/kernel'
+/** What is stored of a bucket's ownership: three small documents, all missing in most buckets. */
+import { chain, isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { PolicyService, PolicySource } from 'svc/plugins/policy/api'
 import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
-import type { ObjectOwnershipService, PublicAccessBlock } from './api.ts'
+import type { AccessControl, ObjectOwnershipService, PublicAccessBlock } from './api.ts'
+import { compileGrants, createGrantSource } from './grants.ts'
 
 const blockSchema = Type.Object(
   {
@@ -14,6 +16,18 @@ const blockSchema = Type.Object(
   { additionalProperties: false },
 )
 const controlsSchema = Type.Object({ isRemoved: Type.Literal(true) }, { additionalProperties: false })
+/** Of its own, as earlier releases can read nothing but the removal in the one above. Missing: BucketOwnerEnforced. */
+const accessControlSchema = Type.Object(
+  {
+    ownership: Type.Union([Type.Literal('BucketOwnerPreferred'), Type.Literal('ObjectWriter')]),
+    acl: Type.Optional(
+      Type.Union([Type.Literal('public-read'), Type.Literal('public-read-write'), Type.Literal('authenticated-read')]),
+    ),
+  },
+  { additionalProperties: false },
+)
+/** How often a change begins again because another came between. */
+const attemptsMax = 8
 
 function every(value: boolean): PublicAccessBlock {
   return Object.freeze({
@@ -26,18 +40,41 @@ function every(value: boolean): PublicAccessBlock {
 const nothingBlocked = every(false)
 const everythingBlocked = every(true)
 
-export function createObjectOwnership(store: StoreService): ObjectOwnershipService {
+export interface ObjectOwnership {
+  readonly service: Omit<ObjectOwnershipService, 'readNewBucket'>
+  readonly source: PolicySource
+}
+
+/** Declares collections: during set-up. */
+export function createObjectOwnership(store: StoreService, policy: PolicyService): ObjectOwnership {
+  const lists = bucketDocument(store, { name: 'bucket-acl', schema: accessControlSchema })
+  const grants = lists.compiled(({ id, value }) => compileGrants(policy, id, value.acl))
+  let everywhere = nothingBlocked
   const blocks = bucketDocument(store, { name: 'public-access-block', schema: blockSchema })
   const controls = bucketDocument(store, { name: 'ownership-controls', schema: controlsSchema })
   const publicAccessBlock = (bucket: string) => chain(blocks.get(bucket), document => document?.value)
-  return {
-    publicAccessBlock,
+  const said = (bucket: string): MaybePromise<PublicAccessBlock> =>
     // A document that cannot be read took rights away: nobody gets them because it is damaged.
-    blocks: bucket =>
-      chain(
-        blocks.read(bucket, () => everythingBlocked),
-        said => said ?? nothingBlocked,
-      ),
+    chain(
+      blocks.read(bucket, () => everythingBlocked),
+      found => found ?? nothingBlocked,
+    )
+  // Lists that cannot be read are off: they only gave rights.
+  const accessControl = (bucket: string): MaybePromise<AccessControl | undefined> =>
+    chain(lists.get(bucket), document => document?.value)
+  const service: ObjectOwnership['service'] = {
+    publicAccessBlock,
+    blocks(bucket) {
+      if (everywhere === nothingBlocked) return said(bucket)
+      return chain(said(bucket), block => ({
+        ...block,
+        blockPublicAcls: block.blockPublicAcls || everywhere.blockPublicAcls,
+        ignorePublicAcls: true,
+      }))
+    },
+    blockPublicAcls(refuses) {
+      everywhere = { ...nothingBlocked, blockPublicAcls: refuses, ignorePublicAcls: true }
+    },
     async setPublicAccessBlock(bucket, block) {
       await blocks.replace(bucket, block)
     },
@@ -45,5 +82,22 @@ export function createObjectOwnership(store: StoreService): ObjectOwnershipServi
     async setOwnershipControls(bucket, present) {
       await controls.replace(bucket, present ? undefined : { isRemoved: true })
     },
+    accessControl,
+    async changeAccessControl(bucket, change) {
+      for (let attempt = 1; ; attempt++) {
+        const former = await lists.get(bucket)
+        const value = change(former?.value)
+        try {
+          // Where there is none that can be read, nothing is lost that a later change would not replace as well.
+          await lists.replace(bucket, value, former && { ifMatch: former.etag })
+          return
+        } catch (error) {
+          const isChanged = isCatalogError(error) && error.code === 'precondition_failed'
+          if (!isChanged || attempt === attemptsMax) throw error
+        }
+      }
+    },
   }
+  const ignoresPublic = (bucket: string) => chain(service.blocks(bucket), ({ ignorePublicAcls }) => ignorePublicAcls)
+  return { service, source: createGrantSource(bucket => grants.get(bucket), ignoresPublic) }
 }

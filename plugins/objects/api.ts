@@ -102,6 +102,8 @@ export interface BucketChange {
 /** A change of one version's record in place: its bytes, ETag and modification time stay. Absent fields stay unchanged. */
 export interface VersionChange {
   readonly tags?: Tags
+  /** `null`: the owner's list. */
+  readonly acl?: CannedAcl | null
   readonly legalHold?: boolean
   /** `null` removes it. */
   readonly retention?: Retention | null
@@ -151,6 +153,12 @@ export interface SystemMetadata {
   readonly websiteRedirectLocation?: string
 }
 
+/**
+ * The access control lists that grant something to others than the owner. Source: AWS S3 User Guide, "Canned ACL". A list is stored by
+ * its name; it counts only where lists are on in the bucket.
+ */
+export type CannedAcl = 'public-read' | 'public-read-write' | 'authenticated-read'
+
 export interface ObjectAttributes {
   readonly system: SystemMetadata
   /** `x-amz-meta-…` headers, by lower-case name without the prefix. */
@@ -158,6 +166,8 @@ export interface ObjectAttributes {
   readonly storageClass: string
   readonly tags?: Tags
   readonly lock?: ObjectLock
+  /** Undefined: the owner's list. */
+  readonly acl?: CannedAcl
   /** For writes: how to encrypt the bytes. Never stored; `ObjectVersion.encryption` is the stored result. */
   readonly encryptionRequest?: EncryptionRequest
 }

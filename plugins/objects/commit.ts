@@ -64,6 +64,7 @@ import {
   sequenceOf,
   sizeOf,
   stampVersion,
+  withAcl,
   withEncryption,
   withLock,
   withTags,
@@ -315,6 +316,7 @@ const changeVersion = (tx: Transaction, args: ChangeVersionArgs, events: ObjectE
   const id = isNullVersion(value) ? 'null' : versionIdOf(sequenceOf(value))
   if (isDeleteMarker(value)) throw onDeleteMarker(id)
   if (change.tags !== undefined) value = withTags(value, change.tags)
+  if (change.acl !== undefined) value = withAcl(value, change.acl)
   if (change.retention !== undefined || change.legalHold !== undefined) {
     value = withLock(value, changeLock(bucket, lockOf(value), change, tx.nowMs))
   }

@@ -1,9 +1,17 @@
-/** What policies ask of objects and uploads that are there, fetched before the question: tags, and how an upload is encrypted. */
+/**
+ * What policies ask of objects and uploads that are there, fetched before the question: tags, access control lists, and how an upload is
+ * encrypted.
+ */
 
 import type { MaybePromise } from 'svc/kernel'
 import { isCatalogError } from 'svc/kernel'
-import type { ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion, Upload } from './api.ts'
+import type { CannedAcl, ObjectAttributes, ObjectEncryption, ObjectsService, ObjectVersion, Upload } from './api.ts'
 import { noTags, type Tags } from './tags.ts'
+
+interface ExistingObject {
+  readonly tags: Tags
+  readonly acl: CannedAcl | undefined
+}
 
 interface BegunUpload {
   readonly tags: Tags
@@ -12,7 +20,7 @@ interface BegunUpload {
 
 export class ExistingTags {
   readonly #objects: Pick<ObjectsService, 'getObject'>
-  readonly #byObject = new Map<string, Tags | undefined>()
+  readonly #byObject = new Map<string, ExistingObject | undefined>()
   readonly #byUpload = new Map<string, BegunUpload | undefined>()
 
   constructor(objects: Pick<ObjectsService, 'getObject'>) {
@@ -25,18 +33,23 @@ export class ExistingTags {
 
   /** Undefined: there is no such object. */
   get(bucket: string, key: string, versionId: string | undefined): Tags | undefined {
-    return this.#byObject.get(placeOf(bucket, key, versionId))
+    return this.#byObject.get(placeOf(bucket, key, versionId))?.tags
+  }
+
+  /** Undefined also where it is the owner's list, and where nothing was fetched. */
+  acl(bucket: string, key: string, versionId: string | undefined): CannedAcl | undefined {
+    return this.#byObject.get(placeOf(bucket, key, versionId))?.acl
   }
 
   /** Where the version is at hand. */
-  note(version: Pick<ObjectVersion, 'bucket' | 'key' | 'tags'>, versionId: string | undefined): void {
+  note(version: Pick<ObjectVersion, 'bucket' | 'key' | 'tags' | 'acl'>, versionId: string | undefined): void {
     const { bucket, key } = version
-    this.#byObject.set(placeOf(bucket, key, versionId), tagsOf(version))
+    this.#byObject.set(placeOf(bucket, key, versionId), factsOf(version))
   }
 
   async fetch(bucket: string, key: string, versionId: string | undefined): Promise<void> {
     const version = await ifThere(() => this.#objects.getObject(bucket, key, versionId))
-    this.#byObject.set(placeOf(bucket, key, versionId), version && tagsOf(version))
+    this.#byObject.set(placeOf(bucket, key, versionId), version && factsOf(version))
   }
 
   /** What an upload was begun with, and its object will have. Undefined: there is no such upload of this key. */
@@ -61,12 +74,12 @@ export class ExistingTags {
   }
 }
 
-function tagsOf({ tags }: Pick<ObjectAttributes, 'tags'>): Tags {
-  return tags ?? noTags
+function factsOf({ tags = noTags, acl }: Pick<ObjectAttributes, 'tags' | 'acl'>): ExistingObject {
+  return { tags, acl }
 }
 
-function begunUpload({ tags, encryption }: Pick<ObjectVersion, 'tags' | 'encryption'>): BegunUpload {
-  return { tags: tagsOf({ tags }), encryption }
+function begunUpload({ tags = noTags, encryption }: Pick<ObjectVersion, 'tags' | 'encryption'>): BegunUpload {
+  return { tags, encryption }
 }
 
 /** A default encryption, which nobody asked for, is not known to policies: neither here, nor when an object is written in one piece. */

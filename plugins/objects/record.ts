@@ -7,7 +7,8 @@
  *     2  u48  size in bytes        33  u8        checksum type
  *     8  u48  modified, ms         34  u8        storage class
  *    14  u16  part count           35  f64       sequence of the commit that wrote it
- *    43  MessagePack: [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption]; the last only if encrypted
+ *    43  MessagePack: [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption, acl]; each of the last two
+ *         only where it or the other says something
  *     …  f64  trailer, only with its flag. In a newest version: sequence of the null version, if it is among the older ones.
  *             In an older one: when it stopped being the newest, ms
  *
@@ -20,6 +21,7 @@ import type { ChecksumAlgorithm, ChecksumType, ChecksumValue } from 'svc/plugins
 import type { BlobRef, BodyRef, Redundancy, StoredRecord } from 'svc/plugins/storage/api'
 import { storageErrors } from 'svc/plugins/storage/api'
 import type {
+  CannedAcl,
   ObjectAttributes,
   ObjectEncryption,
   ObjectLock,
@@ -117,12 +119,16 @@ type Tail = [
   tags: PackedMap | null,
   lock: [retentionMode: 0 | 1 | 2, retainUntilMs: number, legalHold: boolean | null] | null,
   encryption?: [type: number, kmsKeyId: string | null, bucketKeyEnabled: boolean, sealed: Uint8Array] | null,
+  acl?: number | null,
 ]
-const tailIndex = { blobs: 3, tags: 6, lock: 7, encryption: 8 } as const
+const tailIndex = { blobs: 3, tags: 6, lock: 7, encryption: 8, acl: 9 } as const
 /** The position is the code on disk: append only. */
 const retentionModes = [undefined, 'GOVERNANCE', 'COMPLIANCE'] as const
 /** The position is the code on disk: append only. */
 const encryptionTypes = ['SSE-S3', 'SSE-KMS', 'SSE-C'] as const
+
+/** The position is the code on disk: append only. */
+const acls: readonly CannedAcl[] = ['public-read', 'public-read-write', 'authenticated-read']
 
 /** Encodes a version or part. `stampVersion` must follow within the commit. */
 export function encodeVersion(fields: VersionFields): Buffer {
@@ -137,7 +143,11 @@ export function encodeVersion(fields: VersionFields): Buffer {
     encodeTags(attributes.tags),
     encodeLock(attributes.lock),
   ]
-  if (fields.encryption !== undefined) tail.push(encodeEncryption(fields.encryption))
+  const { acl } = attributes
+  if (fields.encryption !== undefined || acl !== undefined) {
+    tail.push(fields.encryption === undefined ? null : encodeEncryption(fields.encryption))
+  }
+  if (acl !== undefined) tail.push(encodeAcl(acl))
   const packed = packr.pack(tail)
   const value = Buffer.allocUnsafe(headBytes + packed.length)
   value[0] = format
@@ -260,6 +270,11 @@ export function withTags(value: Uint8Array, tags: Tags): Uint8Array {
   return withTail(value, tailIndex.tags, encodeTags(tags))
 }
 
+/** The same version with another access control list; `null` for the owner's. */
+export function withAcl(value: Uint8Array, acl: CannedAcl | null): Uint8Array {
+  return withTail(value, tailIndex.acl, acl === null ? null : encodeAcl(acl))
+}
+
 /** The same version with another lock. */
 export function withLock(value: Uint8Array, lock: ObjectLock): Uint8Array {
   const encoded = encodeLock(lock)
@@ -380,7 +395,8 @@ export function decodeVersionSummary(key: string, value: Uint8Array, isLatest: b
 export function decodeVersion(bucket: string, key: string, record: StoredRecord): StoredVersion {
   const { value } = record
   requireFormat(value)
-  const [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption] = packr.unpack(tailOf(value)) as Tail
+  const tail = packr.unpack(tailOf(value)) as Tail
+  const [system, user, checksum, blobs, parts, uploadId, tags, lock, encryption, acl] = tail
   const algorithm = algorithms[value[32]!]
   return {
     bucket,
@@ -397,6 +413,7 @@ export function decodeVersion(bucket: string, key: string, record: StoredRecord)
     storageClass: storageClasses[value[34]!]!,
     tags: decodeTags(tags),
     lock: decodeLock(lock),
+    acl: decodeAcl(acl),
     encryption: decodeEncryption(encryption),
     data: { body: record.body, blobs: blobs.length === 0 ? noBlobs : blobs.map(toBlobRef) },
     sequence: sequenceOf(value),
@@ -524,6 +541,15 @@ function decodeLock(lock: Tail[7] | undefined): ObjectLock | undefined {
   const [code, retainUntilMs, legalHold] = lock
   const mode = retentionModes[code]
   return { retention: mode === undefined ? undefined : { mode, retainUntilMs }, legalHold: legalHold ?? undefined }
+}
+
+function encodeAcl(acl: CannedAcl): number {
+  return acls.indexOf(acl)
+}
+
+/** A list of a later release grants nothing here. */
+function decodeAcl(acl: Tail[9]): CannedAcl | undefined {
+  return acl === null || acl === undefined ? undefined : acls[acl]
 }
 
 export function encodeEncryption({ type, kmsKeyId, bucketKeyEnabled, sealed }: ObjectEncryption): EncodedEncryption {

@@ -25,6 +25,7 @@ export type {
 } from './document.ts'
 export { kmsKeyIdOf } from './kms-key-id.ts'
 export type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
+export { createPrepared, type Prepared } from './prepared.ts'
 export type { PolicyProblem } from './problems.ts'
 export { encryptionAsked, type RequestEncryption, type RequestFacts, requestConditions } from './request-conditions.ts'
 export type { EvaluatedStatement, Simulation, SimulationDecision, SimulationSource } from './simulation.ts'
@@ -52,6 +53,11 @@ export interface AccessRequest {
   readonly conditions?: () => ConditionRecord | ConditionLookup
   /** Statements that allow something to everybody do not count. */
   readonly blockPublicAccess?: boolean
+  /**
+   * The canned access control list of the object, where it was fetched: see `PolicyService.asksObjectAcl`. Called once, and only where
+   * the lists of objects count in the bucket.
+   */
+  readonly objectAcl?: () => string | undefined
   /** Instead of what the sources know of the bucket: what would be allowed if these were its policies. */
   readonly bucketPolicies?: BucketPolicies
 }
@@ -68,7 +74,7 @@ export interface IdentityPolicies {
 
 export interface BucketPolicies {
   readonly policies: PolicySet
-  /** Of the bucket or of the whole server. */
+  /** Of the bucket or of the whole server: what these policies allow to everybody does not count. */
   readonly blockPublicAccess?: boolean
 }
 
@@ -84,6 +90,8 @@ export interface PolicySource {
   prepare?(bucket: string): MaybePromise<void>
   identityPolicies?(identity: Identity): IdentityPolicies | undefined
   bucketPolicies?(bucket: string): BucketPolicies | undefined
+  /** What the list of an object in this bucket allows, by the list's name. Undefined where such lists do not count. */
+  objectPolicies?(bucket: string): ReadonlyMap<string, BucketPolicies> | undefined
 }
 
 /** Policies named by the caller instead of by the sources. */
@@ -119,13 +127,15 @@ export interface PolicyService {
   simulate(request: AccessRequest, policies?: RequestPolicies): Simulation
   /** Whether a listing of some part of the bucket is allowed, whatever conditions say of prefix, delimiter and size. */
   isAllowedInPart(request: AccessRequest): boolean
-  /** Whether policies of the bucket allow something in it to everybody, as GetBucketPolicyStatus says it. */
+  /** Whether policies of the bucket, or its access control list, allow something in it to everybody. */
   isPublic(bucket: string): boolean
   /**
    * Whether a statement about this request has a condition on (or a variable of) a key that begins so, in lower case:
    * what is expensive to know, such as `s3:existingobjecttag/`, need be fetched only then.
    */
   mentions(request: AccessRequest, keyPrefix: string): boolean
+  /** Whether the list of the object could allow this request: it need be fetched only then. */
+  asksObjectAcl(request: AccessRequest): boolean
   /** What the console may offer: active actions on the server, or on a bucket and everything under a prefix of it. */
   permissions(request: PermissionsRequest): Permissions
   /** Text, or an object. Never throws on a document; what is wrong with it is in the result, all of it. */

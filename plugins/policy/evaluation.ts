@@ -3,10 +3,10 @@
  *
  * 1. Root may do everything.
  * 2. Whatever denies wins: policies of the user, of its groups, of the bucket, of the access key.
- * 3. Somebody must allow: a policy of the user or its groups, or of the bucket.
+ * 3. Somebody must allow: a policy of the user or its groups, or of the bucket, or an access control list.
  * 4. Each limit (the policy embedded in an access key, a session's) must allow too.
  *
- * Anonymous callers have the bucket's policy alone, and bucket policies govern `s3:` actions alone.
+ * Anonymous callers have the bucket's policy and the access control lists alone, and these govern `s3:` actions alone.
  */
 import type { Identity } from 'svc/plugins/iam/api'
 import type { AccessRequest, BucketPolicies, ConditionLookup, ConditionRecord, IdentityPolicies } from './api.ts'
@@ -98,8 +98,11 @@ export class Evaluation implements StatementRequest {
   /** Takes one source's policies of the bucket into account; false when they deny. Root's keys have their limits alone. */
   askBucket({ policies, blockPublicAccess }: BucketPolicies): boolean {
     if (this.#isOfRoot || !this.isS3) return true
-    if (blockPublicAccess === true) this.blocksPublic = true
-    return this.#ask(policies)
+    const isBlocked = this.blocksPublic
+    this.blocksPublic ||= blockPublicAccess === true
+    const isUndenied = this.#ask(policies)
+    this.blocksPublic = isBlocked
+    return isUndenied
   }
 
   /** When everybody was asked and nobody denied. */

@@ -11,6 +11,7 @@ export const policyPoints = {
         prepare: Type.Optional(method),
         identityPolicies: Type.Optional(method),
         bucketPolicies: Type.Optional(method),
+        objectPolicies: Type.Optional(method),
       },
       { description: 'Says who the policies of a caller and of a bucket are.' },
     ),

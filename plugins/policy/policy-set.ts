@@ -6,7 +6,7 @@ import type { ActionEntry } from './catalogue.ts'
 import type { CompiledPolicy } from './document.ts'
 import type { Statement } from './statement.ts'
 
-export type AttachedSource = 'policy' | 'group-policy' | 'bucket-policy' | 'embedded-policy'
+export type AttachedSource = 'policy' | 'group-policy' | 'bucket-policy' | 'acl' | 'embedded-policy'
 
 /** A policy and how it came to be asked: for reasons that are told to people. */
 export interface AttachedPolicy {

@@ -26,6 +26,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
   let catalogue = createCatalogue()
   let identitySources: readonly NonNullable<PolicySource['identityPolicies']>[] = []
   let bucketSources: readonly NonNullable<PolicySource['bucketPolicies']>[] = []
+  let objectSources: readonly NonNullable<PolicySource['objectPolicies']>[] = []
   let preparations: readonly NonNullable<PolicySource['prepare']>[] = []
   let builtIn: ReadonlyMap<string, CompiledPolicy> | undefined
   // One evaluation at a time uses it: a condition that asks for permission itself finds it gone and makes another.
@@ -47,7 +48,8 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
   }
 
   /** As `decide`, without collecting first. */
-  function askSources(evaluation: Evaluation, { identity, bucket, bucketPolicies }: AccessRequest): boolean {
+  function askSources(evaluation: Evaluation, request: AccessRequest): boolean {
+    const { identity, bucket, bucketPolicies } = request
     if (identity !== undefined) {
       for (const source of identitySources) {
         const policies = source(identity)
@@ -61,8 +63,22 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
         const policies = source(bucket)
         if (policies !== undefined && !evaluation.askBucket(policies)) return false
       }
+      if (request.key && request.objectAcl !== undefined && !evaluation.isAllowed) {
+        for (const policies of policiesOfObject(request)) if (!evaluation.askBucket(policies)) return false
+      }
     }
     return evaluation.isAllowed
+  }
+
+  /** Of a request that knows the list of its object. */
+  function policiesOfObject({ bucket, objectAcl }: AccessRequest): readonly BucketPolicies[] {
+    for (const source of objectSources) {
+      const byAcl = source(bucket!)
+      if (byAcl === undefined) continue
+      const found = byAcl.get(objectAcl!() ?? '')
+      return found === undefined ? [] : [found]
+    }
+    return []
   }
 
   /** What the sources know, for what is asked rarely. */
@@ -79,6 +95,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
       builtIn = undefined
       identitySources = sources.flatMap(source => source.identityPolicies?.bind(source) ?? [])
       bucketSources = sources.flatMap(source => source.bucketPolicies?.bind(source) ?? [])
+      objectSources = sources.flatMap(source => source.objectPolicies?.bind(source) ?? [])
       preparations = sources.flatMap(source => source.prepare?.bind(source) ?? [])
     },
     prepare(bucket: string) {
@@ -99,8 +116,10 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
     isAllowedInPart: (request: AccessRequest) => ask(request, true, undefined),
     isPublic(bucket: string) {
       const [, known] = collect({ identity: undefined, action: '', bucket })
-      if (known.some(({ blockPublicAccess }) => blockPublicAccess === true)) return false
-      return known.some(({ policies }) => policies.attached.some(({ policy }) => policy.isPublic))
+      return known.some(
+        ({ policies, blockPublicAccess }) =>
+          blockPublicAccess !== true && policies.attached.some(({ policy }) => policy.isPublic),
+      )
     },
     evaluate: (request: AccessRequest, policies: RequestPolicies) => ask(request, false, policies),
     simulate(request: AccessRequest, policies?: RequestPolicies) {
@@ -119,6 +138,18 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
         identities.some(({ granted, limits }) => isMentionedBy(granted) || limits?.some(isMentionedBy)) ||
         buckets.some(({ policies }) => isMentionedBy(policies))
       )
+    },
+    asksObjectAcl(request: AccessRequest) {
+      const { identity, bucket, key } = request
+      if (identity?.isRoot === true || !bucket || !key) return false
+      const entry = catalogue.find(request.action)
+      if (entry === undefined) return false
+      return objectSources.some(source => {
+        const byAcl = source(bucket)
+        return (
+          byAcl !== undefined && [...byAcl.values()].some(({ policies }) => policies.about(entry).allows.length > 0)
+        )
+      })
     },
     permissions({ identity, bucket, prefix = '', conditions }: PermissionsRequest) {
       const allowed: string[] = []

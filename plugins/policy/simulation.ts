@@ -81,7 +81,12 @@ export function simulate(
   const isOfRoot = identities.some(({ isOwnedByRoot }) => isOwnedByRoot === true)
   const limits = identities.flatMap(policies => policies.limits ?? [])
   for (const { granted, isOwnedByRoot } of identities) if (isOwnedByRoot !== true) look(granted, false)
-  if (evaluation.isS3 && !isOfRoot) for (const { policies } of buckets) look(policies, false)
+  if (evaluation.isS3 && !isOfRoot) {
+    for (const { policies, blockPublicAccess } of buckets) {
+      evaluation.blocksPublic = request.blockPublicAccess === true || blockPublicAccess === true
+      look(policies, false)
+    }
+  }
   for (const limit of limits) look(limit, true)
   const evaluated = looked.map(({ isLimit: _, set: __, ...statement }) => statement)
 
@@ -137,6 +142,8 @@ function nameOf({ source, policyName, group, index, sid }: EvaluatedStatement): 
   switch (source) {
     case 'bucket-policy':
       return `${statement} of the bucket policy`
+    case 'acl':
+      return 'The access control list'
     case 'embedded-policy':
       return `${statement} of the policy embedded in the access key`
     case 'group-policy':

@@ -1,5 +1,5 @@
 /**
- * Access control lists are off, as on AWS since 2023 (bucket owner enforced): the two canned ACLs that say what holds
+ * Access control lists where they are off, as on AWS since 2023 (bucket owner enforced): the two canned ACLs that say what holds
  * anyway are accepted, every other is refused. Operators may have the canned ones ignored, for clients that cannot leave them out.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -26,6 +26,11 @@ const grants = [
 
 /** `acl_ignored` of the settings. */
 export type IsAclIgnored = () => MaybePromise<boolean>
+
+/** Whether headers ask for any list. */
+export function asksForAcl(headers: IncomingHttpHeaders): boolean {
+  return headers['x-amz-acl'] !== undefined || grants.some(grant => headers[grant] !== undefined)
+}
 
 /** Throws, or rejects, unless the headers ask for no ACL, for one that changes nothing, or for a canned one that is to be ignored. */
 export function refuseAcl(

@@ -11,6 +11,7 @@ import type { Exchange } from 'svc/plugins/http/api'
 import type { Identity } from 'svc/plugins/iam/api'
 import type {
   Body,
+  CannedAcl,
   ChangeOrigin,
   ExpectedDigests,
   ObjectAttributes,
@@ -103,7 +104,10 @@ export interface S3Request {
    * written, whoever named it. True where the request names the tags itself.
    */
   mayCarryTags(source: ObjectVersion): boolean
-  /** Throws, or rejects, where headers ask for an access control list that does not hold anyway and is not to be ignored. */
+  /**
+   * Throws, or rejects, where headers ask for an access control list that does not hold anyway and is not to be ignored. Where lists of
+   * objects are on, it is accepted instead, and `readAttributes` has it.
+   */
   refuseAcl(level: 'bucket' | 'object'): MaybePromise<void>
   /** What a write's headers say of the object: what every object has, and what is contributed to `s3.attribute`. */
   readAttributes(): ObjectAttributes
@@ -269,6 +273,11 @@ export interface S3Attribute {
   customerKey?(request: S3Request, purpose: 'object' | 'copy-source'): KeyObject | undefined
   /** Where the plugin knows keys of the key management: the one of a write that asks for such a key and names none. */
   defaultKmsKeyId?(): string | undefined
+  /**
+   * The access control list that the headers ask for, where lists are on in the bucket: `none` for one that grants nothing. Undefined
+   * where they are off. Throws, or rejects, for one that is refused.
+   */
+  acceptAcl?(request: S3Request): MaybePromise<CannedAcl | 'none' | undefined>
   /** Headers of the answer to PutObject, CopyObject, CompleteMultipartUpload and PostObject. */
   describeWritten?(
     request: S3Request,

@@ -25,8 +25,8 @@ export function requiredAction({ query, level }: S3RequestContext, operation: S3
 }
 
 /**
- * Fetches the stored facts that the caller's policies have conditions on: tags of the object, tags and encryption of the upload that is
- * written to, tags and policies of the source of a copy. Undefined where there is nothing to fetch.
+ * Fetches the stored facts that the caller's policies have conditions on, and lists that may give rights: tags and list of the object, tags and encryption of the upload that is
+ * written to, tags, list and policies of the source of a copy. Undefined where there is nothing to fetch.
  */
 export function fetchAuthorizationFacts(
   context: S3RequestContext,
@@ -40,7 +40,7 @@ export function fetchAuthorizationFacts(
   context.asked = asked
   const fetches: Promise<void>[] = []
   if (operation.authorization === undefined && key !== '') {
-    if (context.needsTags(asked) || needsTagsToRead(context, versionId)) {
+    if (context.needsTags(asked) || context.needsAcl(asked) || needsTagsToRead(context, versionId)) {
       fetches.push(context.fetchTags(bucket, key, versionId))
     }
     const upload = context.fetchUpload(asked)
@@ -68,7 +68,10 @@ async function fetchSource(context: S3RequestContext, source: OtherSource, asked
 function needsTagsOf(context: S3RequestContext, source: OtherSource, asked: AccessRequest): boolean {
   const { bucket, key, versionId, actions, carriesTags } = source
   if (carriesTags && context.environment.policy.mentions(asked, 's3:requestobjecttag')) return true
-  return actions.some(action => context.needsTags(context.question(action, bucket, key, versionId)))
+  return actions.some(action => {
+    const question = context.question(action, bucket, key, versionId)
+    return context.needsTags(question) || context.needsAcl(question)
+  })
 }
 
 /** Whether policies have conditions on elements of the body, so that the decision has to wait for it. */

@@ -200,7 +200,7 @@ const features: readonly (readonly [name: string, feature: Feature])[] = [
   ['x-amz-object-lock-legal-hold', { plugin: 'object-lock', harmless: [] }],
   ['x-amz-object-lock-mode', { plugin: 'object-lock', harmless: [] }],
   ['x-amz-object-lock-retain-until-date', { plugin: 'object-lock', harmless: [] }],
-  ['x-amz-object-ownership', { plugin: 'acl', harmless: ['BucketOwnerEnforced'] }],
+  ['x-amz-object-ownership', { plugin: 'object-ownership', harmless: ['BucketOwnerEnforced'] }],
   ['x-amz-server-side-encryption', { plugin: 'encryption', harmless: [] }],
   ['x-amz-server-side-encryption-aws-kms-key-id', { plugin: 'encryption', harmless: [] }],
   ['x-amz-server-side-encryption-bucket-key-enabled', { plugin: 'encryption', harmless: ['false'] }],

@@ -1,7 +1,6 @@
 /** Answers to requests for operations and features that no loaded plugin serves: refused as exactly as possible, never ignored. */
 import type { CatalogError, MaybePromise } from 'svc/kernel'
 import { objectErrors } from 'svc/plugins/objects/api'
-import { refuseAcl } from './acl.ts'
 import type { S3Operation } from './api.ts'
 import { s3Errors } from './errors.ts'
 import { keepFromAnonymous } from './failure.ts'
@@ -92,5 +91,5 @@ export function refuseHeaders(context: S3RequestContext, { features }: S3Operati
   }
   refuseMissingFeature(headers, features, attributeHeaders)
   if (level === 'service' || features?.includes('x-amz-acl')) return
-  return refuseAcl(headers, level, environment.isAclIgnored)
+  return context.refuseAcl(level)
 }

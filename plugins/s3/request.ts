@@ -1,12 +1,13 @@
 /** One S3 request on its way: what a handler sees of it, and what its record says in the end. */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock, Logger, MaybePromise } from 'svc/kernel'
+import { type Clock, chain, type Logger, type MaybePromise } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication, IamService, Identity } from 'svc/plugins/iam/api'
 import {
   type Body,
+  type CannedAcl,
   type ChangeOrigin,
   changeOrigin,
   ExistingTags,
@@ -18,7 +19,7 @@ import {
 } from 'svc/plugins/objects/api'
 import { noBody, RequestBody, readClaims } from 'svc/plugins/payload/api'
 import { type AccessRequest, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
-import { type IsAclIgnored, refuseAcl } from './acl.ts'
+import { asksForAcl, type IsAclIgnored, refuseAcl } from './acl.ts'
 import type {
   BodyKind,
   Level,
@@ -93,6 +94,7 @@ export class S3RequestContext implements S3Request {
   #body: RequestBody | undefined = undefined
   #checksumAlgorithm: ChecksumAlgorithm | undefined = undefined
   #existingTags: ExistingTags | undefined = undefined
+  #acl: CannedAcl | undefined = undefined
 
   constructor(exchange: Exchange, environment: S3Environment) {
     this.exchange = exchange
@@ -169,7 +171,15 @@ export class S3RequestContext implements S3Request {
   }
 
   refuseAcl(level: 'bucket' | 'object'): MaybePromise<void> {
-    return refuseAcl(this.headers, level, this.environment.isAclIgnored)
+    const { headers, environment } = this
+    if (!asksForAcl(headers)) return
+    const refuse = () => refuseAcl(headers, level, environment.isAclIgnored)
+    const lists = level === 'object' ? environment.attributes.find(one => one.acceptAcl !== undefined) : undefined
+    if (lists === undefined) return refuse()
+    return chain(lists.acceptAcl!(this), accepted => {
+      if (accepted === undefined) return refuse()
+      this.#acl = accepted === 'none' ? undefined : accepted
+    })
   }
 
   readAttributes(): ObjectAttributes {
@@ -179,7 +189,7 @@ export class S3RequestContext implements S3Request {
       const asked = contributed.read(this)
       if (asked !== undefined) attributes = { ...attributes, ...asked }
     }
-    return attributes
+    return this.#acl === undefined ? attributes : { ...attributes, acl: this.#acl }
   }
 
   customerKey(purpose: 'object' | 'copy-source'): KeyObject | undefined {
@@ -227,7 +237,7 @@ export class S3RequestContext implements S3Request {
     this.headers = { ...form.headers, referer, 'user-agent': userAgent }
     this.key = form.key
     refuseMissingFeature(form.headers, undefined, attributeHeaders)
-    await refuseAcl(form.headers, 'object', this.environment.isAclIgnored)
+    await this.refuseAcl('object')
     const { md5, checksum } = readClaims(form.headers, this.authentication!, checksums)
     return { md5, checksum }
   }
@@ -262,6 +272,7 @@ export class S3RequestContext implements S3Request {
       bucket,
       key,
       conditions: () => requestConditions(factsOf(this, this.#existingTags, bucket, key, versionId)),
+      objectAcl: () => this.#existingTags?.acl(bucket, key, versionId),
     }
   }
 
@@ -269,11 +280,17 @@ export class S3RequestContext implements S3Request {
     return this.environment.policy.mentions(request, 's3:existingobjecttag/')
   }
 
+  /** Whether the access control list of the object may give the right that nothing else gives. */
+  needsAcl(request: AccessRequest): boolean {
+    const { policy } = this.environment
+    return policy.asksObjectAcl(request) && !policy.isAllowed(request)
+  }
+
   knowsTags(bucket: string, key: string, versionId: string | undefined): boolean {
     return this.#existingTags?.has(bucket, key, versionId) === true
   }
 
-  /** Fetches the tags of an object that a policy wants to know. */
+  /** Fetches the tags of an object that a policy wants to know, and its access control list. */
   fetchTags(bucket: string, key: string, versionId: string | undefined): Promise<void> {
     this.#existingTags ??= new ExistingTags(this.environment.objects)
     return this.#existingTags.fetch(bucket, key, versionId)

@@ -28,6 +28,8 @@ export interface Place {
   readonly plain: string
   /** With object lock and without ownership controls: `key`, `locked` (until far in the future, in COMPLIANCE mode) and `marker`, which a delete marker hides. */
   readonly locked: string
+  /** With access control lists, public-read. Public ones are refused. */
+  readonly lists: string
   /** Not there. */
   readonly missing: string
   readonly lockedVersion: string
@@ -192,8 +194,11 @@ const aclCases: Cases = {
       '<AccessControlPolicy><AccessControlList><Grant><Grantee><ID>other</ID></Grantee><Permission>READ</Permission></Grant>' +
       '</AccessControlList></AccessControlPolicy>',
   }),
+  AccessDenied: ({ lists }) => ({ bucket: lists, headers: { 'x-amz-acl': 'public-read' } }),
   InvalidArgument: { headers: { 'x-amz-acl': 'secret' } },
-  MalformedXML: { headers: { 'x-amz-acl': '' }, body: '<AccessControlPolicy/>' },
+  InvalidRequest: ({ lists }) => ({ bucket: lists, headers: { 'x-amz-grant-read': 'id=someone' } }),
+  MalformedACLError: { headers: { 'x-amz-acl': '' }, body: '<AccessControlPolicy/>' },
+  MalformedXML: { headers: { 'x-amz-acl': '' }, body: '<unclosed>' },
   MissingSecurityHeader: { headers: { 'x-amz-acl': '' } },
   UnexpectedContent: { body: '<AccessControlPolicy/>' },
 }
@@ -207,6 +212,10 @@ export const provocations: Readonly<Record<string, Cases>> = {
         .replaceAll(/<.?Tagging>/g, '')
         .replaceAll('TagSet', 'Tags')}</CreateBucketConfiguration>`,
     },
+    AccessControlListNotSupported: {
+      bucket: 'errors-new',
+      headers: { 'x-amz-acl': 'aws-exec-read', 'x-amz-object-ownership': 'ObjectWriter' },
+    },
     InvalidArgument: { bucket: 'errors-new', headers: { 'x-amz-object-ownership': 'Everybody' } },
     InvalidBucketAclWithObjectOwnership: { bucket: 'errors-new', headers: { 'x-amz-acl': 'public-read' } },
     InvalidBucketName: { bucket: 'xn--errors' },
@@ -219,7 +228,10 @@ export const provocations: Readonly<Record<string, Cases>> = {
       body: '<CreateBucketConfiguration><Tags><Tag><Key/><Value/></Tag></Tags></CreateBucketConfiguration>',
     },
     MalformedXML: { bucket: 'errors-new', body: '<unclosed>' },
-    NotImplemented: { bucket: 'errors-new', headers: { 'x-amz-object-ownership': 'ObjectWriter' } },
+    NotImplemented: {
+      bucket: 'errors-new',
+      body: '<CreateBucketConfiguration><Bucket><Type>Directory</Type></Bucket></CreateBucketConfiguration>',
+    },
   },
   DeleteBucket: {
     AccessDenied: { headers: { 'x-amz-expected-bucket-owner': '0123456789ab' } },
@@ -357,9 +369,7 @@ export const provocations: Readonly<Record<string, Cases>> = {
   PutBucketAcl: aclCases,
   PutObjectAcl: { ...aclCases },
   PutBucketOwnershipControls: {
-    NotImplemented: {
-      body: '<OwnershipControls><Rule><ObjectOwnership>ObjectWriter</ObjectOwnership></Rule></OwnershipControls>',
-    },
+    InvalidBucketAclWithObjectOwnership: ({ lists }) => ({ bucket: lists }),
   },
   GetBucketPolicy: { NoSuchBucketPolicy: {} },
   GetBucketPolicyStatus: { NoSuchBucketPolicy: {} },

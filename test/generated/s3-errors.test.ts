@@ -74,10 +74,21 @@ const partOf = (path: string, uploadId: string, partNumber: number) =>
   ok({ method: 'PUT', path, query: `partNumber=${partNumber}&uploadId=${uploadId}`, body: 'data' })
 
 async function prepare(): Promise<Place> {
-  const [plain, locked, missing] = ['errors-plain', 'errors-locked', 'errors-nowhere']
+  const [plain, locked, lists, missing] = ['errors-plain', 'errors-locked', 'errors-lists', 'errors-nowhere']
   await put(`/${plain}`, {}, '')
   await put(`/${locked}`, { 'x-amz-bucket-object-lock-enabled': 'true' }, '')
-  for (const path of [`/${plain}/key`, `/${plain}/tagged`, `/${plain}/used`, `/${locked}/key`, `/${locked}/marker`])
+  await put(`/${lists}`, { 'x-amz-object-ownership': 'ObjectWriter', 'x-amz-acl': 'public-read' }, '')
+  const refusing =
+    '<PublicAccessBlockConfiguration><BlockPublicAcls>true</BlockPublicAcls></PublicAccessBlockConfiguration>'
+  await ok({ method: 'PUT', path: `/${lists}`, query: 'publicAccessBlock=', body: refusing })
+  for (const path of [
+    `/${lists}/key`,
+    `/${plain}/key`,
+    `/${plain}/tagged`,
+    `/${plain}/used`,
+    `/${locked}/key`,
+    `/${locked}/marker`,
+  ])
     await put(path)
   const until = {
     'x-amz-object-lock-mode': 'COMPLIANCE',
@@ -99,6 +110,7 @@ async function prepare(): Promise<Place> {
   return {
     plain,
     locked,
+    lists,
     missing,
     lockedVersion: String(headers['x-amz-version-id']),
     markerVersion: String(marker.headers['x-amz-version-id']),

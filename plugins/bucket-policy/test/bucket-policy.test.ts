@@ -16,13 +16,12 @@ import {
 import { definePlugin } from 'svc/kernel'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import type { Identity } from 'svc/plugins/iam/api'
-import type { BucketPolicies, PolicySet } from 'svc/plugins/policy/api'
+import { type BucketPolicies, createPrepared, type PolicySet } from 'svc/plugins/policy/api'
 import { outcome, startServer } from 'svc/plugins/s3/testing'
 import standard from 'svc/plugins/standard'
 import type { TestKernel } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
-import { createPrepared } from '../prepared.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())

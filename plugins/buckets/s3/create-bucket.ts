@@ -1,12 +1,11 @@
 import { isCatalogError } from 'svc/kernel'
+import 'svc/plugins/object-ownership/api'
 import { objectErrors, type Tags } from 'svc/plugins/objects/api'
 import { childrenNamed, childText, defineS3Operation, type S3Request, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 import { readTagSet, tagSetElements } from 'svc/plugins/tagging/api'
 import { requireNewBucketName } from '../bucket-name.ts'
 
-const ownerships = new Set(['BucketOwnerEnforced', 'BucketOwnerPreferred', 'ObjectWriter'])
-
-export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
+export default defineS3Operation<'objects' | 'iam' | 'authSigv4' | 'objectOwnership'>({
   name: 'CreateBucket',
   summary: 'Creates a bucket.',
   match: { method: 'PUT', level: 'bucket' },
@@ -19,10 +18,11 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
     optional: true,
   },
   reply: { kind: 'empty', status: 200 },
-  features: ['x-amz-object-ownership'],
+  features: ['x-amz-acl', 'x-amz-object-ownership'],
   errors: [
     'BucketAlreadyExists',
     'BucketAlreadyOwnedByYou',
+    'AccessControlListNotSupported',
     'AccessDenied',
     'BadRequest',
     'InvalidArgument',
@@ -33,16 +33,17 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
     'MalformedXML',
     'NotImplemented',
   ],
-  async handle(request, { objects, iam, authSigv4 }) {
-    const { bucket, headers, xml } = request
+  async handle(request, { objects, iam, authSigv4, objectOwnership }) {
+    const { bucket, xml } = request
     requireNewBucketName(bucket)
-    requireOwnership(headers['x-amz-object-ownership'] as string | undefined)
+    const accessControl = await objectOwnership.readNewBucket(request)
     const tags = xml === undefined ? undefined : readConfiguration(xml, authSigv4.region)
     if (tags !== undefined && !request.isAllowed('s3:PutBucketTagging', bucket, '')) throw s3Errors.AccessDenied()
     const { region } = authSigv4
     const objectLock = readObjectLock(request)
     try {
       await objects.createBucket(bucket, { region, owner: iam.owner, tags, objectLock })
+      if (accessControl !== undefined) await objectOwnership.changeAccessControl(bucket, () => accessControl)
     } catch (error) {
       // In this region, for reasons of history, AWS answers as if the bucket had been created; nothing of it changes.
       const isRepeated = isCatalogError(error) && error.code === 'BucketAlreadyOwnedByYou' && region === 'us-east-1'
@@ -63,14 +64,6 @@ function readObjectLock({ headers, bucket, isAllowed }: S3Request): boolean {
     if (!isAllowed(action, bucket, '')) throw s3Errors.AccessDenied()
   }
   return true
-}
-
-function requireOwnership(value: string | undefined): void {
-  if (value === undefined || value === 'BucketOwnerEnforced') return
-  if (!ownerships.has(value)) throw objectErrors.InvalidArgument(`"${value}" is no object ownership.`)
-  throw s3Errors.NotImplemented(`The object ownership ${value} needs the plugin "acl", which is not loaded.`, {
-    extra: { Header: 'x-amz-object-ownership', Plugin: 'acl' },
-  })
 }
 
 /**

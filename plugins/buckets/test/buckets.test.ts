@@ -130,7 +130,7 @@ t.test('what CreateBucket is asked for is done or refused', async t => {
   t.equal(await create('elsewhere', Constraint('eu-west-1')), '400 InvalidLocationConstraint')
   t.equal(await create('not-locked', { ObjectLockEnabledForBucket: false }), 'ok')
   t.equal(await create('owned', { ObjectOwnership: 'BucketOwnerEnforced' }), 'ok')
-  t.equal(await create('shared', { ObjectOwnership: 'ObjectWriter' }), '501 NotImplemented')
+  t.equal(await create('writers', { ObjectOwnership: 'ObjectWriter', ACL: 'public-read' }), 'ok')
   t.equal(await create('shared', { ObjectOwnership: 'Nobody' }), '400 InvalidArgument')
   t.equal(await create('private', { ACL: 'private' }), 'ok')
   t.equal(await create('public', { ACL: 'public-read' }), '400 InvalidBucketAclWithObjectOwnership')

@@ -58,9 +58,9 @@ export default defineAdminOperation({
       if (source.isDeleteMarker) throw onDeleteMarker(source.versionId)
       requireCopySize(source)
       refuseCustomerKey(source)
-      const { tags, storageClass } = source
+      const { tags, storageClass, acl } = source
       const { websiteRedirectLocation } = source.system
-      const attributes = { system: { ...system, websiteRedirectLocation }, user, tags, storageClass }
+      const attributes = { system: { ...system, websiteRedirectLocation }, user, tags, storageClass, acl }
       try {
         // Only the bytes that were read get other headers: what somebody else has stored meanwhile is not put back.
         const conditions = { ifMatch: ifMatch === undefined || ifMatch === '*' ? source.etag : ifMatch }

@@ -109,6 +109,7 @@ function copyAttributes(
       storageClass: given.storageClass,
       tags: tagging === 'REPLACE' ? given.tags : source.tags,
       lock: given.lock,
+      acl: given.acl,
       encryptionRequest: given.encryptionRequest,
     },
     isChanged,

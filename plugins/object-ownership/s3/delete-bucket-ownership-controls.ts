@@ -2,7 +2,7 @@ import { defineS3Operation } from 'svc/plugins/s3/api'
 
 export default defineS3Operation<'objectOwnership' | 'objects'>({
   name: 'DeleteBucketOwnershipControls',
-  summary: 'Removes the ownership controls; access control lists stay off.',
+  summary: 'Removes the ownership controls; access control lists stay on or off.',
   match: { method: 'DELETE', level: 'bucket', query: ['ownershipControls'] },
   action: 's3:PutBucketOwnershipControls',
   body: { kind: 'none' },

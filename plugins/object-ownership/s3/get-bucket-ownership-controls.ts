@@ -3,7 +3,7 @@ import { ownershipErrors } from '../errors.ts'
 
 export default defineS3Operation<'objectOwnership' | 'objects'>({
   name: 'GetBucketOwnershipControls',
-  summary: 'Says who owns objects of a bucket: its owner, with access control lists off.',
+  summary: 'Returns the object ownership of a bucket: BucketOwnerEnforced where access control lists are off.',
   match: { method: 'GET', level: 'bucket', query: ['ownershipControls'] },
   action: 's3:GetBucketOwnershipControls',
   body: { kind: 'none' },
@@ -14,6 +14,7 @@ export default defineS3Operation<'objectOwnership' | 'objects'>({
     if (!(await objectOwnership.hasOwnershipControls(bucket))) {
       throw ownershipErrors.OwnershipControlsNotFoundError(undefined, { extra: { BucketName: bucket } })
     }
-    return { xml: { Rule: { ObjectOwnership: 'BucketOwnerEnforced' } } }
+    const { ownership = 'BucketOwnerEnforced' } = (await objectOwnership.accessControl(bucket)) ?? {}
+    return { xml: { Rule: { ObjectOwnership: ownership } } }
   },
 })

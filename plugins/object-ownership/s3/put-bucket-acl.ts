@@ -1,9 +1,11 @@
-import { defineS3Operation } from 'svc/plugins/s3/api'
-import { accessControlElements, requireFixedAccessControl } from '../access-control.ts'
+import { defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
+import { accessControlElements, readAccessControl, requireFixedAccessControl } from '../access-control.ts'
+import { requirePermittedAcl } from '../requests.ts'
 
-export default defineS3Operation<'iam' | 'objects'>({
+export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
   name: 'PutBucketAcl',
-  summary: 'Accepts the access control list that a bucket has anyway, and refuses every other.',
+  summary:
+    'Sets a canned access control list of a bucket; where lists are off, accepts only the one that holds anyway.',
   match: { method: 'PUT', level: 'bucket', query: ['acl'] },
   action: 's3:PutBucketAcl',
   features: ['x-amz-acl'],
@@ -17,15 +19,29 @@ export default defineS3Operation<'iam' | 'objects'>({
   reply: { kind: 'empty', status: 200 },
   errors: [
     'AccessControlListNotSupported',
+    'AccessDenied',
     'InvalidArgument',
+    'InvalidRequest',
+    'MalformedACLError',
     'MalformedXML',
     'MissingSecurityHeader',
     'NoSuchBucket',
     'UnexpectedContent',
   ],
-  async handle(request, { iam, objects }) {
-    await objects.getBucket(request.bucket)
-    await requireFixedAccessControl(request, iam.owner)
+  async handle(request, { iam, objectOwnership, objects }) {
+    const { bucket } = request
+    await objects.getBucket(bucket)
+    if ((await objectOwnership.accessControl(bucket)) === undefined) {
+      await requireFixedAccessControl(request, iam.owner)
+      return {}
+    }
+    const acl = readAccessControl(request, iam.owner)
+    await requirePermittedAcl(bucket, acl, objectOwnership)
+    await objectOwnership.changeAccessControl(bucket, former => {
+      // Turned off meanwhile.
+      if (former === undefined) throw s3Errors.AccessControlListNotSupported()
+      return { ownership: former.ownership, acl }
+    })
     return {}
   },
 })

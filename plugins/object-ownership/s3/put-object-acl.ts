@@ -1,10 +1,12 @@
 import { onDeleteMarker } from 'svc/plugins/objects/api'
 import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
-import { accessControlElements, requireFixedAccessControl } from '../access-control.ts'
+import { accessControlElements, readAccessControl, requireFixedAccessControl } from '../access-control.ts'
+import { requirePermittedAcl } from '../requests.ts'
 
-export default defineS3Operation<'iam' | 'objects'>({
+export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
   name: 'PutObjectAcl',
-  summary: 'Accepts the access control list that an object has anyway, and refuses every other.',
+  summary:
+    'Sets a canned access control list of an object; where lists are off, accepts only the one that holds anyway.',
   match: { method: 'PUT', level: 'object', query: ['acl'] },
   action: 's3:PutObjectAcl',
   versionedAction: 's3:PutObjectVersionAcl',
@@ -19,7 +21,10 @@ export default defineS3Operation<'iam' | 'objects'>({
   reply: { kind: 'empty', status: 200 },
   errors: [
     'AccessControlListNotSupported',
+    'AccessDenied',
     'InvalidArgument',
+    'InvalidRequest',
+    'MalformedACLError',
     'MalformedXML',
     'MethodNotAllowed',
     'MissingSecurityHeader',
@@ -28,11 +33,17 @@ export default defineS3Operation<'iam' | 'objects'>({
     'NoSuchVersion',
     'UnexpectedContent',
   ],
-  async handle(request, { iam, objects }) {
-    const { bucket, key, query } = request
+  async handle(request, { iam, objectOwnership, objects }) {
+    const { bucket, key, query, origin } = request
     const version = await objects.getObject(bucket, key, query.get('versionId'))
     if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
-    await requireFixedAccessControl(request, iam.owner)
+    if ((await objectOwnership.accessControl(bucket)) === undefined) {
+      await requireFixedAccessControl(request, iam.owner)
+    } else {
+      const acl = readAccessControl(request, iam.owner)
+      await requirePermittedAcl(bucket, acl, objectOwnership)
+      await objects.changeVersion(bucket, key, version.versionId, { acl: acl ?? null }, origin)
+    }
     return { headers: await versionHeader(request, objects, version.versionId) }
   },
 })

@@ -28,6 +28,7 @@ const PolicySource = Type.Union([
   Type.Literal('policy'),
   Type.Literal('group-policy'),
   Type.Literal('bucket-policy'),
+  Type.Literal('acl'),
   Type.Literal('embedded-policy'),
 ])
 const Statement = Type.Record(Type.String(), Type.Unknown(), { description: 'As it stands in its policy.' })

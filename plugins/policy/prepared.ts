@@ -4,33 +4,32 @@
  */
 
 import type { MaybePromise } from 'svc/kernel'
-import type { BucketPolicies } from 'svc/plugins/policy/api'
 
 /** More than the concurrent requests of a thread. A request whose policy was evicted is denied. */
 const preparedMax = 4096
 
 /** The most recent result for a bucket. */
-interface Answer {
+interface Answer<Found> {
   /** The number of the read that gave it, in the order in which reads began. */
   number: number
-  policies: BucketPolicies | undefined
+  policies: Found | undefined
 }
 
-export interface Prepared {
+export interface Prepared<Found> {
   /** For `PolicySource`: returns a promise only if it has to wait. */
   prepare(bucket: string): MaybePromise<void>
   /** The policies, never older than the last `prepare` that has ended. If none has and reading would wait: `otherwise`. */
-  get(bucket: string): BucketPolicies | undefined
+  get(bucket: string): Found | undefined
 }
 
-export function createPrepared(
-  find: (bucket: string) => MaybePromise<BucketPolicies | undefined>,
-  otherwise: () => BucketPolicies,
-): Prepared {
-  const answers = new Map<string, Answer>()
+export function createPrepared<Found>(
+  find: (bucket: string) => MaybePromise<Found | undefined>,
+  otherwise: () => Found | undefined,
+): Prepared<Found> {
+  const answers = new Map<string, Answer<Found>>()
   let count = 0
 
-  function remember(bucket: string, number: number, policies: BucketPolicies | undefined): void {
+  function remember(bucket: string, number: number, policies: Found | undefined): void {
     const known = answers.get(bucket)
     if (known !== undefined) {
       // Reads may end out of order: the result of an older one must not replace that of a newer one.
