@@ -58,6 +58,10 @@ const bucket: Rows = [
   ['PutBucketCORS', 'replace and remove CORS rules'],
   ['GetBucketLogging', 'read where the access log of the bucket goes'],
   ['PutBucketLogging', 'turn the access log of the bucket on and off'],
+  ['GetBucketAcl', 'read the access control list of the bucket'],
+  ['PutBucketAcl', 'set the access control list of the bucket'],
+  ['GetBucketOwnershipControls', 'read the object ownership'],
+  ['PutBucketOwnershipControls', 'set the object ownership, which turns access control lists on and off'],
 ]
 
 const object: Rows = [
@@ -81,13 +85,13 @@ const object: Rows = [
   ['BypassGovernanceRetention', 'shorten and ignore retention in governance mode'],
   ['GetObjectLegalHold', 'read whether a version is under legal hold'],
   ['PutObjectLegalHold', 'place and lift a legal hold'],
+  ['GetObjectAcl', 'read the access control list of an object'],
+  ['PutObjectAcl', 'set the access control list of an object'],
+  ['GetObjectVersionAcl', 'read the access control list of a version'],
+  ['PutObjectVersionAcl', 'set the access control list of a version'],
 ]
 
 const fixedOfBucket: Rows = [
-  ['GetBucketAcl', 'read the fixed ACL of the bucket'],
-  ['PutBucketAcl', 'set the ACL that the bucket has anyway'],
-  ['GetBucketOwnershipControls', 'read the fixed object ownership'],
-  ['PutBucketOwnershipControls', 'set the object ownership that the bucket has anyway'],
   ['GetBucketRequestPayment', 'read who pays'],
   ['PutBucketRequestPayment', 'set who pays anyway'],
   ['GetAccelerateConfiguration', 'read the state of acceleration'],
@@ -99,13 +103,7 @@ const fixedOfBucket: Rows = [
   ['PutReplicationConfiguration', 'replace the replication configuration'],
 ]
 
-const fixedOfObject: Rows = [
-  ['GetObjectAcl', 'read the fixed ACL of an object'],
-  ['PutObjectAcl', 'set the ACL that an object has anyway'],
-  ['GetObjectVersionAcl', 'read the fixed ACL of a version'],
-  ['PutObjectVersionAcl', 'set the ACL that a version has anyway'],
-  ['RestoreObject', 'restore an archived object'],
-]
+const fixedOfObject: Rows = [['RestoreObject', 'restore an archived object']]
 
 const admin: Rows = [
   ['ServerInfo', 'read server info, plugins and metrics'],

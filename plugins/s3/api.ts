@@ -111,6 +111,11 @@ export interface S3Request {
   refuseAcl(level: 'bucket' | 'object'): MaybePromise<void>
   /** What a write's headers say of the object: what every object has, and what is contributed to `s3.attribute`. */
   readAttributes(): ObjectAttributes
+  /**
+   * Throws AccessDenied where nothing but the access control list of an object allows to read it, and that of the version that was found
+   * does not: another may have been written meanwhile. `describeAttributes` asks this for the object of the request.
+   */
+  requireAcl(version: ObjectVersion, versionId: string | undefined): void
   /** The key that a customer sent for the object of the request, or for the source of its copy; undefined where none was sent. */
   customerKey(purpose: 'object' | 'copy-source'): KeyObject | undefined
   /** Headers of a read's answer that tell of contributed attributes. Throws where the request may not read without another key. */

@@ -75,6 +75,7 @@ export async function readSourceVersion(
       'The source of a copy request may not specifically refer to a delete marker by version id.',
     )
   }
+  request.requireAcl(source, versionId)
   checkCopyConditions(request.headers, source)
   return source
 }

@@ -32,7 +32,9 @@ import type {
   WrittenVersion,
   XmlNode,
 } from './api.ts'
+import { readAction } from './conditions.ts'
 import type { DispatchTable } from './dispatch.ts'
+import { s3Errors } from './errors.ts'
 import { readAttributes } from './metadata.ts'
 import { refuseMissingFeature } from './not-implemented.ts'
 import { otherSourceOf } from './other-sources.ts'
@@ -95,6 +97,8 @@ export class S3RequestContext implements S3Request {
   #checksumAlgorithm: ChecksumAlgorithm | undefined = undefined
   #existingTags: ExistingTags | undefined = undefined
   #acl: CannedAcl | undefined = undefined
+  /** What is read may be allowed by nothing but the access control list of the object. */
+  #readsByAcl = false
 
   constructor(exchange: Exchange, environment: S3Environment) {
     this.exchange = exchange
@@ -201,6 +205,7 @@ export class S3RequestContext implements S3Request {
   }
 
   describeAttributes(version: ObjectVersion): Readonly<Record<string, string>> | undefined {
+    this.requireAcl(version, this.query.get('versionId'))
     let headers: Readonly<Record<string, string>> | undefined
     for (const contributed of this.environment.attributes) {
       const shown = contributed.describe(this, version)
@@ -283,7 +288,15 @@ export class S3RequestContext implements S3Request {
   /** Whether the access control list of the object may give the right that nothing else gives. */
   needsAcl(request: AccessRequest): boolean {
     const { policy } = this.environment
-    return policy.asksObjectAcl(request) && !policy.isAllowed(request)
+    const isNeeded = policy.asksObjectAcl(request) && !policy.isAllowed(request)
+    this.#readsByAcl ||= isNeeded
+    return isNeeded
+  }
+
+  requireAcl(version: ObjectVersion, versionId: string | undefined): void {
+    if (!this.#readsByAcl) return
+    this.#existingTags!.note(version, versionId)
+    if (!this.may(readAction(versionId), version.bucket, version.key, versionId)) throw s3Errors.AccessDenied()
   }
 
   knowsTags(bucket: string, key: string, versionId: string | undefined): boolean {

@@ -23,7 +23,11 @@ export interface Server {
 }
 
 export async function startServer(
-  options: { readonly plugins?: readonly AnyPlugin[]; readonly ports?: TestKernelOptions['ports'] } = {},
+  options: {
+    readonly plugins?: readonly AnyPlugin[]
+    readonly ports?: TestKernelOptions['ports']
+    readonly config?: object
+  } = {},
 ): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-users-'))
   const kernel = await startKernel({
@@ -35,6 +39,7 @@ export async function startServer(
       storage: { endpoints: [folder] },
       // Without one, opening the store takes a quarter of a second: the root password is stretched.
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
+      ...options.config,
     },
   })
   const { port } = kernel.services.http.listeners().find(listener => listener.name === 's3')!

@@ -168,6 +168,36 @@ for version in (first, second):
 s3.delete_bucket(Bucket=vault)
 held("locks")
 
+media = bucket + "-media"
+s3.create_bucket(Bucket=media, ObjectOwnership="BucketOwnerPreferred")
+s3.put_object(Bucket=media, Key="avatar", Body=b"for everybody", ACL="public-read")
+s3.put_object(Bucket=media, Key="draft", Body=b"for nobody")
+
+
+def stranger(key):
+    try:
+        return urllib.request.urlopen(f"{endpoint}/{media}/{key}").read()
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+assert [stranger("avatar"), stranger("draft")] == [b"for everybody", 403]
+s3.put_object_acl(Bucket=media, Key="draft", ACL="public-read")
+grants = s3.get_object_acl(Bucket=media, Key="draft")["Grants"]
+assert [g["Permission"] for g in grants] == ["FULL_CONTROL", "READ"], grants
+assert grants[1]["Grantee"]["URI"] == "http://acs.amazonaws.com/groups/global/AllUsers", grants
+assert stranger("draft") == b"for nobody"
+for flag in ("IgnorePublicAcls", "BlockPublicAcls"):
+    s3.put_public_access_block(Bucket=media, PublicAccessBlockConfiguration={flag: True})
+    assert stranger("avatar") == (403 if flag == "IgnorePublicAcls" else b"for everybody")
+refused("AccessDenied", s3.put_object, Bucket=media, Key="avatar", Body=b"x", ACL="public-read")
+s3.delete_public_access_block(Bucket=media)
+s3.put_bucket_acl(Bucket=media, ACL="public-read")
+for key in ("avatar", "draft"):
+    s3.delete_object(Bucket=media, Key=key)
+s3.delete_bucket(Bucket=media)
+held("canned access control lists")
+
 refused("BucketNotEmpty", s3.delete_bucket, Bucket=bucket)
 for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
     s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": o["Key"]} for o in page.get("Contents", [])]})

@@ -97,19 +97,20 @@ t.test('what the public may do', async t => {
     await signed('DELETE', '/site', 'policy=')
   })
 
+  const askAll = async () => {
+    // Connections of their own, which the workers share out among them.
+    client.disconnect()
+    const asked = Array.from({ length: 6 }, () =>
+      client.send({ method: 'GET', path: '/site/index.html', signer: null }),
+    )
+    return new Set((await Promise.all(asked)).map(({ status }) => status))
+  }
+  const isAnsweredBy = async (t: Test, status: number, what: string) => {
+    const seen = await askAll()
+    if (seen.size !== 1 || !seen.has(status)) t.fail(`${what}: ${[...seen]} instead of ${status}`)
+  }
+
   t.test('what changes holds for the next request, in whichever worker', async t => {
-    const askAll = async () => {
-      // Connections of their own, which the workers share out among them.
-      client.disconnect()
-      const asked = Array.from({ length: 6 }, () =>
-        client.send({ method: 'GET', path: '/site/index.html', signer: null }),
-      )
-      return new Set((await Promise.all(asked)).map(({ status }) => status))
-    }
-    const isAnsweredBy = async (t: Test, status: number, what: string) => {
-      const seen = await askAll()
-      if (seen.size !== 1 || !seen.has(status)) t.fail(`${what}: ${[...seen]} instead of ${status}`)
-    }
     for (let round = 0; round < 25; round++) {
       await put({})
       await isAnsweredBy(t, 200, `round ${round}, public`)
@@ -123,6 +124,34 @@ t.test('what the public may do', async t => {
       await isAnsweredBy(t, 403, `round ${round}, without a policy`)
     }
     t.pass('125 changes, 750 requests')
+  })
+
+  t.test('so do access control lists', async t => {
+    const enforce = (ownership: string) => {
+      const rule = `<Rule><ObjectOwnership>${ownership}</ObjectOwnership></Rule>`
+      return signed('PUT', '/site', 'ownershipControls=', `<OwnershipControls>${rule}</OwnershipControls>`)
+    }
+    const setAcl = async (acl: string) => {
+      const headers = { 'x-amz-acl': acl }
+      const { status } = await client.send({ method: 'PUT', path: '/site/index.html', query: 'acl=', headers })
+      t.equal(status, 200)
+    }
+    await enforce('ObjectWriter')
+    for (let round = 0; round < 10; round++) {
+      await setAcl('public-read')
+      await isAnsweredBy(t, 200, `round ${round}, public`)
+      await block('<IgnorePublicAcls>true</IgnorePublicAcls>')
+      await isAnsweredBy(t, 403, `round ${round}, blocked`)
+      await signed('DELETE', '/site', 'publicAccessBlock=')
+      await isAnsweredBy(t, 200, `round ${round}, not blocked any more`)
+      await enforce('BucketOwnerEnforced')
+      await isAnsweredBy(t, 403, `round ${round}, off`)
+      await enforce('ObjectWriter')
+      await isAnsweredBy(t, 200, `round ${round}, on`)
+      await setAcl('private')
+      await isAnsweredBy(t, 403, `round ${round}, private`)
+    }
+    await enforce('BucketOwnerEnforced')
   })
 
   t.test('a restart forgets nothing', async t => {

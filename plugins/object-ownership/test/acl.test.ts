@@ -322,6 +322,43 @@ t.test('blocks refuse lists of objects and leave them out, and so does the owner
   t.equal(await curl(`/${Bucket}/blocked`), 200, 'as on AWS')
 })
 
+t.test('SVC_BLOCK_PUBLIC_ACCESS leaves out the lists of every bucket', async t => {
+  for (const blockPublicAccessMode of ['reject', 'ignore']) {
+    const blocking = await startServer({
+      config: { 'bucket-policy': { blockPublicAccess: true, blockPublicAccessMode } },
+    })
+    const ask = (command: object) => outcome(blocking.root.send(command as never))
+    const answer = blockPublicAccessMode === 'reject' ? none : 'ok'
+    t.equal(await ask(new CreateBucketCommand({ Bucket, ObjectOwnership: 'ObjectWriter' })), 'ok')
+    t.equal(await ask(new PutBucketAclCommand({ Bucket, ACL: 'public-read' })), answer)
+    t.equal(await ask(new PutObjectCommand({ Bucket, Key: 'o', Body: 'x', ACL: 'public-read' })), answer)
+    t.equal(await ask(new PutObjectCommand({ Bucket, Key: 'o', Body: 'x' })), 'ok')
+    t.equal(await ask(new PutObjectAclCommand({ Bucket, Key: 'o', ACL: 'public-read' })), answer)
+    for (const path of [`/${Bucket}`, `/${Bucket}/o`]) t.equal((await fetch(`${blocking.endpoint}${path}`)).status, 403)
+    await blocking.stop()
+  }
+})
+
+t.test('a read is allowed by the list of the version that it reads', async t => {
+  // Written again and again while strangers read: each read is of a public version, or refused.
+  let isOver = false
+  const writing = (async () => {
+    for (let round = 0; round < 30; round++) {
+      await put('raced', 'public-read')
+      await root.send(new PutObjectCommand({ Bucket, Key: 'raced', Body: 'secret' }))
+    }
+    isOver = true
+  })()
+  const seen = new Set<string>()
+  while (!isOver) {
+    const answer = await fetch(`${endpoint}/${Bucket}/raced`)
+    seen.add(answer.ok ? await answer.text() : String(answer.status))
+  }
+  await writing
+  t.notOk(seen.has('secret'))
+  t.equal(await curl(`/${Bucket}/raced`), 403)
+})
+
 t.test('a form sets a list as its policy says', async t => {
   t.equal(await putAcl({ ACL: 'public-read-write' }), 'ok')
   const post = async (key: string, acl?: string) => {
