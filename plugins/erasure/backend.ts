@@ -164,7 +164,9 @@ function createMainSet(options: BackendOptions): SetBackend {
           look: (path: string) => drives.look(path),
           isThere: (path: string) => drives.disk.exists(path),
         }
-        const repairLoop = new RepairLoop({ set, healing, ledger, clock: ports.clock, watch, log, isMount, ...folders })
+        const { clock } = ports
+        const { retryMsMax } = options
+        const repairLoop = new RepairLoop({ set, healing, ledger, clock, watch, log, isMount, retryMsMax, ...folders })
         repairLoop.expect(opened.pending)
         const back = repairLoop.bringBack(stopping.signal)
         // If enough drives are current, the others catch up while requests are served.

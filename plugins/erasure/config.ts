@@ -2,6 +2,8 @@
 import { type Static, Type } from 'typebox'
 import { parseParity } from './parity.ts'
 
+export const retryMsMaxDefault = 300_000
+
 const check = (text: string) =>
   text === '' || parseParity(text) !== undefined ? undefined : 'must be EC:0 to EC:8, or empty'
 
@@ -19,6 +21,15 @@ export const ErasureConfig = Type.Object({
     description:
       'Parity of new objects of the storage class REDUCED_REDUNDANCY, at most that of their set. Objects keep the parity that they were written with.',
     check,
+  }),
+  retryMsMax: Type.Integer({
+    format: 'duration',
+    variable: 'SVC_HEAL_RETRY_MAX_DELAY',
+    minimum: 1000,
+    maximum: 86_400_000,
+    default: retryMsMaxDefault,
+    description:
+      'Longest time between two attempts to heal an object. The first is repeated after 15 s, and each later one after twice as long.',
   }),
 })
 

@@ -33,6 +33,7 @@ export default definePlugin({
       open,
       parityOf: driveCount => parityOf(driveCount, config.standard),
       reducedParityCount: reducedParityOf(config.reduced),
+      retryMsMax: config.retryMsMax,
       validate: endpoints => validateEndpoints(endpoints, config.standard, config.reduced),
       check: options => checkSet(preflightOptions(options)),
       plan: options => planSet(preflightOptions(options)),

@@ -13,6 +13,7 @@ import type { RebuildProgress } from 'svc/plugins/storage/api'
 import { type AnswerWatch, isDoneIn } from './answer-watch.ts'
 import type { RecordHealth, ShardState } from './api.ts'
 import { catchUp, progressOf, unfinishedEpoch } from './catching-up.ts'
+import { retryMsMaxDefault } from './config.ts'
 import type { ErasureSet } from './erasure-set.ts'
 import { erasureErrors } from './errors.ts'
 import { type Healing, type HealOptions, needsRebuild } from './healing.ts'
@@ -44,8 +45,10 @@ const recordsPerPage = 10_000
 const marksPerChange = 256
 /** A step of scrubbing ends after this time; one large body may take longer. */
 const scrubMsMax = 250
-/** Records that could not be healed are tried again after this time. */
+/** Records with shards on offline drives are looked at again after this time, and so long one that failed is remembered. */
 const retryMs = 60_000
+/** A record that could not be healed is tried again after this time, then after twice as long each time: at most `retryMsMax`. */
+const retryMsMin = 15_000
 /** Records that lacked a shard again right after they were healed are tried again after this time. */
 const recheckMs = 2000
 /** Records that are skipped for now; of more the oldest are tried again earlier. */
@@ -63,6 +66,8 @@ export interface RepairLoopOptions {
   /** Whether the folder exists. */
   isThere(path: string): Promise<boolean>
   readonly isMount: IsMount
+  /** Longest time between two attempts to heal a record. */
+  readonly retryMsMax?: number
 }
 
 export interface HealCounts {
@@ -98,12 +103,19 @@ function requireOwn({ path, slot }: Member, driveId: string, { document }: Erasu
   )
 }
 
+/** A record whose last attempt failed. */
+interface Failing {
+  readonly waitMs: number
+  /** When it is tried again. */
+  readonly againMs: number
+}
+
 export class RepairLoop {
   readonly #options: RepairLoopOptions
-  /** Records that are skipped for now, by key as latin1, with the time of the last attempt. */
+  /** Records that are skipped for now, by key as latin1, with the time until then. */
   readonly #skipped = new Map<string, number>()
   /** Records whose last attempt failed, by key as latin1, with its time. Entries of deleted records expire. */
-  readonly #failing = new Map<string, number>()
+  readonly #failing = new Map<string, Failing>()
   #bringing: Promise<boolean> | undefined
   #beingMarked = 0
   /** Where the search for records of replaced drives continues; undefined: it has not begun. */
@@ -292,7 +304,7 @@ export class RepairLoop {
   /** Records whose last attempt to heal failed: some may be lost. */
   get failingCount(): number {
     const now = this.#options.clock.now()
-    for (const [key, triedMs] of this.#failing) if (now - triedMs > 2 * retryMs) this.#failing.delete(key)
+    for (const [key, { againMs }] of this.#failing) if (now - againMs > retryMs) this.#failing.delete(key)
     return this.#failing.size
   }
 
@@ -370,7 +382,7 @@ export class RepairLoop {
   async #queued(): Promise<readonly Buffer[]> {
     const { set, clock } = this.#options
     const now = clock.now()
-    for (const [key, triedMs] of this.#skipped) if (now - triedMs > retryMs) this.#skipped.delete(key)
+    for (const [key, untilMs] of this.#skipped) if (now > untilMs) this.#skipped.delete(key)
     const { drive } = set.leader()
     return drive.scanDerived(incompleteStart, incompleteEnd, cursor => {
       const keys: Buffer[] = []
@@ -404,6 +416,7 @@ export class RepairLoop {
   async #healOne(key: Buffer): Promise<void> {
     const { healing, clock, log } = this.#options
     const outcome = await healing.heal(key, { deep: false, dryRun: false })
+    const failing = this.#failing.get(key.latin1Slice())
     const hasFailed = this.#failing.delete(key.latin1Slice())
     if (outcome === undefined) return
     const { before, after, error } = outcome
@@ -422,26 +435,29 @@ export class RepairLoop {
     if (isBetter(before, after)) this.counts.healed++
     if (!after.some(needsRebuild)) {
       // The other missing shards are on offline drives: they wait until these are back.
-      if (after.some(state => state === 'offline')) this.#skip(key, clock.now())
+      if (after.some(state => state === 'offline')) this.#skip(key, clock.now() + retryMs)
       return
     }
     if (error === undefined) {
       // Nothing has failed: another shard of it was found missing in the meantime.
-      this.#skip(key, clock.now() - retryMs + recheckMs)
+      this.#skip(key, clock.now() + recheckMs)
       return
     }
     this.counts.failed++
-    this.#skip(key, clock.now())
-    if (this.#failing.size < skippedMax) this.#failing.set(key.latin1Slice(), clock.now())
+    const { retryMsMax = retryMsMaxDefault } = this.#options
+    const waitMs = Math.min(retryMsMax, failing === undefined ? retryMsMin : failing.waitMs * 2)
+    const againMs = clock.now() + waitMs
+    this.#skip(key, againMs)
+    if (this.#failing.size < skippedMax) this.#failing.set(key.latin1Slice(), { waitMs, againMs })
     log.warn(
-      { reason: error },
-      'a record could not be healed and stays below its redundancy; it is tried again each minute, and a heal job names the object',
+      { reason: error, againInMs: waitMs },
+      'a record could not be healed and stays below its redundancy; it is tried again, and a heal job names the object',
     )
   }
 
-  #skip(key: Buffer, nowMs: number): void {
+  #skip(key: Buffer, untilMs: number): void {
     if (this.#skipped.size >= skippedMax) this.#skipped.delete(this.#skipped.keys().next().value!)
-    this.#skipped.set(key.latin1Slice(), nowMs)
+    this.#skipped.set(key.latin1Slice(), untilMs)
   }
 
   /** Ends the state `isRebuilding` of all drives, once nothing is left that can be rebuilt. */

@@ -19,6 +19,8 @@ export interface SetContext extends StorageBackendOptions {
   readonly drives: DrivesService
   /** Parity of data with reduced redundancy; never more than that of the set. */
   readonly reducedParityCount: number
+  /** Longest time between two attempts to heal a record. */
+  readonly retryMsMax?: number
   /** If there are several sets: unique among them, the same in each thread. */
   readonly name?: string
   /** Number of drives that share the configured memory. Default: those of this set. */

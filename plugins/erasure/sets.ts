@@ -16,6 +16,8 @@ export interface SetsOptions extends Omit<SetsService, 'create'> {
   parityOf(driveCount: number): number
   /** See `SetContext`. */
   readonly reducedParityCount: number
+  /** See `SetContext`. */
+  readonly retryMsMax?: number
 }
 
 /** `name` is undefined for a set that is the whole storage. */
@@ -23,7 +25,7 @@ export interface Sets extends Omit<SetsService, 'create'> {
   create(options: Omit<SetOptions, 'name'> & { readonly name?: string }): DriveSet
 }
 
-export function createSets({ drives, open, parityOf, reducedParityCount, ...service }: SetsOptions): Sets {
+export function createSets({ drives, open, parityOf, reducedParityCount, retryMsMax, ...service }: SetsOptions): Sets {
   return {
     ...service,
     create(options) {
@@ -34,6 +36,7 @@ export function createSets({ drives, open, parityOf, reducedParityCount, ...serv
         drives,
         parityCount: parityOf(options.endpoints.length),
         reducedParityCount,
+        retryMsMax,
         onOpen(next) {
           if (opened !== undefined) open.delete(opened)
           opened = next

@@ -23,7 +23,7 @@ const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 const roundCount = Number(process.env.ROUNDS ?? (process.env.CI ? 60 : 6))
 /** A slow machine makes fewer rounds, unless their number was asked for. */
 const loadMsMax = loadMsMaxOf(process.env, process.env.CI ? 240_000 : 60_000)
-/** For drives to come back and to be given all that they lack: what could not be healed is tried again after a minute. */
+/** For drives to come back and to be given all that they lack: what could not be healed is tried again after a while. */
 const repairMsMax = 120_000
 /** Writes may be refused for as long as a drive is harmed: then the crash is not waited for until many were acknowledged. */
 const harmedLoadMsMax = 1000

@@ -37,7 +37,7 @@ const FILL_TIME_MS_MAX = 600_000
 const READ_TIME_MS_MAX = 600_000
 const POLL_INTERVAL_MS = 200
 const REPORT_INTERVAL_MS = 10_000
-/** What could not be healed is tried again after a minute. */
+/** What could not be healed is tried again after a while. */
 const STALL_MS_MAX = 180_000
 /** Beside the shards: journals that are laid out in advance, records, and what is written twice for a while. */
 const ROOM_PER_DRIVE_BYTES = 256 * MIB

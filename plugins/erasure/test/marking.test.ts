@@ -1,7 +1,13 @@
 /** Missing shards are marked in bounded changes, and only in records that say that they are there. */
+import { globSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'svc/kernel'
 import type { Derive, Procedure, RebuildProgress, Transaction } from 'svc/plugins/storage/api'
+import { createFakeClock } from 'svc/testing'
 import t from 'tap'
+import type { AnswerWatch } from '../answer-watch.ts'
+import { RepairLoop } from '../repair-loop.ts'
 import { headOf } from '../set-record.ts'
 import { newFolders, openTestSet } from './fixtures/open-set.ts'
 
@@ -84,4 +90,40 @@ t.test('a replaced drive needs no marks, and all of its shards are rebuilt', asy
   t.strictSame(set.missingShards.take(), [], 'a rebuilt shard is no longer reported as missing')
   t.equal((await ledger.read()).below.records, 0, 'all are healed')
   t.match(repairLoop.counts, { healed: 21, failed: 0 })
+})
+
+t.test('what cannot be healed is tried again, after longer and longer times up to the longest', async t => {
+  const paths = await newFolders(t, 3)
+  const { set, healing, repairLoop, ledger, backend, stop } = await openTestSet(paths, options)
+  t.teardown(stop)
+  const writer = backend.createBlob(200_000)
+  await writer.write(Buffer.alloc(200_000, 2))
+  const { id } = await writer.finish()
+  await backend.execute('put', { name: 'lost', blobs: [id] })
+  for (const member of set.members.slice(0, 2)) {
+    const files = globSync('blobs/*/*', { cwd: member.path })
+    t.equal(files.length, 1)
+    await rm(join(member.path, files[0]!))
+    set.onMissingShard({ slot: member.slot, blobId: id })
+  }
+  await repairLoop.markMissingShards()
+  const clock = createFakeClock(0)
+  const waits: unknown[] = []
+  const warn = ({ againInMs }: { againInMs: number }) => waits.push(againInMs)
+  const log = { warn, info: () => undefined } as unknown as Logger
+  const nowhere = () => Promise.reject(new Error('nobody looks'))
+  const unused = { watch: undefined as unknown as AnswerWatch, look: nowhere, isThere: nowhere, isMount: nowhere }
+  const loop = new RepairLoop({ set, healing, ledger, clock, log, retryMsMax: 50_000, ...unused })
+  const { signal } = new AbortController()
+  const attempts: number[] = []
+  for (let ms = 0; ms < 149_000; ms += 1000, await clock.advance(1000)) {
+    const before = waits.length
+    await loop.healSome(signal)
+    if (waits.length > before) attempts.push(ms)
+  }
+  t.strictSame(waits, [15_000, 30_000, 50_000, 50_000])
+  t.strictSame(attempts, [0, 16_000, 47_000, 98_000])
+  t.equal(loop.failingCount, 1)
+  await clock.advance(120_000)
+  t.equal(loop.failingCount, 0, 'of a record that is gone nothing is remembered')
 })
