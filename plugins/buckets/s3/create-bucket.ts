@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isCatalogError } from 'svc/kernel'
 import 'svc/plugins/object-ownership/api'
 import { objectErrors, type Tags } from 'svc/plugins/objects/api'
@@ -48,6 +49,17 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4' | 'objectOwners
       // In this region, for reasons of history, AWS answers as if the bucket had been created; nothing of it changes.
       const isRepeated = isCatalogError(error) && error.code === 'BucketAlreadyOwnedByYou' && region === 'us-east-1'
       if (!isRepeated) throw error
+      const existing = await objects.getBucket(bucket)
+      const lists = await objectOwnership.accessControl(bucket)
+      const { headers } = request
+      const differs = [
+        headers['x-amz-bucket-object-lock-enabled'] !== undefined && objectLock !== (existing.objectLock !== undefined),
+        tags !== undefined && !isDeepStrictEqual(tags, existing.tags),
+        headers['x-amz-object-ownership'] !== undefined && accessControl?.ownership !== lists?.ownership,
+        accessControl !== undefined && accessControl.acl !== lists?.acl,
+      ]
+      // Whoever asked for another bucket than there is must not believe to have it.
+      if (differs.includes(true)) throw error
     }
     return { headers: { Location: `/${bucket}`, 'x-amz-bucket-arn': `arn:aws:s3:::${bucket}` } }
   },

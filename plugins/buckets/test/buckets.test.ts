@@ -114,6 +114,28 @@ t.test('buckets are created, found, listed and deleted', async t => {
   t.equal(await remove(), 'ok')
 })
 
+t.test('CreateBucket again succeeds only where all that it asks for is so', async t => {
+  const Bucket = 'asked-again'
+  const again = (more: object = {}) => outcome(client.send(new CreateBucketCommand({ Bucket, ...more })))
+  const tags = (...Tags: readonly { Key: string; Value: string }[]) => ({ CreateBucketConfiguration: { Tags } })
+  const [a, b] = [
+    { Key: 'a', Value: '1' },
+    { Key: 'b', Value: '2' },
+  ]
+  t.equal(await again(tags(a, b)), 'ok')
+  for (const same of [{}, tags(a, b), tags(b, a), { ObjectOwnership: 'BucketOwnerEnforced' }]) {
+    t.equal(await again(same), 'ok', JSON.stringify(same))
+  }
+  const others = [
+    tags(a),
+    { ObjectLockEnabledForBucket: true },
+    { ObjectOwnership: 'ObjectWriter' },
+    { ObjectOwnership: 'ObjectWriter', ACL: 'public-read' },
+  ]
+  for (const other of others) t.equal(await again(other), '409 BucketAlreadyOwnedByYou', JSON.stringify(other))
+  await client.send(new DeleteBucketCommand({ Bucket }))
+})
+
 t.test('in another region than us-east-1 a bucket cannot be created again', async t => {
   const other = await startServer({ config: { 'auth-sigv4': { region: 'eu-west-1' } } })
   t.teardown(() => other.stop())
