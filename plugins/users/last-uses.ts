@@ -16,7 +16,7 @@ const knownMax = 10_000
 const waitingMax = 10_000
 
 export interface LastUses {
-  /** For each request whose credentials were right. */
+  /** For each request whose credentials were right. Only those of access keys and shares count. */
   note(identity: Identity | undefined, timeMs: number): void
   /** The hour of the last use; of other threads a few seconds later. */
   get(accessKey: string, createdMs: number): MaybePromise<number | undefined>
@@ -45,7 +45,8 @@ export function createLastUses({ lastUses }: Documents, clock: Clock, log: Logge
 
   return {
     note(identity, timeMs) {
-      if (identity === undefined || (identity.isRoot && identity.kind === undefined)) return
+      // Of others nobody asks: temporary credentials would leave a document each, for ever.
+      if (identity?.kind !== 'access-key' && identity?.kind !== 'share') return
       const { accessKey } = identity
       const usedMs = Math.floor(timeMs / hourMs) * hourMs
       if (known.get(accessKey) === usedMs || waiting.size >= waitingMax) return
