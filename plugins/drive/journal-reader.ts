@@ -45,7 +45,7 @@ export async function findLaterBatch(
   end: number,
   batch: number,
 ): Promise<number | undefined> {
-  const reader = new SegmentReader(file, end)
+  const reader = new SegmentReader(file, end, Buffer.allocUnsafeSlow(Math.min(windowBytes, Math.max(0, end - from))))
   for (let offset = from; offset < end; offset += blockBytes) {
     const head = await reader.at(offset, batchHeaderBytes)
     if (head === undefined) return undefined
@@ -115,25 +115,30 @@ async function orDamage<T>(offset: number, reading: Promise<T>): Promise<T> {
   }
 }
 
-/** Reads a segment through a 4 MiB window, so that walking its batches takes few reads. */
+/**
+ * Reads a segment through a 4 MiB window, so that walking its batches takes few reads. Where `memory` is given, all windows that fit
+ * into it share it, and bytes are valid until the next call; otherwise each has memory of its own.
+ */
 export class SegmentReader {
   readonly #file: DiskFile
   readonly #end: number
-  #window = Buffer.alloc(0)
+  readonly #memory?: Buffer
+  #window: Buffer = Buffer.alloc(0)
   #windowStart = 0
 
-  constructor(file: DiskFile, end: number) {
+  constructor(file: DiskFile, end: number, memory?: Buffer) {
     this.#file = file
     this.#end = end
+    this.#memory = memory
   }
 
-  /** `length` bytes at `offset`, valid until the next call. Undefined when the file is shorter. */
+  /** `length` bytes at `offset`. Undefined when the file is shorter. */
   async at(offset: number, length: number): Promise<Buffer | undefined> {
     if (offset + length > this.#end) return undefined
     const start = offset - this.#windowStart
     if (start >= 0 && start + length <= this.#window.length) return this.#window.subarray(start, start + length)
     const size = Math.min(Math.max(length, windowBytes), this.#end - offset)
-    const window = Buffer.allocUnsafeSlow(size)
+    const window = size <= (this.#memory?.length ?? -1) ? this.#memory! : Buffer.allocUnsafeSlow(size)
     const count = await this.#file.read(window, 0, size, offset)
     this.#window = window.subarray(0, count)
     this.#windowStart = offset

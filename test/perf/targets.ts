@@ -59,6 +59,12 @@ export interface ServerStart {
   readonly nodeOptions?: readonly string[]
 }
 
+/** What Node.js runs: the bundled server, of a tree that can make it. */
+function programOf(tree: string): readonly string[] {
+  const bundled = join(tree, '.ci/start.mjs')
+  return existsSync(bundled) ? [bundled] : ['--conditions=svc-src', join(tree, 'kernel/main.ts')]
+}
+
 /** Starts `svc server` and waits until it says where it listens. */
 export async function startServer(start: ServerStart): Promise<ServerTarget> {
   const { folder, workers, configFile, tree = REPOSITORY, environment = {}, nodeOptions = [] } = start
@@ -68,7 +74,7 @@ export async function startServer(start: ServerStart): Promise<ServerTarget> {
   if (!isRestart) for (const drive of drives) mkdirSync(drive, { recursive: true })
   // One for each start: an earlier one has said where it listened.
   const logFile = join(folder, `server-${randomBytes(4).toString('hex')}.log`)
-  const args = [...nodeOptions, '--conditions=svc-src', join(tree, 'kernel/main.ts'), 'server', ...drives]
+  const args = [...nodeOptions, ...programOf(tree), 'server', ...drives]
   const child = startProcess(process.execPath, args, {
     logFile,
     folder,

@@ -18,6 +18,8 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const root = resolve(import.meta.dirname, '../..')
+/** The server as operators run it: bundled, of what the sources are now. */
+export const program = join(root, '.ci/start.mjs')
 const startDeadlineMs = 60_000
 const stopDeadlineMs = 30_000
 
@@ -103,8 +105,7 @@ function threadsOf(pid: number): string {
 }
 
 function live(drives: readonly string[], address: string, options: ServerOptions, log: WriteStream): Life {
-  const main = join(root, 'kernel/main.ts')
-  const child = spawn(process.execPath, ['--conditions=svc-src', main, 'server', ...drives], {
+  const child = spawn(process.execPath, [program, 'server', ...drives], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -218,7 +219,7 @@ export function dryRun(...drives: readonly string[]): string {
 
 /** The same with additional SVC_… variables. */
 export function dryRunWith(environment: Readonly<Record<string, string>>, ...drives: readonly string[]): string {
-  const args = ['--conditions=svc-src', join(root, 'kernel/main.ts'), 'server', '--dry-run', ...drives]
+  const args = [program, 'server', '--dry-run', ...drives]
   const env = {
     PATH: process.env.PATH,
     SVC_ROOT_USER: accessKey,

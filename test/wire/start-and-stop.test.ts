@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t, { type Test } from 'tap'
-import { accessKey, secretKey, startServer, type TestServer } from './server.ts'
+import { accessKey, program, secretKey, startServer, type TestServer } from './server.ts'
 import { createSignedClient, root } from './signed-client.ts'
 
 const modes = ['0', '2']
@@ -121,23 +121,19 @@ for (const workers of modes) {
        export default { name: 'slow', requires: ['objects'], setup: () => ({ start: waiting }) }`,
     )
     const [s3, console] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
-    const child = spawn(
-      process.execPath,
-      ['--conditions=svc-src', resolve(import.meta.dirname, '../../kernel/main.ts'), 'server', join(folder, 'drive')],
-      {
-        stdio: ['ignore', 'ignore', 'inherit'],
-        env: {
-          PATH: process.env.PATH,
-          SVC_ROOT_USER: accessKey,
-          SVC_ROOT_PASSWORD: secretKey,
-          SVC_ADDRESS: s3,
-          SVC_CONSOLE_ADDRESS: console,
-          SVC_WORKERS: workers,
-          SVC_LOG_LEVEL: 'error',
-          SVC_PLUGINS: `svc/plugins/standard,${plugin}`,
-        },
+    const child = spawn(process.execPath, [program, 'server', join(folder, 'drive')], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        PATH: process.env.PATH,
+        SVC_ROOT_USER: accessKey,
+        SVC_ROOT_PASSWORD: secretKey,
+        SVC_ADDRESS: s3,
+        SVC_CONSOLE_ADDRESS: console,
+        SVC_WORKERS: workers,
+        SVC_LOG_LEVEL: 'error',
+        SVC_PLUGINS: `svc/plugins/standard,${plugin}`,
       },
-    )
+    })
     t.teardown(() => child.kill('SIGKILL'))
     const isThere = (address: string) => statusOf(address, '/svc/health/live').catch(() => ({ status: 0, body: '' }))
     for (const address of [s3, console]) {

@@ -1,0 +1,217 @@
+/**
+ * Makes the JavaScript of dist/: the server with its packages, in few files, because finding and linking a thousand modules is most
+ * of a start. What authors of plugins import (`svc/kernel`, `svc/plugins/…/api`) comes from the same files, so that there is one
+ * kernel. `bundleIsCurrent` says whether dist/ is what the sources make.
+ */
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '..')
+const target = join(root, 'dist')
+const stamp = 'sources.json'
+const sourceFolders = ['kernel', 'plugins', 'contrib', '.ci']
+
+/** What a module of the sources offers to others by name: see `exports` of package.json. */
+const faces = [
+  'kernel/index.ts',
+  'kernel/testing/index.ts',
+  'plugins/standard.ts',
+  'plugins/*/{api,index,contract,testing}.ts',
+]
+const programs = ['kernel/main.ts', 'contrib/*/index.ts']
+/** How a source names a module that a thread or a process of its own runs. */
+const ownThread = /new URL\(\s*`\.\/([\w/-]+)\$\{import\.meta\.url\.endsWith/g
+
+/** Clients of contributed plugins are installed where somebody wants them; these have native parts. */
+const nativePackages = ['lmdb', '@node-rs/crc32', 'msgpackr-extract']
+
+/** Packages that are CommonJS ask for modules of Node.js by `require`. */
+export const requireForBundled =
+  "import { createRequire as createBundledRequire } from 'node:module';\nconst require = createBundledRequire(import.meta.url);"
+
+/** Names, sizes and times of all sources, as one digest. */
+function fingerprint() {
+  const hash = createHash('sha256')
+  const add = path => {
+    const { size, mtimeMs } = statSync(join(root, path))
+    hash.update(`${path} ${size} ${mtimeMs}\n`)
+  }
+  for (const folder of sourceFolders) {
+    const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    const files = entries.filter(entry => entry.isFile() && !/\/(node_modules|dist|test)(\/|$)/.test(entry.parentPath))
+    for (const path of files.map(entry => relative(root, join(entry.parentPath, entry.name))).sort()) add(path)
+  }
+  for (const path of ['package.json', 'package-lock.json']) add(path)
+  return hash.digest('hex')
+}
+
+export function bundleIsCurrent() {
+  try {
+    return JSON.parse(readFileSync(join(target, stamp), 'utf8')).fingerprint === fingerprint()
+  } catch {
+    return false
+  }
+}
+
+/** Makes dist/ where it is not what the sources make. Processes that find this out at the same time wait for one of them. */
+export async function makeBundleCurrent() {
+  if (bundleIsCurrent()) return
+  const lock = join(root, 'node_modules/.cache/svc-bundle.lock')
+  mkdirSync(dirname(lock), { recursive: true })
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      if (!isRunning(lock)) rmSync(lock, { force: true })
+      else await new Promise(done => setTimeout(done, 50))
+    }
+  }
+  try {
+    if (!bundleIsCurrent()) await makeBundle()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+function isRunning(lock) {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')) || process.pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+/** Replaces dist/. Programs that run from it go on, but for modules that they have not loaded yet. `finish` adds to the new folder. */
+export async function makeBundle(finish) {
+  const { build } = await import('esbuild')
+  const before = fingerprint()
+  const made = mkdtempSync(join(root, 'dist-'))
+  try {
+    const { metafile } = await build({
+      entryPoints: entryPoints(),
+      outdir: made,
+      outbase: root,
+      absWorkingDir: root,
+      bundle: true,
+      splitting: true,
+      chunkNames: 'chunks/[name]-[hash]',
+      format: 'esm',
+      platform: 'node',
+      target: 'node24',
+      conditions: ['svc-src'],
+      external: externalPackages(),
+      banner: { js: requireForBundled },
+      // Names stay, for the sake of traces; white space is a tenth of the memory that sources take for ever.
+      minifyWhitespace: true,
+      lineLimit: 160,
+      plugins: [sourcesAsTheyAre],
+      metafile: true,
+      logLevel: 'warning',
+    })
+    copyAssets(made)
+    writeFileSync(join(made, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+    await finish?.(made)
+    writeFileSync(join(made, stamp), `${JSON.stringify({ fingerprint: before })}\n`)
+    chmodSync(made, 0o755)
+    const old = `${made}-old`
+    if (existsSync(target)) renameSync(target, old)
+    renameSync(made, target)
+    rmSync(old, { recursive: true, force: true })
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+function entryPoints() {
+  const sources = globSync([...faces, ...programs], { cwd: root }).filter(path => !path.startsWith('contrib/svcctl/'))
+  const threads = globSync(['kernel/**/*.ts', 'plugins/**/*.ts', 'contrib/*/*.ts'], { cwd: root })
+    .filter(path => !/\/(test|node_modules)\/|\.test\.ts$/.test(path))
+    .flatMap(path =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(ownThread)].map(([, name]) =>
+        join(dirname(path), `${name}.ts`),
+      ),
+    )
+  return [...sources, ...threads]
+}
+
+function externalPackages() {
+  const { optionalDependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return [...nativePackages, ...Object.keys({ ...optionalDependencies, ...devDependencies })]
+}
+
+/**
+ * Nothing that a source does by itself changes. It looks for what lies beside it by `import.meta.url`; that names the place that the build would give it if it became a file
+ * of its own, where its assets are.
+ */
+const sourcesAsTheyAre = {
+  name: 'sources-as-they-are',
+  setup({ onLoad, onResolve }) {
+    // What is loaded when it is first needed stays a package: of CommonJS, a bundle would have the default export only.
+    onResolve({ filter: /^[^./]/ }, ({ kind, path }) => {
+      return kind === 'dynamic-import' && !path.startsWith('svc/') ? { path, external: true } : undefined
+    })
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const contents = readFileSync(path, 'utf8')
+      const place = relative(root, path).replace(/\.ts$/, '.js')
+      if (place === 'kernel/main.js' || place.startsWith('node_modules/')) return undefined
+      const own = `new URL('./dist/${place}', import.meta.resolve('svc/package.json')).href`
+      const moved = contents.replaceAll(/import\.meta\.url\b/g, 'placeOfSource')
+      return { contents: moved === contents ? contents : `const placeOfSource = ${own};${moved}`, loader: 'ts' }
+    })
+  },
+}
+
+function copyAssets(made) {
+  const copy = (from, to) => {
+    mkdirSync(dirname(join(made, to)), { recursive: true })
+    copyFileSync(join(root, from), join(made, to))
+  }
+  for (const path of globSync('{kernel,plugins}/**/*.{wasm,html,css,svg,json}', { cwd: root })) {
+    if (!path.split(/[\\/]/).includes('test')) copy(path, path)
+  }
+  // A package.json of their own would make them packages that find no `svc`: built, they are part of it.
+  for (const path of globSync('contrib/*/package.json', { cwd: root })) {
+    if (existsSync(join(made, dirname(path), 'index.js'))) copy(path, join(dirname(path), 'manifest.json'))
+  }
+  const main = join(made, 'kernel/main.js')
+  if (!readFileSync(main, 'utf8').startsWith('#!'))
+    throw new Error('kernel/main.ts must begin with #!/usr/bin/env node')
+  chmodSync(main, 0o755)
+}
+
+/** Of all packages that the given files belong to. One without a license file names its license; throws where it does neither. */
+export function licensesOf(inputs) {
+  const folders = new Set(inputs.filter(path => path.includes('node_modules/')).map(packageFolder))
+  const texts = [...folders].sort().map(folder => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find(entry => /^licen[cs]e/i.test(entry))
+    if (file === undefined && license === undefined) throw new Error(`${name} names no license`)
+    return `${name} ${version}\n\n${file === undefined ? license : readFileSync(join(folder, file), 'utf8').trim()}\n`
+  })
+  return texts.join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+function packageFolder(path) {
+  let folder = dirname(join(root, path))
+  while (!existsSync(join(folder, 'package.json')) || !/node_modules\/(@[^/]+\/)?[^/]+$/.test(folder)) {
+    folder = dirname(folder)
+  }
+  return folder
+}
