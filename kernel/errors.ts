@@ -10,11 +10,12 @@ export interface ErrorEntry {
   readonly verbatim?: true
 }
 
-/** The one class of declared errors. `extra` holds named facts for the answer (never secrets). */
+/** The one class of declared errors. `extra` holds named facts for the answer, `tags` those for the audit record alone (never secrets). */
 export class CatalogError extends Error {
   readonly code: string
   readonly status: number
   readonly extra: Readonly<Record<string, string>> | undefined
+  readonly tags: Readonly<Record<string, string>> | undefined
   /** The title that is answered verbatim, where `message` is a detail beside it. */
   readonly title: string | undefined
 
@@ -24,6 +25,7 @@ export class CatalogError extends Error {
     this.code = code
     this.status = status
     this.extra = options.extra
+    this.tags = options.tags
     this.title = title
   }
 }
@@ -31,6 +33,7 @@ export class CatalogError extends Error {
 export interface ErrorDetails {
   readonly cause?: unknown
   readonly extra?: Readonly<Record<string, string>>
+  readonly tags?: Readonly<Record<string, string>>
 }
 
 export type ErrorMaker = (detail?: string, options?: ErrorDetails) => CatalogError

@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CatalogError, Clock } from 'svc/kernel'
-import { claimedAccessKeyOf } from 'svc/plugins/auth-sigv4/api'
+import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
 import { problemDocument, problemMediaType } from 'svc/plugins/http/api'
 import { readAway, sendChunks } from 'svc/plugins/payload/api'
 import type { AdminOperation } from './api.ts'
@@ -85,7 +85,7 @@ export function answerProblem(
 ): FastifyReply {
   const { exchange } = request
   const { response } = exchange
-  request.facts = { ...request.facts, errorCode: error.code, claimedAccessKey: claimedAccessKeyOf(error.cause) }
+  request.facts = { ...request.facts, errorCode: error.code, tags: auditTagsOf(error) }
   if (response.headersSent || response.destroyed) {
     // The status is out: all that can still be said is that the answer is not whole.
     response.destroy()

@@ -6,7 +6,7 @@ import { symbols } from 'pino'
 import type { Logger } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { AuditRecord } from './api.ts'
-import { apiOf, identityOf, queryOf, type RequestRecord, roundedMs, tagsOf, typeOf } from './record.ts'
+import { apiOf, identityOf, queryOf, type RequestRecord, roundedMs, typeOf } from './record.ts'
 
 /** The line, with its newline. */
 export type LineFormat = (record: RequestRecord, timeMs: number) => string
@@ -36,7 +36,7 @@ export function createLineFormat(node: string): LineFormat {
     if (errorCode !== undefined) line += `,"errorCode":${JSON.stringify(errorCode)}`
     return (
       `${line},"latencyMs":${roundedMs(record.durationMs)},"bytesReceived":${record.receivedBytes},` +
-      `"bytesSent":${record.sentBytes},"tags":${record.claimedAccessKey === undefined ? '{}' : JSON.stringify(tagsOf(record))},"msg":"audit"}\n`
+      `"bytesSent":${record.sentBytes},"tags":${record.tags === undefined ? '{}' : JSON.stringify(record.tags)},"msg":"audit"}\n`
     )
   }
 }

@@ -71,11 +71,6 @@ function decode(text: string): string {
   }
 }
 
-/** The access key that a refused request claims. `identity` has verified facts only. */
-export function tagsOf({ claimedAccessKey }: RequestRecord): AuditRecord['tags'] {
-  return claimedAccessKey === undefined ? noTags : { claimedAccessKey }
-}
-
 const noTags = {}
 
 /** The record as an object, for sinks and searches. */
@@ -102,7 +97,7 @@ export function auditRecordOf(record: RequestRecord, node: string, timeMs: numbe
     latencyMs: roundedMs(record.durationMs),
     bytesReceived: record.receivedBytes,
     bytesSent: record.sentBytes,
-    tags: tagsOf(record),
+    tags: record.tags ?? noTags,
   }
 }
 

@@ -52,8 +52,17 @@ export const authErrors = defineErrors({
 /** An access key that nobody has may be a secret in the wrong place: enough of it to find the client, too little to use. */
 const unknownCharsMax = 4
 
+/** What the audit record of a refused request says of it: tags of the error or of its cause, and the access key that it was refused with. */
+export function auditTagsOf(error: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isCatalogError(error)) return undefined
+  const { cause } = error
+  const claimedAccessKey = claimedAccessKeyOf(error) ?? claimedAccessKeyOf(cause)
+  const tags = error.tags ?? (isCatalogError(cause) ? cause.tags : undefined)
+  return claimedAccessKey === undefined ? tags : { ...tags, claimedAccessKey }
+}
+
 /** The access key that a request was refused with, of an unknown one its beginning. Undefined where the error is about something else. */
-export function claimedAccessKeyOf(thrown: unknown): string | undefined {
+function claimedAccessKeyOf(thrown: unknown): string | undefined {
   const claimed = isCatalogError(thrown) ? thrown.extra?.AWSAccessKeyId : undefined
   if (claimed === undefined || (thrown as CatalogError).code !== 'InvalidAccessKeyId') return claimed
   return claimed.length <= unknownCharsMax ? claimed : `${claimed.slice(0, unknownCharsMax)}…`

@@ -60,8 +60,8 @@ export interface RequestFacts {
   readonly bucket?: string
   readonly key?: string
   readonly errorCode?: string
-  /** Of a request that was refused for its credentials: whose they were said to be, in part. */
-  readonly claimedAccessKey?: string
+  /** Of a refused request: `throttled`, `claimedAccessKey` (in part) and others. */
+  readonly tags?: Readonly<Record<string, string>>
   /** Where the Content-Length of request and answer do not tell. */
   readonly receivedBytes?: number
   readonly sentBytes?: number
@@ -77,7 +77,7 @@ export interface HttpRequestRecord {
   readonly key: string
   /** Of the problem document that was the answer. */
   readonly errorCode: string | undefined
-  readonly claimedAccessKey?: string
+  readonly tags?: Readonly<Record<string, string>>
   readonly requestId: string
   readonly method: string
   /** Raw path, and raw query without its question mark. */

@@ -48,7 +48,7 @@ function recordOf(
     bucket: facts?.bucket ?? '',
     key: facts?.key ?? '',
     errorCode: facts?.errorCode,
-    claimedAccessKey: facts?.claimedAccessKey,
+    tags: facts?.tags,
     requestId: exchange.requestId,
     method: request.method,
     path: mark < 0 ? url : url.slice(0, mark),

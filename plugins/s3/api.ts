@@ -327,8 +327,8 @@ export interface S3RequestRecord {
   readonly userAgent: string
   readonly status: number
   readonly errorCode: string | undefined
-  /** Of a request that was refused for its credentials: whose they were said to be, in part (`claimedAccessKeyOf`). */
-  readonly claimedAccessKey?: string
+  /** Of a refused request: `throttled`, `claimedAccessKey` (in part) and others (`auditTagsOf`). */
+  readonly tags?: Readonly<Record<string, string>>
   /** Milliseconds since 1970 when the request arrived. */
   readonly timeMs: number
   readonly durationMs: number

@@ -1,6 +1,6 @@
 /** From whatever was thrown to an S3 error answer. */
 import { CatalogError, isCatalogError } from 'svc/kernel'
-import { claimedAccessKeyOf } from 'svc/plugins/auth-sigv4/api'
+import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
 import { objectErrors } from 'svc/plugins/objects/api'
 import { ClientGoneError } from 'svc/plugins/payload/api'
 import { sendDocument } from './answer.ts'
@@ -18,7 +18,7 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
   const { response } = context.exchange
   const error = toS3Error(context, thrown)
   context.errorCode = error.code
-  context.claimedAccessKey = claimedAccessKeyOf(error)
+  context.tags = auditTagsOf(error)
   if (response.headersSent || context.isClosed) {
     // The status is out: all that can still be said is that the answer is not whole.
     response.destroy()

@@ -1,7 +1,7 @@
 /** Requests to another service of AWS that shares the listener: see `S3QueryApi`. Their errors have a form and codes of their own. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CatalogError, isCatalogError } from 'svc/kernel'
-import { claimedAccessKeyOf } from 'svc/plugins/auth-sigv4/api'
+import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
 import type { Authentication } from 'svc/plugins/iam/api'
 import { ClientGoneError, RequestBody } from 'svc/plugins/payload/api'
 import { sendDocument } from './answer.ts'
@@ -54,7 +54,7 @@ export async function serveQueryApi(context: S3RequestContext, target: Target): 
     if (thrown instanceof ClientGoneError) throw thrown
     const { code, status, message, title } = queryError(context, thrown)
     context.errorCode = code
-    context.claimedAccessKey = claimedAccessKeyOf(thrown)
+    context.tags = auditTagsOf(thrown)
     const Type = status < 500 ? 'Sender' : 'Receiver'
     send(context, status, api, 'ErrorResponse', {
       Error: { Type, Code: code, Message: title ?? message, Detail: title && message },

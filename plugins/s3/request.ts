@@ -85,7 +85,8 @@ export class S3RequestContext implements S3Request {
   /** Name of the operation once it is known. */
   operation = 'Unknown'
   errorCode: string | undefined = undefined
-  claimedAccessKey: string | undefined = undefined
+  /** Of the error that was answered, for the audit record. */
+  tags: Readonly<Record<string, string>> | undefined = undefined
   sentBytes = 0
   /** Names and values in turn, beside those of the answer itself; undefined where nobody asked from another origin. */
   answerHeaders: readonly string[] | undefined = undefined
@@ -354,7 +355,7 @@ export class S3RequestContext implements S3Request {
       userAgent: exchange.request.headers['user-agent'] ?? '',
       status,
       errorCode: this.errorCode,
-      claimedAccessKey: this.claimedAccessKey,
+      tags: this.tags,
       timeMs: environment.clock.now() - durationMs,
       durationMs,
       receivedBytes: this.#body?.receivedBytes ?? 0,

@@ -21,6 +21,8 @@ export interface TraceLine {
   readonly user: string
   readonly client: string
   readonly requestId: string
+  /** By which limit it was refused. */
+  readonly throttled?: string
   readonly error?: string
 }
 

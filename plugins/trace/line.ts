@@ -8,7 +8,8 @@ export type RequestRecord = S3RequestRecord | HttpRequestRecord
 
 export function lineOf(record: RequestRecord, node: string): TraceLine {
   const query = record.query === undefined || record.query === '' ? '' : `?${redactQuery(record.query)}`
-  const { errorCode, claimedAccessKey } = record
+  const { errorCode, tags } = record
+  const { claimedAccessKey, throttled } = tags ?? {}
   const error = claimedAccessKey === undefined ? errorCode : `${errorCode} (access key ${claimedAccessKey})`
   return {
     time: new Date(record.timeMs).toISOString(),
@@ -24,6 +25,7 @@ export function lineOf(record: RequestRecord, node: string): TraceLine {
     user: record.identity?.accessKey ?? '',
     client: record.clientAddress,
     requestId: record.requestId,
+    ...(throttled === undefined ? {} : { throttled }),
     ...(error === undefined ? {} : { error }),
   }
 }

@@ -78,7 +78,7 @@ t.test('each line is the record, whatever is in it', async t => {
       userAgent: text(),
       status: random.pick([200, 404, 503]),
       errorCode: random.pick([undefined, 'NoSuchKey', text()]),
-      claimedAccessKey: random.pick([undefined, 'NOBODY', text()]),
+      tags: random.pick<S3RequestRecord['tags']>([undefined, { claimedAccessKey: 'NOBODY' }, { throttled: text() }]),
       timeMs: s3Record.timeMs + random.float() * 10_000,
       durationMs: random.float() * 1000,
     }
@@ -163,7 +163,7 @@ t.test('a record tells who, what, from where and how it went, and no secret', as
     tags: {},
   } satisfies AuditRecord)
   const { identity: nobody, tags } = auditRecordOf(
-    { ...s3Record, identity: undefined, claimedAccessKey: 'NOBODY' },
+    { ...s3Record, identity: undefined, tags: { claimedAccessKey: 'NOBODY' } },
     'n1',
     0,
   )
