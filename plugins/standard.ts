@@ -15,6 +15,7 @@ const folders = [
   'trace',
   'audit',
   'settings',
+  'rate-limits',
   'server',
 
   // Storage: drives, sets and pools; documents and queues on them; the upkeep of what is stored.

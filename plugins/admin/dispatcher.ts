@@ -8,6 +8,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Logger } from 'svc/kernel'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
+import { type RateLimitName, type RateLimitsService, refusalDetails } from 'svc/plugins/http/api'
 import { changeOrigin } from 'svc/plugins/objects/api'
 import { openPayload, type Payload } from 'svc/plugins/payload/api'
 import { answer, answerBytes, answerProblem, splitTarget, watchForAbort } from './answer.ts'
@@ -51,6 +52,10 @@ export interface DispatcherOptions extends AuthenticationServices, DecisionServi
   readonly streams: EventStreams
   readonly checksums: ChecksumsService
   readonly normalizeKey: (key: string) => string
+  /** Absent: there are no limits. */
+  readonly rateLimits?: RateLimitsService
+  /** Counts a request that a limit refused. */
+  readonly countThrottled: (kind: string) => void
   readonly log: Logger
 }
 
@@ -102,6 +107,8 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     if ((thrown as FastifyError).code?.startsWith('FST_')) throw thrown
     const { exchange, facts } = request
     const error = toAdminError(thrown, log, exchange.requestId, facts?.operation ?? '')
+    const { throttled } = error.tags ?? {}
+    if (throttled !== undefined) options.countThrottled(throttled)
     return answerProblem(request, reply, error, options.clock)
   }
 
@@ -125,12 +132,20 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     return payload
   }
 
+  async function spendToken(limit: RateLimitName, name: string): Promise<void> {
+    const refusal = await options.rateLimits?.take(limit, name)
+    if (refusal !== undefined) throw adminErrors.too_many_requests(undefined, refusalDetails(refusal))
+  }
+
   async function admit(request: FastifyRequest, operation: AdminOperation, validation: Validation): Promise<void> {
     const { exchange } = request
     const params = request.params as Params
     request.facts = { operation: operation.id, bucket: params.bucket ?? '' }
+    await spendToken('admin_ip', exchange.clientAddress)
     const caller = await authenticate(operation, exchange, options)
     request.identity = caller.identity
+    const { identity } = caller
+    if (identity !== undefined) await spendToken('admin_user', identity.userName ?? identity.accessKey)
     requireOwnPage(operation, exchange, caller, options)
     const may = createDecision(options, exchange, caller)
     if (operation.authorizeRequest === undefined) await may.require(actionsOf(operation), { bucket: params.bucket })

@@ -3,6 +3,7 @@
  * anybody could lock its owner out. Memory is bounded: beyond `clientsMax` the client that failed longest ago is forgotten.
  */
 import type { Clock } from 'svc/kernel'
+import { networkOf, refusalDetails, type ThrottleKind } from 'svc/plugins/http/api'
 import { sessionErrors } from './errors.ts'
 
 export const failuresPerKeyMax = 5
@@ -37,9 +38,10 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
   /** In the order of their last failure. */
   const clients = new Map<string, Client>()
 
-  function refuse(untilMs: number, nowMs: number): never {
-    const seconds = String(Math.max(1, Math.ceil((untilMs - nowMs) / 1000)))
-    throw sessionErrors.too_many_requests(undefined, { extra: { 'retry-after': seconds } })
+  function refuse(kind: ThrottleKind, untilMs: number, nowMs: number): void {
+    if (untilMs <= nowMs) return
+    const retryAfterSeconds = Math.ceil((untilMs - nowMs) / 1000)
+    throw sessionErrors.too_many_requests(undefined, refusalDetails({ kind, retryAfterSeconds }))
   }
 
   function forgetOld(nowMs: number): void {
@@ -55,8 +57,8 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
       const client = clients.get(networkOf(address))
       if (client === undefined) return
       const nowMs = clock.now()
-      const untilMs = Math.max(client.refusedUntilMs, client.refusedKeys.get(accessKey) ?? 0)
-      if (untilMs > nowMs) refuse(untilMs, nowMs)
+      refuse('ip', client.refusedUntilMs, nowMs)
+      refuse('user', client.refusedKeys.get(accessKey) ?? 0, nowMs)
     },
 
     failed(address, accessKey) {
@@ -87,20 +89,4 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
       return clients.size
     },
   }
-}
-
-/** An IPv6 client has a whole /64 of addresses to itself; counting them one by one would be no limit. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [head, tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const last = tail === '' ? [] : tail.split(':')
-    while (groups.length + last.length < 8) groups.push('0')
-    groups.push(...last)
-  }
-  return `${groups
-    .slice(0, 4)
-    .map(group => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
 }

@@ -71,3 +71,19 @@ export function forwardedAddress(text: string): string | undefined {
   if (isIP(candidate) === 0) return undefined
   return plainAddress(candidate.toLowerCase())
 }
+
+/** An IPv6 client has a whole /64 of addresses to itself; counting them one by one would be no limit. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [head, tail] = address.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  if (tail !== undefined) {
+    const last = tail === '' ? [] : tail.split(':')
+    while (groups.length + last.length < 8) groups.push('0')
+    groups.push(...last)
+  }
+  return `${groups
+    .slice(0, 4)
+    .map(group => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}

@@ -8,9 +8,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
 import type { Identity } from 'svc/plugins/iam/api'
 
-export { type ListenAddress, parseListenAddress } from './address.ts'
+export { type ListenAddress, networkOf, parseListenAddress } from './address.ts'
 export { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
 export { type Problem, problemDocument, problemMediaType } from './problem.ts'
+export {
+  type RateLimitName,
+  type RateLimitsService,
+  type Refusal,
+  refusalDetails,
+  type ThrottleKind,
+  throttledFamily,
+} from './request-limits.ts'
 
 export type ListenerName = 's3' | 'console' | 'web'
 

@@ -1,5 +1,6 @@
 /** The families of S3 requests, from the records that the S3 dispatcher writes at the end of each request. */
 import type { Counter } from 'prom-client'
+import { throttledFamily } from 'svc/plugins/http/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import type { S3RequestRecord } from './api.ts'
 
@@ -49,6 +50,7 @@ export function createRequestFamilies(metrics: MetricsService): (record: S3Reque
     name: 'svc_s3_traffic_sent_bytes_total',
     help: 'Body bytes sent by S3 answers.',
   })
+  const throttled: Counter = metrics.counter(throttledFamily)
   const operations = new Map<string, OperationFamilies>()
 
   function familiesOf(api: string): OperationFamilies {
@@ -75,6 +77,7 @@ export function createRequestFamilies(metrics: MetricsService): (record: S3Reque
     families.duration.observe(record.durationMs / 1000)
     if (record.receivedBytes > 0) received.inc(record.receivedBytes)
     if (record.sentBytes > 0) sent.inc(record.sentBytes)
+    if (record.tags?.throttled !== undefined) throttled.inc({ api: 's3', kind: record.tags.throttled })
     if (status >= 400) (status < 500 ? families.clientErrors : families.serverErrors).inc(1)
   }
 }

@@ -16,6 +16,7 @@ import { findOperation } from './operation-lookup.ts'
 import { addOriginHeaders } from './origin-headers.ts'
 import { addPresignedHeaders } from './presigned-headers.ts'
 import { isQueryApiForm, serveQueryApi } from './query-api.ts'
+import { spendToken } from './rate-limit.ts'
 import { refuseHeaders, refuseOperation } from './refusals.ts'
 import { type S3Environment, S3RequestContext } from './request.ts'
 import { readBody } from './request-body.ts'
@@ -40,6 +41,8 @@ export function createS3Handler(environment: S3Environment): RawHandler {
 /** Rejects with the error to be answered. */
 async function serve(context: S3RequestContext): Promise<void> {
   const { exchange, environment } = context
+  const admitted = spendToken(environment.rateLimits, 's3_ip', exchange.clientAddress)
+  if (admitted !== undefined) await admitted
   const turn = environment.requestLimit.enter(exchange.response)
   if (turn !== undefined) await turn
   refuseWhileDraining(exchange)
@@ -55,6 +58,8 @@ async function serve(context: S3RequestContext): Promise<void> {
 
   const authentication = authenticate(context, target)
   context.authentication = authentication instanceof Promise ? await authentication : authentication
+  const ofKey = spendTokenOfKey(context)
+  if (ofKey !== undefined) await ofKey
   const rootAccess = requireRootAccess(environment.isRootDenied, context.identity)
   if (rootAccess !== undefined) await rootAccess
   addPresignedHeaders(context)
@@ -69,6 +74,10 @@ async function serve(context: S3RequestContext): Promise<void> {
   const isLater = isDecidedByBody(context, operation, action)
   const refused = isLater ? undefined : authorize(context, operation, action)
   if (refused !== undefined) await refused
+  // After the decision: nobody who is refused uses up what a bucket has for others.
+  const ofBucket =
+    context.level === 'service' ? undefined : spendToken(environment.rateLimits, 's3_bucket', context.bucket)
+  if (ofBucket !== undefined) await ofBucket
   const judged = refuseHeaders(context, operation)
   if (judged !== undefined) await judged
   const expectedOwner = context.headers['x-amz-expected-bucket-owner']
@@ -113,6 +122,12 @@ function authenticate(context: S3RequestContext, target: Target): MaybePromise<A
     hostBucket,
     secure,
   })
+}
+
+/** Links count against address and bucket: their key is whose who made them, and everybody may have them. */
+function spendTokenOfKey({ authentication, identity, environment }: S3RequestContext): MaybePromise<void> {
+  if (identity === undefined || authentication?.method === 'presigned') return
+  return spendToken(environment.rateLimits, 's3_access_key', identity.accessKey)
 }
 
 /** Reads what policies say of the bucket, so that every acknowledged change of them counts. Root needs none. */

@@ -15,7 +15,7 @@ export default definePlugin({
   name: 's3',
   description: 'The S3 protocol: finds the operation, authorizes the request, writes the answer.',
   requires: ['http', 'authSigv4', 'iam', 'policy', 'objects', 'checksums', 'settings', 'storedNeeds'],
-  optional: ['metrics'],
+  optional: ['metrics', 'rateLimits'],
   provides: ['s3'],
   points: s3Points,
   config: s3Config,

@@ -7,6 +7,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Clock, MaybePromise, Threads } from 'svc/kernel'
+import { refusalDetails } from 'svc/plugins/http/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import type { ApiSettings } from './api-settings.ts'
 import { s3Errors } from './errors.ts'
@@ -137,5 +138,5 @@ export function createRequestLimit({ api, threads, clock }: RequestLimitOptions)
 }
 
 function slowDown(): Error {
-  return s3Errors.SlowDown(undefined, { extra: { 'retry-after': '1' } })
+  return s3Errors.SlowDown(undefined, refusalDetails({ kind: 'concurrency', retryAfterSeconds: 1 }))
 }

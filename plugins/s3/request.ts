@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Clock, chain, type Logger, type MaybePromise } from 'svc/kernel'
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
-import type { Exchange } from 'svc/plugins/http/api'
+import type { Exchange, RateLimitsService } from 'svc/plugins/http/api'
 import type { Authentication, IamService, Identity } from 'svc/plugins/iam/api'
 import {
   type Body,
@@ -63,6 +63,7 @@ export interface S3Environment {
   readonly originAnswers: readonly OriginAnswer[]
   readonly queryApi: S3QueryApi | undefined
   readonly requestLimit: RequestLimit
+  readonly rateLimits?: RateLimitsService
   readonly isRootDenied: IsRootDenied
   readonly isAclIgnored: IsAclIgnored
 }

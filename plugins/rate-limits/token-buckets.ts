@@ -1,0 +1,102 @@
+/**
+ * Token buckets in memory that all threads share, of a fixed size however many clients come. Each is kept as the time at which it
+ * will be full again (the generic cell rate algorithm): a bucket that is full needs no memory, and its slot is free for another.
+ *
+ * A set of slots is chosen by one keyed hash of the name, the slot within it by another. Where all slots of a set are taken, the bucket
+ * that is fullest gives way and is full again: a flood of more names than there are slots makes limits milder, and never refuses
+ * who has sent little.
+ */
+const waysPerSet = 8
+const setCount = 8192
+const slotCount = waysPerSet * setCount
+const tagBytes = 4
+const timeBytes = 8
+
+/** Of the memory that threads share. */
+export const tokenBucketsBytes = slotCount * (tagBytes + timeBytes)
+
+/** Tokens per second, and how many a full bucket has; both at least 1. */
+export interface Rate {
+  readonly intervalNs: bigint
+  readonly capacityNs: bigint
+}
+
+export function rateOf(perSecond: number, burst: number): Rate {
+  const intervalNs = BigInt(Math.ceil(1e9 / perSecond))
+  return { intervalNs, capacityNs: intervalNs * BigInt(burst) }
+}
+
+export class TokenBuckets {
+  readonly #times: BigInt64Array
+  readonly #tags: Int32Array
+  readonly #setSeed: number
+  readonly #tagSeed: number
+
+  /** `memory` has `tokenBucketsBytes`, zeroes at first; the seeds are the same in all threads, and nobody else knows them. */
+  constructor(memory: SharedArrayBuffer, setSeed: number, tagSeed: number) {
+    this.#times = new BigInt64Array(memory, 0, slotCount)
+    this.#tags = new Int32Array(memory, slotCount * timeBytes, slotCount)
+    this.#setSeed = setSeed
+    this.#tagSeed = tagSeed
+  }
+
+  /** Takes a token of `name` below `space` at this time: 0, or the nanoseconds until there is one. */
+  take(space: number, name: string, { intervalNs, capacityNs }: Rate, nowNs: bigint): bigint {
+    const slot = this.#slotOf(space, name, nowNs)
+    const times = this.#times
+    // When a bucket is full again that is empty now.
+    const emptyNs = nowNs + capacityNs
+    for (;;) {
+      const fullAt = Atomics.load(times, slot)
+      // The limit has become lower since: the bucket is empty, and not more than that.
+      if (fullAt > emptyNs) {
+        Atomics.compareExchange(times, slot, fullAt, emptyNs)
+        continue
+      }
+      const next = (fullAt > nowNs ? fullAt : nowNs) + intervalNs
+      if (next > emptyNs) return next - emptyNs
+      if (Atomics.compareExchange(times, slot, fullAt, next) === fullAt) return 0n
+    }
+  }
+
+  #slotOf(space: number, name: string, nowNs: bigint): number {
+    const base = (hash(name, this.#setSeed ^ space) & (setCount - 1)) * waysPerSet
+    // 0 is a slot that nobody has had.
+    const tag = hash(name, this.#tagSeed ^ space) | 1
+    const tags = this.#tags
+    for (;;) {
+      for (let slot = base; slot < base + waysPerSet; slot++) if (Atomics.load(tags, slot) === tag) return slot
+      const slot = this.#fullest(base, nowNs)
+      const old = Atomics.load(tags, slot)
+      if (Atomics.compareExchange(tags, slot, old, tag) === old) {
+        Atomics.store(this.#times, slot, 0n)
+        return slot
+      }
+    }
+  }
+
+  #fullest(base: number, nowNs: bigint): number {
+    let found = base
+    let least = Atomics.load(this.#times, base)
+    for (let slot = base + 1; least > nowNs && slot < base + waysPerSet; slot++) {
+      const fullAt = Atomics.load(this.#times, slot)
+      if (fullAt < least) [found, least] = [slot, fullAt]
+    }
+    return found
+  }
+}
+
+/** MurmurHash3 of 32 bits over UTF-16 units; the seed keeps others from choosing names that meet. */
+function hash(text: string, seed: number): number {
+  let h = seed
+  for (let i = 0; i < text.length; i++) {
+    let k = Math.imul(text.charCodeAt(i), 0xcc9e2d51)
+    k = Math.imul((k << 15) | (k >>> 17), 0x1b873593)
+    h ^= k
+    h = (Math.imul((h << 13) | (h >>> 19), 5) + 0xe6546b64) | 0
+  }
+  h ^= text.length
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return h ^ (h >>> 16)
+}
