@@ -73,6 +73,11 @@ export interface KernelService {
   requestRestart(reason: string): void
   /** From the next line on. The level is that of this thread, the format that of the process: it counts in the main thread. */
   configureLog(settings: { readonly level: LogLevel; readonly format: LogFormat }): void
+  /**
+   * Calls the listener with each line of the log from now on, as JSON with a newline: in the main thread those of all threads, in a worker
+   * none. Returns the function that ends it. A listener must not throw and must not log.
+   */
+  watchLog(listener: (line: string) => void): () => void
   /** Adds a fact (an address, a mode) to the last start-up log line. Until the state is `ready`; no secrets. */
   announce(key: string, value: string | number | boolean): void
 }

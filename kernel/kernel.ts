@@ -41,6 +41,7 @@ export interface KernelOptions {
   readonly onStopRequest?: (reason: string, isRestart: boolean) => void
   /** Called in each thread, when a plugin changes what is logged. */
   readonly configureLog?: KernelService['configureLog']
+  readonly watchLog?: KernelService['watchLog']
 }
 
 export interface Kernel {
@@ -182,6 +183,7 @@ export function createKernel(options: KernelOptions): Kernel {
       requestRestart(reason)
     },
     configureLog: settings => options.configureLog?.(settings),
+    watchLog: listener => options.watchLog?.(listener) ?? (() => {}),
     announce: (key, value) => announce({ key, value }),
   }
 

@@ -15,6 +15,8 @@ export type LogFormat = 'json' | 'text'
 export interface LogSink extends DestinationStream {
   /** From the next line on. Where lines are passed on as they are there is nothing to change. */
   setFormat(format: LogFormat): void
+  /** Calls with each line as it is written, as JSON. Only where lines of all threads come together; returns the function that ends it. */
+  watch?(listener: (line: string) => void): () => void
   /** Resolves when everything written so far has left the process. */
   flush(): Promise<void>
   /** The same at once, for the last breath of a process that has failed. */
@@ -59,13 +61,21 @@ export function createStderrSink(format: LogFormat): LogSink {
   const prettyFor = (wanted: LogFormat) =>
     wanted === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
   let pretty = prettyFor(format)
+  const watchers = new Set<(line: string) => void>()
   // Each line by itself would cost a look at all that wait, and most of them a write.
   const turn = gatherLines(lines => stderr.write(lines.join('')))
   return {
     setFormat(wanted) {
       if ((wanted === 'text') !== (pretty !== undefined)) pretty = prettyFor(wanted)
     },
-    write: line => turn.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line)),
+    write(line) {
+      for (const watcher of watchers) watcher(line)
+      turn.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line))
+    },
+    watch(listener) {
+      watchers.add(listener)
+      return () => watchers.delete(listener)
+    },
     flush: () => {
       turn.handOver()
       return new Promise(resolve => stderr.flush(() => resolve()))

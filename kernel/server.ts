@@ -52,6 +52,7 @@ export async function runServer(
     ports,
     threads: pool.threads,
     onStopRequest: stop,
+    watchLog: sink.watch,
     configureLog({ level, format }) {
       setLogLevel(sink, level)
       sink.setFormat(format)

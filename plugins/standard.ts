@@ -13,6 +13,7 @@ const folders = [
   'metrics',
   'prometheus',
   'trace',
+  'logs',
   'audit',
   'settings',
   'rate-limits',

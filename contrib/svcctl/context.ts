@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { type AdminClient, adminUrlOf, createAdminClient } from './admin/client.ts'
 import { type Alias, type AliasStore, configFolder, createAliasStore, parseEndpoint } from './aliases.ts'
+import { timeoutMsDefault } from './global-options.ts'
 import type { Io } from './io.ts'
 import { createOutput, type Output } from './output.ts'
 import { confirm } from './prompt.ts'
@@ -21,7 +22,7 @@ export interface GlobalOptions {
   readonly adminUrl?: string
   readonly insecure?: boolean
   readonly ca?: string
-  readonly timeout: number
+  readonly timeout?: number
   readonly debug?: boolean
   readonly yes?: boolean
 }
@@ -45,7 +46,7 @@ export interface Context {
   /** Where the Admin API of the server is. */
   adminUrl(alias: Alias): string
   /** The Admin API of the server. Throws `not_found`. */
-  connectAdmin(aliasName: string): Promise<AdminClient>
+  connectAdmin(aliasName: string, options?: { readonly isStream?: boolean }): Promise<AdminClient>
   /** For transfers: a progress line, where somebody can see it. */
   startProgress(): void
   /** For listings: how many have been seen, where somebody can see it. */
@@ -66,13 +67,14 @@ export function createContext(io: Io, options: GlobalOptions): Context {
   const isJson = options.json === true
   const hasColor = options.color && io.stderr.isTTY === true && !io.env.NO_COLOR
   const width = (io.stdout.isTTY && io.stdout.columns) || Number.POSITIVE_INFINITY
-  const output = createOutput(io, { isJson, isQuiet: options.quiet === true, hasColor, width })
+  const hasColoredResults = options.color && io.stdout.isTTY === true && !io.env.NO_COLOR
+  const output = createOutput(io, { isJson, isQuiet: options.quiet === true, hasColor, hasColoredResults, width })
   const folder = resolve(io.cwd, configFolder(io, options.configDir))
   const aliases = createAliasStore(folder)
   const path = (text: string) => resolve(io.cwd, text)
 
   const debug = options.debug ? (line: string) => output.note(`debug: ${line}`) : undefined
-  const timeoutMs = options.timeout
+  const timeoutMs = options.timeout ?? timeoutMsDefault
   const opened: { close(): Promise<void> }[] = []
   const withOptions = (alias: Alias): Alias => ({
     ...alias,
@@ -96,9 +98,11 @@ export function createContext(io: Io, options: GlobalOptions): Context {
   const adminUrl = (alias: Alias) =>
     options.adminUrl === undefined ? adminUrlOf(alias) : parseEndpoint(options.adminUrl)
 
-  async function connectAdmin(aliasName: string): Promise<AdminClient> {
+  async function connectAdmin(aliasName: string, { isStream = false } = {}): Promise<AdminClient> {
     const alias = withOptions(await aliases.get(aliasName))
-    const client = createAdminClient({ alias, adminUrl: adminUrl(alias), timeoutMs, debug })
+    // A stream that is followed for a short time has pauses that are longer.
+    const silenceMs = isStream ? timeoutMsDefault : timeoutMs
+    const client = createAdminClient({ alias, adminUrl: adminUrl(alias), timeoutMs: silenceMs, debug })
     opened.push(client)
     return client
   }

@@ -1,6 +1,6 @@
 import { type OptionDeclaration, parseDuration } from './command.ts'
 
-const timeoutMsDefault = 60_000
+export const timeoutMsDefault = 60_000
 
 function parseTimeout(text: string): number {
   const milliseconds = parseDuration(text)
@@ -19,9 +19,8 @@ export const globalOptions: readonly OptionDeclaration[] = [
   { flags: '--ca <file>', summary: 'PEM file of the authorities to trust' },
   {
     flags: '--timeout <duration>',
-    summary: 'longest silence of the server (default 60s)',
+    summary: 'longest silence of the server (default 60s); of a stream, how long it is followed',
     parse: parseTimeout,
-    default: timeoutMsDefault,
   },
   { flags: '--debug', summary: 'a line for each request on standard error' },
   { flags: '-y, --yes', summary: 'do not ask' },

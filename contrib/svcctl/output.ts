@@ -12,14 +12,22 @@ export interface OutputOptions {
   readonly isJson: boolean
   readonly isQuiet: boolean
   readonly hasColor: boolean
+  /** Of standard output. */
+  readonly hasColoredResults: boolean
   /** Characters of a line of standard output; infinite where that is no terminal. */
   readonly width: number
 }
+
+export type Tone = 'plain' | 'warning' | 'error'
+
+const colors: Readonly<Record<Tone, string>> = { plain: '', warning: '\u001b[33m', error: '\u001b[31m' }
 
 export interface Output {
   readonly options: OutputOptions
   /** What was asked for. Never left out. */
   result(record: Readonly<Record<string, unknown>>, ...lines: readonly string[]): void
+  /** One of many, in a color of its importance. */
+  event(record: Readonly<Record<string, unknown>>, line: string, tone: Tone): void
   /** What was done. `--quiet` leaves it out. */
   done(record: Readonly<Record<string, unknown>>, line: string): void
   /** What the user should know; on standard error. */
@@ -33,7 +41,7 @@ export interface Output {
 }
 
 export function createOutput(io: Io, options: OutputOptions): Output {
-  const { isJson, isQuiet, hasColor } = options
+  const { isJson, isQuiet, hasColor, hasColoredResults } = options
   const red = (text: string) => (hasColor ? `\u001b[31m${text}\u001b[39m` : text)
   const output: Output = {
     options,
@@ -42,6 +50,11 @@ export function createOutput(io: Io, options: OutputOptions): Output {
       output.progress.clear()
       if (isJson) io.stdout.write(`${JSON.stringify(record)}\n`)
       else if (lines.length > 0) io.stdout.write(lines.map(line => `${safeText(line)}\n`).join(''))
+    },
+    event(record, line, tone) {
+      const color = hasColoredResults ? colors[tone] : ''
+      if (isJson || color === '') output.result(record, line)
+      else io.stdout.write(`${color}${safeText(line)}\u001b[39m\n`)
     },
     done(record, line) {
       if (isJson) output.result(record)

@@ -47,7 +47,13 @@ export async function startKernel(options: TestKernelOptions): Promise<TestKerne
   const { sections, problems } = resolveConfiguration(plugins, { argv: [], env: {}, given: options.config })
   if (problems.length > 0) throw new ConfigurationError(problems)
   const logs: Record<string, unknown>[] = []
-  const log = createLogger('debug', { write: line => logs.push(JSON.parse(line)) })
+  const watchers = new Set<(line: string) => void>()
+  const log = createLogger('debug', {
+    write(line) {
+      logs.push(JSON.parse(line))
+      for (const watcher of watchers) watcher(line)
+    },
+  })
   const ports = { ...createSystemPorts(), ...options.ports }
   const kernel = createKernel({
     ...options,
@@ -56,6 +62,10 @@ export async function startKernel(options: TestKernelOptions): Promise<TestKerne
     ports,
     log,
     version: '0.0.0-test',
+    watchLog(listener) {
+      watchers.add(listener)
+      return () => watchers.delete(listener)
+    },
   })
   kernel.setup()
   if (until !== 'set-up') await kernel.start()

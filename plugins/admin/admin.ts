@@ -24,6 +24,7 @@ export function createAdminRoutes(options: AdminOptions): FastifyPluginAsync {
     const operations = completeOperations(options.contributions())
     const document = createDocumentOperation(() => createDocument(operations, catalogue, kernel.version))
     const streams = createEventStreams(hostname(), options.clock)
+    options.places.declare(operations.filter(({ events }) => events !== undefined).map(({ id }) => id))
     // Draining waits for answers under way, and a stream is one: it must end first.
     kernel.onState(state => {
       if (state === 'draining') streams.close()

@@ -24,6 +24,7 @@ export { BucketParameters, ObjectKey, objectParameters, readObjectParameters, Ve
 export { decodeCursor, encodeCursor, pageOf, pageParameters } from './paging.ts'
 export { type AdminBytes, AdminReply, replyWith, replyWithBytes } from './reply.ts'
 export { invalidRules, type RuleProblem } from './rule-problems.ts'
+export { StreamDropped } from './stream-schema.ts'
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

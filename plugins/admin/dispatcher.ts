@@ -27,6 +27,7 @@ import type { EventStreams } from './event-stream.ts'
 import { methodsAt, requireShortSegments, routeUrl } from './paths.ts'
 import { toAdminError } from './problem.ts'
 import { AdminBytes, AdminReply } from './reply.ts'
+import type { StreamPlaces } from './stream-places.ts'
 import { createValidation, type Validation } from './validation.ts'
 
 const bodyBytesMaxDefault = 1024 * 1024
@@ -50,6 +51,7 @@ const securityHeaders: Readonly<Record<string, string>> = {
 export interface DispatcherOptions extends AuthenticationServices, DecisionServices {
   readonly operations: readonly AdminOperation[]
   readonly streams: EventStreams
+  readonly places: StreamPlaces
   readonly checksums: ChecksumsService
   readonly normalizeKey: (key: string) => string
   /** Absent: there are no limits. */
@@ -211,7 +213,8 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
         await mayNow.require(actions, target)
         return true
       }
-      return stream(request, reply, caller, (await operation.handle(asked)) as EventSource, mayGoOn)
+      const source = inPlaceOf(operation, (await operation.handle(asked)) as EventSource)
+      return stream(request, reply, caller, source, mayGoOn)
     }
     const result = await operation.handle(asked)
     if (payload !== undefined) request.facts = { ...request.facts, receivedBytes: payload.body.receivedBytes }
@@ -219,6 +222,30 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     return result instanceof AdminReply
       ? answer(request, reply, operation, result.body, result.options, params)
       : answer(request, reply, operation, result, {}, params)
+  }
+
+  /** The same source, which has one of the operation's places while it is open. */
+  function inPlaceOf({ id }: AdminOperation, source: EventSource): EventSource {
+    return {
+      open(sink) {
+        const leave = options.places.take(id)
+        try {
+          const subscription = source.open(sink)
+          return {
+            get dropped() {
+              return subscription.dropped
+            },
+            end() {
+              leave()
+              subscription.end()
+            },
+          }
+        } catch (error) {
+          leave()
+          throw error
+        }
+      },
+    }
   }
 
   function stream(

@@ -107,7 +107,7 @@ export function createEventStreams(node: string, clock: Clock): EventStreams {
       open.add(end)
       response.on('close', end)
       cancelHeartbeat = clock.after(heartbeatMs, beat)
-      if (closed) end()
+      if (closed || response.destroyed) end()
       return { end }
     },
 

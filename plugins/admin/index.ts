@@ -10,6 +10,7 @@ import { keyNormalizer } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { createAdminRoutes } from './admin.ts'
 import { adminPoints } from './points.ts'
+import { createStreamPlaces } from './stream-places.ts'
 
 export default definePlugin({
   name: 'admin',
@@ -18,7 +19,8 @@ export default definePlugin({
   optional: ['metrics', 'rateLimits'],
   points: adminPoints,
   config: Type.Object({ keyNormalization: keyNormalizationSetting }),
-  setup({ config, services, ports, log, contribute, point }) {
+  setup({ config, services, ports, threads, log, contribute, point }) {
+    const places = createStreamPlaces(threads)
     const { kernel, policy, authSession, iam, objects, checksums, rateLimits, metrics = noMetrics } = services
     const throttled = metrics.counter(throttledFamily)
     contribute('http.routes', 'admin', {
@@ -31,6 +33,7 @@ export default definePlugin({
         objects,
         checksums,
         rateLimits,
+        places,
         countThrottled: kind => throttled.inc({ api: 'admin', kind }),
         normalizeKey: keyNormalizer(config.keyNormalization),
         clock: ports.clock,
@@ -38,5 +41,6 @@ export default definePlugin({
         contributions: point('admin.operation').list,
       }),
     })
+    return { start: places.start }
   },
 })

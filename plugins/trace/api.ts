@@ -47,8 +47,7 @@ export interface TraceSubscription {
 
 export interface TraceService {
   /**
-   * Calls the listener with each matching line of every thread, in order per thread. It must return quickly and must not
-   * throw. Throws `too_many_requests` beyond 256 subscriptions in this thread.
+   * Calls the listener with each matching line of every thread, in order per thread. It must return quickly and must not throw.
    */
   subscribe(filter: TraceFilter, listener: (line: TraceLine) => void): TraceSubscription
 }

@@ -5,10 +5,8 @@
 import { hostname } from 'node:os'
 import type { Clock, Random, Threads } from 'svc/kernel'
 import type { TraceFilter, TraceLine, TraceService } from './api.ts'
-import { traceErrors } from './errors.ts'
 import { lineOf, matches, type RequestRecord } from './line.ts'
 
-const subscriptionsMax = 256
 const batchLinesMax = 500
 const batchEveryMs = 100
 
@@ -117,7 +115,6 @@ export function createTraceService(threads: Threads, clock: Clock, random: Rando
     },
 
     subscribe(filter, listener) {
-      if (subscriptions.size >= subscriptionsMax) throw traceErrors.too_many_requests()
       const id = nextId++
       const subscription = { filter, listener, dropped: 0 }
       subscriptions.set(id, subscription)

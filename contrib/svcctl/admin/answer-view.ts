@@ -165,15 +165,18 @@ const documentNames = new Set(['document', 'policy', 'statement'])
 
 export const documentLines = (value: unknown): readonly string[] => JSON.stringify(value, undefined, 2).split('\n')
 
-/** One event of a stream, on one line. */
-export function eventLine(data: Json, columns: readonly string[] | undefined): string {
-  const names = columns ?? Object.keys(data).filter(name => isShort(data[name]))
-  return names
+/** One event of a stream, on one line. Where `hidden` is given, all but these follow the columns by name. */
+export function eventLine(data: Json, columns: readonly string[], hidden: readonly string[] | undefined): string {
+  const others = Object.keys(data).filter(name => hidden?.includes(name) === false && !columns.includes(name))
+  const facts = others.map(
+    name => `${name}=${isShort(data[name]) ? formatValue(name, data[name]) : JSON.stringify(data[name])}`,
+  )
+  const values = columns
     .map(name => valueAt(data, name))
-    .map((value, index) => ({ name: names[index]!, value }))
+    .map((value, index) => ({ name: columns[index]!, value }))
     .filter(({ value }) => !isEmpty(value))
     .map(({ name, value }) =>
       typeof value === 'number' && /Ms$/.test(name) ? `${value.toFixed(1)}ms` : formatValue(name, value),
     )
-    .join('  ')
+  return [...values, ...facts].join('  ')
 }

@@ -43,11 +43,11 @@ export function createAdminCommand(operation: Operation, name: string, isDocumen
         context.output.note('Nothing was done.')
         return
       }
-      const client = await context.connectAdmin(target.alias)
-      const limit = options.limit as number | undefined
-      const { columns, defaults } = overrides[operation.id] ?? {}
+      const client = await context.connectAdmin(target.alias, { isStream })
+      const limit = (options.limit ?? options.count) as number | undefined
+      const { columns, defaults, line } = overrides[operation.id] ?? {}
       try {
-        if (isStream) await followEvents(context, client, request, { columns, limit })
+        if (isStream) await followEvents(context, client, request, { line, limit })
         else if (isBytes(operation)) await saveBytes(context, client, request, options.output as string)
         else if (plan.isPaged) await showPages(context, client, request, { limit, columns, defaults })
         else
@@ -207,7 +207,7 @@ function ownOptions(
     ...(isPaged || isStream
       ? [
           {
-            flags: '--limit <count>',
+            flags: isStream ? '--count <count>' : '--limit <count>',
             summary: `end after so many (default: ${isStream ? 'go on' : 'all'})`,
             parse: parsePositive,
           },

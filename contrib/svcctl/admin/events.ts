@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { ConnectionError, failure } from '../errors.ts'
+import type { Tone } from '../output.ts'
 import { eventLine } from './answer-view.ts'
 import type { AdminClient, AdminRequest } from './client.ts'
 
@@ -10,20 +11,32 @@ const eventCharsMax = 1 << 20
 const pauseMsFirst = 1000
 const pauseMsMax = 30_000
 
+/** How events are shown. */
+export interface EventLine {
+  readonly columns: readonly string[]
+  /** All others follow by name; absent: none does. */
+  readonly hidden?: readonly string[]
+  toneOf(event: Readonly<Record<string, unknown>>): Tone
+  /** Parameters of the request when it connects again. */
+  readonly again?: Readonly<Record<string, string>>
+}
+
 export interface StreamOptions {
-  readonly columns: readonly string[] | undefined
+  readonly line: EventLine | undefined
   /** Undefined: it goes on until it is interrupted. */
   readonly limit: number | undefined
 }
 
 /** Connects again when the connection breaks or the server restarts. */
 export async function followEvents(
-  { io, output }: Context,
+  { io, output, options: { timeout } }: Context,
   client: AdminClient,
   request: AdminRequest,
-  { columns, limit = Number.POSITIVE_INFINITY }: StreamOptions,
+  { line, limit = Number.POSITIVE_INFINITY }: StreamOptions,
 ): Promise<void> {
   const enough = new AbortController()
+  if (timeout !== undefined) setTimeout(() => enough.abort(), timeout).unref()
+  const ended = AbortSignal.any([enough.signal, io.signal])
   let count = 0
   const take = (event: string, text: string): void => {
     if (count >= limit) return
@@ -32,7 +45,8 @@ export async function followEvents(
       output.note(`${data.count} were lost: they came faster than they could be shown.`)
       return
     }
-    output.result(data, eventLine(data, columns))
+    const { columns, hidden, toneOf } = line ?? { columns: Object.keys(data), toneOf: () => 'plain' as const }
+    output.event(data, eventLine(data, columns, hidden), toneOf(data))
     if (++count >= limit) enough.abort()
   }
   let hasBegun = false
@@ -43,7 +57,8 @@ export async function followEvents(
     try {
       await client.send({
         ...request,
-        signal: AbortSignal.any([enough.signal, io.signal]),
+        query: hasBegun ? queryAgain(request, line) : request.query,
+        signal: ended,
         sink: {
           start() {
             hasBegun = true
@@ -57,14 +72,21 @@ export async function followEvents(
       })
       output.note('The server ended the stream; connecting again.')
     } catch (error) {
-      if (enough.signal.aborted || io.signal.aborted) return
+      if (ended.aborted) return
       if (!hasBegun || !(error instanceof ConnectionError || (error as { code?: unknown }).code === 'ECONNREFUSED'))
         throw error
       output.note(`${(error as Error).message} Connecting again.`)
     }
-    await sleep(pauseMs, undefined, { signal: io.signal })
+    await sleep(pauseMs, undefined, { signal: ended }).catch(() => {})
+    if (ended.aborted) return
     pauseMs = Math.min(pauseMs * 2, pauseMsMax)
   }
+}
+
+/** What was shown already is not asked for again. */
+function queryAgain({ query = [] }: AdminRequest, line: EventLine | undefined): AdminRequest['query'] {
+  const again = line?.again ?? {}
+  return [...query.filter(([name]) => !(name in again)), ...Object.entries(again)]
 }
 
 /** Takes text as it comes; calls for each event that is complete. */

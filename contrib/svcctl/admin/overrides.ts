@@ -1,6 +1,7 @@
 /** Where what is derived from an operation would be ugly, or is better done by another command. Keep it short. */
 import type { AdminClient, AdminRequest } from './client.ts'
 import { configNotes } from './config-notes.ts'
+import type { EventLine } from './events.ts'
 import type { JobFacts } from './waiting.ts'
 
 export interface Override {
@@ -28,6 +29,8 @@ export interface Override {
   readonly job?: JobFacts
   /** Of its table or its lines; default: whatever is short. */
   readonly columns?: readonly string[]
+  /** Of each event of a stream. */
+  readonly line?: EventLine
   /** What a column means where the answer leaves it out. */
   readonly defaults?: Readonly<Record<string, unknown>>
   /** It answers with the document that it was given: people hear that it is stored. */
@@ -89,9 +92,22 @@ export const overrides: Readonly<Record<string, Override>> = {
 
   streamTrace: {
     name: 'trace',
-    columns: ['time', 'status', 'durationMs', 'operation', 'method', 'path', 'user', 'client', 'error'],
+    line: {
+      columns: ['time', 'status', 'durationMs', 'operation', 'method', 'path', 'user', 'client', 'error', 'throttled'],
+      toneOf: ({ status }) => (Number(status) >= 500 ? 'error' : Number(status) >= 400 ? 'warning' : 'plain'),
+    },
   },
-  streamLogs: { name: 'logs' },
+  streamLogs: {
+    name: 'logs',
+    example: 'svcctl admin logs home --level warn --last 20',
+    line: {
+      columns: ['time', 'level', 'component', 'msg', 'error'],
+      hidden: ['node', 'version', 'stack'],
+      toneOf: ({ level }) =>
+        level === 'warn' ? 'warning' : level === 'error' || level === 'fatal' ? 'error' : 'plain',
+      again: { last: '0' },
+    },
+  },
   searchAudit: { columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'] },
   listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
 

@@ -3,6 +3,7 @@ import { type Alias, parseEndpoint, pathStyles, requireAliasName } from '../alia
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
 import { AdminError, failure, S3Error, usageError } from '../errors.ts'
+import { timeoutMsDefault } from '../global-options.ts'
 import { askSecret, readSecret } from '../prompt.ts'
 import { listBuckets } from '../s3/listing.ts'
 
@@ -106,7 +107,7 @@ async function isConsole({ options }: Context, alias: Alias): Promise<boolean> {
   const client = createAdminClient({
     alias,
     adminUrl: alias.endpoint,
-    timeoutMs: options.timeout,
+    timeoutMs: options.timeout ?? timeoutMsDefault,
     debug: undefined,
   })
   try {

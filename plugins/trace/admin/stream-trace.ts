@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { adminErrors, defineAdminOperation, StreamDropped } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import type { TraceFilter, TraceType } from '../api.ts'
 
@@ -22,11 +22,6 @@ const TraceLine = Type.Object(
     error: Type.Optional(Type.String()),
   },
   { $id: 'TraceLine' },
-)
-
-const StreamDropped = Type.Object(
-  { count: Type.Integer({ description: 'Events that this client was too slow for since the last time it was told.' }) },
-  { $id: 'StreamDropped' },
 )
 
 const types: readonly TraceType[] = ['s3', 'admin', 'web', 'rpc']
