@@ -1,5 +1,5 @@
 /** The string to sign. Source: AWS "Signing and authenticating REST requests (AWS signature version 2)". */
-import { authErrors } from 'svc/plugins/auth-sigv4/api'
+import { authErrors, trimBlanks } from 'svc/plugins/auth-sigv4/api'
 import type { SignedRequest } from 'svc/plugins/iam/api'
 import type { SignedParameters } from './parameters.ts'
 
@@ -32,6 +32,12 @@ function paths({ rawPath, hostBucket }: SignedRequest): readonly string[] {
 const inPathMax = 2
 
 /**
+ * What may be in a path: a value that somebody chose could hold the rest of the string, and make the signature of one request that of
+ * another.
+ */
+const constant = /^[a-zA-Z-]{1,40}(=\d?)?$/
+
+/**
  * The sub-resources; the same without the `=` that some libraries put behind a parameter that has no value; and as botocore does since
  * 1.28, which takes the parameters that an operation always has for a part of its path, and so signs them twice (`?acl?acl`).
  */
@@ -42,8 +48,12 @@ function queries(rawQuery: string, subresources: readonly string[]): readonly st
   if (subresources.some(text => text.endsWith('='))) {
     written.push(write(subresources.map(text => (text.indexOf('=') === text.length - 1 ? text.slice(0, -1) : text))))
   }
-  const sent = rawQuery.split('&', inPathMax)
-  for (let count = 1; count <= sent.length; count++) written.push(`?${sent.slice(0, count).join('&')}${written[0]}`)
+  let inPath = ''
+  for (const sent of rawQuery.split('&', inPathMax)) {
+    if (!constant.test(sent)) break
+    inPath += `${inPath === '' ? '?' : '&'}${sent}`
+    written.push(inPath + written[0])
+  }
   return written
 }
 
@@ -79,6 +89,3 @@ function headerBlock(
     .map(name => `${name}:${values.get(name)}\n`)
     .join('')
 }
-
-/** `trim` would also take the byte 0xA0, which ends characters in UTF-8. */
-const trimBlanks = (value: string): string => value.replace(/^[ \t]+|[ \t]+$/g, '')

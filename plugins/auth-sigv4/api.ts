@@ -16,6 +16,7 @@ export interface AuthSigv4Service {
 
 /** For other mechanisms that sign with the same secrets. */
 export { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
+export { trimBlanks } from './canonical.ts'
 export { auditTagsOf, authErrors } from './errors.ts'
 export { requireField } from './form.ts'
 export {

@@ -120,14 +120,26 @@ function readGrants(value: string | string[] | undefined, name: string, permissi
   return String(value)
     .split(',')
     .map(part => {
-      const found = /^\s*(?:id|uri|emailAddress)\s*=\s*("?)([^"]+)\1\s*$/i.exec(part)
-      if (found === null) {
+      const grantee = readGrantee(part)
+      if (grantee === undefined) {
         throw objectErrors.InvalidArgument('Argument format not recognized', {
           extra: { ArgumentName: name, ArgumentValue: String(value) },
         })
       }
-      return { grantee: found[2]!.trim(), permission }
+      return { grantee, permission }
     })
+}
+
+const granteeKinds = new Set(['id', 'uri', 'emailaddress'])
+
+/** Of one grantee. By hand: patterns with blanks at both ends of each part take time by a power of their number. */
+function readGrantee(part: string): string | undefined {
+  const [kind, ...rest] = part.split('=')
+  if (!granteeKinds.has(kind!.trim().toLowerCase())) return undefined
+  const text = rest.join('=').trim()
+  const isQuoted = text.length > 1 && text.startsWith('"') && text.endsWith('"')
+  const grantee = (isQuoted ? text.slice(1, -1) : text).trim()
+  return grantee === '' || grantee.includes('"') ? undefined : grantee
 }
 
 function cannedAclOf(grants: readonly Grant[], { ownerId }: Identity): CannedAcl | undefined {

@@ -9,6 +9,8 @@ import { createFakeClock } from 'svc/testing'
 import t from 'tap'
 import { createSigv2, expiresAheadMsMax } from '../auth-sigv2.ts'
 import { parseDate } from '../date.ts'
+import { readParameters } from '../parameters.ts'
+import { stringsToSign } from '../string-to-sign.ts'
 import {
   accessKey,
   received,
@@ -444,5 +446,37 @@ t.test('the refusal shows what was signed, and no token', t => {
       StringToSign: `GET\n\n\n${now}\nx-amz-security-token:<redacted>\n/bucket/key`,
     },
   })
+  t.end()
+})
+
+t.test('blanks in the middle of a header cost no more than their number', t => {
+  const request = {
+    method: 'GET',
+    rawPath: '/b/k',
+    rawQuery: '',
+    headers: {},
+    rawHeaders: ['x-amz-meta-a', `a${' '.repeat(2_000_000)}b`],
+  }
+  // A pattern would be tried for each of them, for each of them.
+  const [text] = stringsToSign(request as unknown as SignedRequest, 'date', readParameters('', false))
+  t.ok(text!.endsWith('b\n/b/k'))
+  t.end()
+})
+
+t.test('a value that somebody chose is no part of a path that was signed', t => {
+  const readings = (rawQuery: string) =>
+    stringsToSign(
+      { method: 'GET', rawPath: '/b/k', rawQuery, headers: {}, rawHeaders: [] } as unknown as SignedRequest,
+      '1',
+      readParameters(rawQuery, false),
+    )
+  // What an application signs that puts a name of somebody else's into the link, and what that must not be good for.
+  const signed = 'GET\n\n\n1\n/b/k?response-content-disposition=P?acl&response-content-disposition=P'
+  t.notOk(readings('response-content-disposition=P&acl').includes(signed))
+  t.ok(
+    readings('acl').some(text => text.endsWith('/b/k?acl?acl')),
+    'as botocore signs',
+  )
+  t.ok(readings('select&select-type=2').some(text => text.includes('?select&select-type=2?')))
   t.end()
 })

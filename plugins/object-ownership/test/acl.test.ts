@@ -407,3 +407,27 @@ t.test('a form sets a list as its policy says', async t => {
   t.equal(await post('form', 'public-read'), 204)
   t.equal(await curl(`/${Bucket}/form`), 200)
 })
+
+t.test('grants of headers are read in a time that grows with their length alone', async t => {
+  t.equal(await putAcl({ ACL: 'public-read-write' }), 'ok')
+  const blanks = ' '.repeat(12_000)
+  // Patterns would be tried for hours.
+  const odd = [
+    `id=${blanks}"`,
+    `id=${blanks}x"`,
+    `${blanks}=${blanks}`,
+    `id${blanks}="${blanks}`,
+    `uri="${blanks}`,
+    'id="',
+    '=',
+    ',',
+  ]
+  for (const value of odd) {
+    t.equal(await curl(`/${Bucket}/odd`, 'PUT', { 'x-amz-grant-read': value }), 400)
+  }
+  const { ownerId } = server.kernel.services.iam.owner
+  const good = [`id="${ownerId}"`, ` ID = ${ownerId} `, `id=${ownerId}, emailAddress="${ownerId}"`]
+  for (const GrantRead of good)
+    t.equal(await answerTo(new PutObjectCommand({ Bucket, Key: 'good', Body: 'x', GrantRead })), 'ok')
+  t.equal(await putAcl({ ACL: 'private' }), 'ok')
+})
