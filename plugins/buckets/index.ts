@@ -1,5 +1,6 @@
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import createBucketAsAdmin from './admin/create-bucket.ts'
@@ -19,6 +20,7 @@ import listObjectVersions from './s3/list-object-versions.ts'
 import listObjects from './s3/list-objects.ts'
 import listObjectsV2 from './s3/list-objects-v2.ts'
 import putBucketVersioning from './s3/put-bucket-versioning.ts'
+import { registerUsageFamilies } from './usage-families.ts'
 
 const operations = [
   createBucket,
@@ -46,8 +48,11 @@ export default definePlugin({
   name: 'buckets',
   description: 'Creates, lists and deletes buckets, and switches their versioning.',
   requires: ['objects', 'iam', 'authSigv4', 'objectOwnership', 'policy'],
+  optional: ['metrics'],
   config: Type.Object({}),
-  setup({ services, ports, contribute }) {
+  setup({ services, ports, threads, log, contribute }) {
+    const { objects, metrics = noMetrics } = services
+    if (threads.isMain) registerUsageFamilies({ metrics, objects, log })
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
     for (const operation of [...adminOperations, createGetUsage(ports.clock.now)]) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })

@@ -7,6 +7,7 @@ import { type DriveConfig, shareOfConfig } from './config.ts'
 import type { Disk } from './disk.ts'
 import { lossOf } from './index-folder.ts'
 import { openLmdbIndex } from './lmdb-index.ts'
+import { DiskMeter, meteredDisk } from './metered-disk.ts'
 import { createOwnedDrive, type OpenDrive } from './owned-drive.ts'
 import { checkDrive, lookAtDrive, peekDrive, peekScanDrive } from './preflight.ts'
 import { createThreadScopes } from './thread-scope.ts'
@@ -17,7 +18,11 @@ export interface Drives {
   readonly open: ReadonlySet<OpenDrive>
 }
 
-export function createDrives(config: DriveConfig, disk: Disk): Drives {
+export function createDrives(
+  config: DriveConfig,
+  disk: Disk,
+  meterOf: (path: string) => DiskMeter = () => new DiskMeter(),
+): Drives {
   const open = new Set<OpenDrive>()
   const scopeOf = createThreadScopes()
   const create = (options: DriveOptions): Drive => {
@@ -25,7 +30,7 @@ export function createDrives(config: DriveConfig, disk: Disk): Drives {
     for (const { name } of open) if (name === options.name) throw new Error(`drive ${name} is open`)
     const threads = scopeOf(options.threads, `drive.${options.name}.`)
     const share = shareOfConfig(config, options.shareOf ?? 1)
-    const ports = { ...options.ports, disk: options.disk ?? disk }
+    const ports = { ...options.ports, disk: meteredDisk(options.disk ?? disk, meterOf(options.path)) }
     if (threads.isMain) return createOwnedDrive({ ...options, threads, ports }, share, open)
     // Read-only, because only one thread writes; opening for writing would also commit five transactions per thread.
     const openIndex = (path: string) => openLmdbIndex(path, { readOnly: true, lossOf })

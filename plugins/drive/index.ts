@@ -1,10 +1,12 @@
 /** Wires the plugin `drive`: contributes the backend of that name, provides the service `drives`, runs the background work. */
 import { definePlugin } from 'svc/kernel'
+import { noMetrics } from 'svc/plugins/metrics/api'
 import { createBackend, validateEndpoints } from './backend.ts'
 import { createBackgroundWork } from './background.ts'
 import { DriveConfig } from './config.ts'
 import type { Disk } from './disk.ts'
 import { createDrives } from './drives.ts'
+import { registerFamilies } from './families.ts'
 import { checkDrive, peekDrive, peekScanDrive, planDrive } from './preflight.ts'
 import { createSystemDisk } from './system-disk.ts'
 
@@ -13,12 +15,13 @@ export const driveOn = (disk: Disk) =>
   definePlugin({
     name: 'drive',
     description: 'Storage on one folder: journal, index and files.',
+    optional: ['metrics'],
     provides: ['drives'],
     config: DriveConfig,
     // A start may replay the whole journal.
     startTimeoutMs: 3_600_000,
-    setup({ config, contribute, background, threads }) {
-      const { service, open } = createDrives(config, disk)
+    setup({ config, services, contribute, background, threads }) {
+      const { service, open } = createDrives(config, disk, registerFamilies(services.metrics ?? noMetrics))
       contribute('storage.backend', 'drive', {
         validate: validateEndpoints,
         async inspect({ endpoints: [path] }) {

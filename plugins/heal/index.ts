@@ -13,6 +13,7 @@ import startHeal from './admin/start-heal.ts'
 import { createDeepScan, declareDeepScans } from './deep-scan.ts'
 import { createJobs, declareJobs } from './jobs.ts'
 import { registerFamilies } from './metrics.ts'
+import { registerRebuildFamilies } from './rebuild-families.ts'
 import { readRedundancy } from './redundancy-reading.ts'
 import { createHealService } from './thread-calls.ts'
 
@@ -36,6 +37,7 @@ export default definePlugin({
       contribute('admin.operation', operation.id, bindAdminOperation(operation, { heal }), { optional: true })
     }
     if (jobs === undefined) return { services: { heal } }
+    registerRebuildFamilies(metrics, storage, log)
     const { onPass } = registerFamilies({ metrics, redundancy, objects, jobs, log })
     const cycleMs = async () => (await scanner.settings.get()).deep_cycle
     const deepScan = createDeepScan({ redundancy, scans, clock: ports.clock, log, cycleMs, onPass })

@@ -8,6 +8,32 @@ export interface MetricOptions {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]
+  /** The endpoint that shows the family; default `node`. */
+  readonly scope?: MetricScope
+}
+
+/** `node`: what a node knows of itself. `cluster`: what is the same of whichever node. `bucket`: with the label `bucket`. */
+export type MetricScope = 'node' | 'cluster' | 'bucket'
+
+/** Most values of the label `bucket` in a family of the scope `bucket`; further buckets are summed as `otherBuckets`. */
+export const bucketLabelsMax = 1000
+export const otherBuckets = '_other'
+
+/** One family with the values of all threads. */
+export interface FamilySamples {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** Without `le`. */
+  readonly labels: readonly string[]
+  readonly samples: readonly Sample[]
+}
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string | number>>
+  readonly value: number
+  /** Of a histogram: the name of the family with `_bucket` (label `le`), `_sum` or `_count`. */
+  readonly metricName?: string
 }
 
 /** What plugins declare their families with. */
@@ -18,8 +44,8 @@ export interface MetricFamilies {
    */
   counter(
     options: MetricOptions & {
-      /** Adds, at each scrape, what came since the last one; of the first who names the counter. */
-      collect?(counter: Counter): void
+      /** Brings the counter up to date at each scrape; of the first who names the counter. */
+      collect?(counter: Counter): void | Promise<void>
     },
   ): Counter
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram
@@ -35,8 +61,13 @@ export interface MetricFamilies {
 export interface MetricsService extends MetricFamilies {
   /** The media type of `scrape`. */
   readonly contentType: string
-  /** The text of a scrape: every thread's values combined, labelled with this node's name. */
-  scrape(): Promise<string>
+  /**
+   * The text of a scrape of `/svc/metrics/v1/<scope>` (default `node`): every thread's values combined. Families of the node are labelled with its
+   * name (`server`); `cluster` has them, too.
+   */
+  scrape(scope?: MetricScope): Promise<string>
+  /** The same as data, of every scope and without the name of the node. */
+  sample(): Promise<readonly FamilySamples[]>
 }
 
 /** Takes what is counted, and keeps nothing. */
@@ -57,6 +88,7 @@ export const noMetrics: MetricsService = {
   gauge: () => nothing,
   contentType: 'text/plain; charset=utf-8',
   scrape: async () => '',
+  sample: async () => [],
 }
 
 declare module 'svc/kernel' {

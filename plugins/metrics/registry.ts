@@ -9,41 +9,55 @@ import {
   type MetricObject,
   Registry,
 } from 'prom-client'
-import type { KernelService, Ports, Threads } from 'svc/kernel'
-import type { MetricFamilies, MetricsService } from './api.ts'
+import type { KernelService, MaybePromise, Ports, Threads } from 'svc/kernel'
+import {
+  bucketLabelsMax,
+  type FamilySamples,
+  type MetricFamilies,
+  type MetricScope,
+  type MetricsService,
+  otherBuckets,
+  type Sample,
+} from './api.ts'
 
 /** What another thread sends: its metrics as plain data. */
 type Snapshot = readonly MetricObject[]
 
 const snapshotName = 'metrics.snapshot'
+const scopes = ['node', 'cluster', 'bucket'] as const
 /** Families of Node's runtime that each thread has for itself; all others describe the process. */
 const perThread = /^nodejs_(eventloop|heap_size|external|gc)_/
 
 export function createMetricsRegistry(kernel: KernelService, threads: Threads, ports: Ports): MetricsService {
-  const registry = new Registry()
-  const registers = [registry]
+  const registries = { node: new Registry(), cluster: new Registry(), bucket: new Registry() }
+  const registersOf = (scope: MetricScope = 'node') => [registries[scope]]
+  const labelsOf = new Map<string, readonly string[]>()
   const server = hostname()
 
   /** What several plugins fill, each with values of its own for a label. */
   const shared = new Map<string, SharedGauge>()
 
   const families: MetricFamilies = {
-    counter({ name, help, labels = [], collect }) {
-      const before = known(registry, Counter, name, labels)
+    counter({ name, help, labels = [], scope, collect }) {
+      const before = known(registries, Counter, name, labels)
       if (before !== undefined) return before
+      labelsOf.set(name, labels)
       const counter: Counter = new Counter({
         name,
         help,
         labelNames: labels,
-        registers,
+        registers: registersOf(scope),
         collect: collect && (() => collect(counter)),
       })
       return counter
     },
-    histogram: ({ name, help, labels = [], buckets }) =>
-      new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers }),
-    gauge({ name, help, labels = [], aggregate = 'sum', collect }) {
-      const before = known(registry, Gauge, name, labels)
+    histogram({ name, help, labels = [], scope, buckets }) {
+      labelsOf.set(name, labels)
+      return new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers: registersOf(scope) })
+    },
+    gauge({ name, help, labels = [], scope, aggregate = 'sum', collect }) {
+      const before = known(registries, Gauge, name, labels)
+      labelsOf.set(name, labels)
       const { gauge, collectors } = shared.get(name) ?? makeGauge()
       if (collect !== undefined) collectors.push(collect)
       return gauge
@@ -57,7 +71,7 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
             name,
             help,
             labelNames: labels,
-            registers,
+            registers: registersOf(scope),
             aggregator: aggregate,
             collect: () => collectShared(made),
           }),
@@ -68,22 +82,75 @@ export function createMetricsRegistry(kernel: KernelService, threads: Threads, p
     },
   }
 
-  registerRuntime(registry, threads.isMain)
+  registerRuntime(registries.node, threads.isMain)
   if (threads.isMain) registerNode(families, kernel, ports)
-  threads.handle(snapshotName, (): Promise<Snapshot> => registry.getMetricsAsJSON())
+  const snapshot = async (wanted: readonly MetricScope[]): Promise<Snapshot> =>
+    (await Promise.all(wanted.map(scope => registries[scope].getMetricsAsJSON()))).flat()
+  threads.handle(snapshotName, snapshot)
+
+  async function combine(wanted: readonly MetricScope[]): Promise<Registry> {
+    const [own, others] = await Promise.all([snapshot(wanted), threads.callOthers<Snapshot>(snapshotName, wanted)])
+    // The main thread comes first: where values are not summed, it speaks for the process.
+    const snapshots = threads.isMain ? [own, ...others] : [...others, own]
+    return AggregatorRegistry.aggregate(snapshots as unknown as MetricObject[]) as Registry
+  }
 
   return {
     ...families,
-    contentType: registry.contentType,
-    async scrape() {
-      const [own, others] = await Promise.all([registry.getMetricsAsJSON(), threads.callOthers<Snapshot>(snapshotName)])
-      // The main thread comes first: where values are not summed, it speaks for the process.
-      const snapshots = threads.isMain ? [own, ...others] : [...others, own]
-      const sum = AggregatorRegistry.aggregate(snapshots as unknown as MetricObject[]) as Registry
-      sum.setDefaultLabels({ server })
-      return sum.metrics()
+    contentType: registries.node.contentType,
+    async scrape(scope = 'node') {
+      if (scope === 'bucket') {
+        const sum = await combine([scope])
+        for (const metric of sum.getMetricsAsArray()) foldBuckets(metric as unknown as AggregatedMetric)
+        return sum.metrics()
+      }
+      const node = await combine(['node'])
+      node.setDefaultLabels({ server })
+      return (await node.metrics()) + (scope === 'cluster' ? await (await combine([scope])).metrics() : '')
+    },
+    async sample() {
+      const sum = await combine(scopes)
+      const metrics = sum.getMetricsAsArray() as unknown as AggregatedMetric[]
+      return Promise.all(
+        metrics.map(async (metric): Promise<FamilySamples> => {
+          foldBuckets(metric)
+          const { name, help, type, values } = await metric.get()
+          return { name, help, type, samples: values, labels: labelsOf.get(name) ?? labelsIn(values) }
+        }),
+      )
     },
   }
+}
+
+/** A metric of prom-client's aggregate: its values are data. */
+interface AggregatedMetric {
+  get(): MaybePromise<Omit<FamilySamples, 'labels' | 'samples'> & { values: readonly Sample[] }>
+}
+
+/** Of a family that prom-client declares. */
+function labelsIn(samples: readonly Sample[]): readonly string[] {
+  const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)))
+  names.delete('le')
+  return [...names]
+}
+
+/** Each thread holds to the limit; together they may know more buckets. */
+function foldBuckets(metric: AggregatedMetric): void {
+  const original = metric.get()
+  if (original instanceof Promise) return
+  const names = new Set(original.values.map(({ labels }) => labels.bucket ?? otherBuckets))
+  names.delete(otherBuckets)
+  if (names.size <= bucketLabelsMax) return
+  const kept = new Set([...names].sort().slice(0, bucketLabelsMax))
+  const folded = new Map<string, { labels: Sample['labels']; value: number }>()
+  for (const { labels, value } of original.values) {
+    const shown = kept.has(labels.bucket!) ? labels : { ...labels, bucket: otherBuckets }
+    const key = JSON.stringify(shown)
+    const sum = folded.get(key)
+    if (sum === undefined) folded.set(key, { labels: shown, value })
+    else sum.value += value
+  }
+  metric.get = () => ({ ...original, values: [...folded.values()] })
 }
 
 interface SharedGauge {
@@ -101,12 +168,13 @@ async function collectShared({ gauge, collectors }: SharedGauge): Promise<void> 
 
 /** The family of this name, where it is of the same kind and has the same labels. Throws where it is another. */
 function known<Metric extends Counter | Gauge>(
-  registry: Registry,
+  registries: Readonly<Record<MetricScope, Registry>>,
   kind: new (...parameters: never[]) => Metric,
   name: string,
   labels: readonly string[],
 ): Metric | undefined {
-  const metric = registry.getSingleMetric(name) as unknown as { readonly labelNames: readonly string[] } | undefined
+  const found = scopes.map(scope => registries[scope].getSingleMetric(name)).find(metric => metric !== undefined)
+  const metric = found as unknown as { readonly labelNames: readonly string[] } | undefined
   if (metric === undefined) return undefined
   if (!(metric instanceof kind) || metric.labelNames.join() !== labels.join()) {
     throw new Error(`metrics: the family ${name} is another one already`)

@@ -1,7 +1,12 @@
 import type { FastifyPluginCallback } from 'fastify'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
-import { prometheusErrors } from './errors.ts'
+
+const operations = [
+  ['node', 'MetricsNode'],
+  ['cluster', 'MetricsCluster'],
+  ['bucket', 'MetricsBucket'],
+] as const
 
 /** `/svc/metrics/v1/…`. `authorize` rejects with `access_denied`. */
 export function createMetricsRoutes(
@@ -12,16 +17,10 @@ export function createMetricsRoutes(
     fastify.addHook('onRequest', async request => {
       request.identity = await authorize(request.headers.authorization)
     })
-    fastify.get('/svc/metrics/v1/node', { config: { operation: 'MetricsNode' } }, async (_request, reply) => {
-      reply.type(metrics.contentType)
-      return metrics.scrape()
-    })
-    for (const [kind, operation] of [
-      ['cluster', 'MetricsCluster'],
-      ['bucket', 'MetricsBucket'],
-    ]) {
-      fastify.get(`/svc/metrics/v1/${kind}`, { config: { operation } }, async () => {
-        throw prometheusErrors.not_implemented()
+    for (const [scope, operation] of operations) {
+      fastify.get(`/svc/metrics/v1/${scope}`, { config: { operation } }, async (_request, reply) => {
+        reply.type(metrics.contentType)
+        return metrics.scrape(scope)
       })
     }
     done()

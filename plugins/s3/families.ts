@@ -2,7 +2,9 @@
 import type { Counter } from 'prom-client'
 import { throttledFamily } from 'svc/plugins/http/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { S3RequestRecord } from './api.ts'
+import { type BucketCounts, createBucketCounts } from './bucket-families.ts'
 
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 /** Operation names are those of declarations, but nothing that comes from a request may grow a map without end. */
@@ -17,10 +19,14 @@ interface OperationFamilies {
   readonly duration: { observe(value: number): void }
   readonly clientErrors: Incrementer
   readonly serverErrors: Incrementer
+  readonly buckets: BucketCounts
 }
 
 /** Returns the observer. Children are kept: finding them by label again costs more than counting. */
-export function createRequestFamilies(metrics: MetricsService): (record: S3RequestRecord) => void {
+export function createRequestFamilies(
+  metrics: MetricsService,
+  objects: Pick<ObjectsService, 'getBucket'>,
+): (record: S3RequestRecord) => void {
   const requests = metrics.counter({
     name: 'svc_s3_requests_total',
     help: 'S3 requests by operation and status.',
@@ -51,6 +57,7 @@ export function createRequestFamilies(metrics: MetricsService): (record: S3Reque
     help: 'Body bytes sent by S3 answers.',
   })
   const throttled: Counter = metrics.counter(throttledFamily)
+  const buckets = createBucketCounts(metrics, objects)
   const operations = new Map<string, OperationFamilies>()
 
   function familiesOf(api: string): OperationFamilies {
@@ -59,6 +66,7 @@ export function createRequestFamilies(metrics: MetricsService): (record: S3Reque
       duration: duration.labels(api),
       clientErrors: clientErrors.labels(api),
       serverErrors: serverErrors.labels(api),
+      buckets: buckets.of(api),
     }
     operations.set(api, families)
     return families
@@ -79,5 +87,6 @@ export function createRequestFamilies(metrics: MetricsService): (record: S3Reque
     if (record.sentBytes > 0) sent.inc(record.sentBytes)
     if (record.tags?.throttled !== undefined) throttled.inc({ api: 's3', kind: record.tags.throttled })
     if (status >= 400) (status < 500 ? families.clientErrors : families.serverErrors).inc(1)
+    if (record.bucket !== '') families.buckets.count(record)
   }
 }

@@ -29,7 +29,7 @@ export default definePlugin({
     let handler: RawHandler | undefined
     contribute('http.mount', 's3', { listener: 's3', handler: exchange => handler!(exchange) })
     if (services.metrics !== undefined) {
-      contribute('s3.observer', 'metrics', createRequestFamilies(services.metrics))
+      contribute('s3.observer', 'metrics', createRequestFamilies(services.metrics, services.objects))
     }
     const apiSettings = declareApiSettings(services.settings)
     const isRootDenied = createRootAccess(apiSettings, services.iam)

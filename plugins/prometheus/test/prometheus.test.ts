@@ -69,7 +69,8 @@ t.test('a scrape needs a token that the root secret has signed', async t => {
   const token = tokenOf(printed.out)
   t.equal(await status(`Bearer ${token}`), 200)
   t.equal(await status(`bearer ${token}`, `${base.console}/svc/metrics/v1/node`), 200)
-  t.equal(await status(`Bearer ${token}`, `${base.s3}/svc/metrics/v1/cluster`), 501)
+  t.equal(await status(`Bearer ${token}`, `${base.s3}/svc/metrics/v1/cluster`), 200)
+  t.equal(await status(undefined, `${base.s3}/svc/metrics/v1/bucket`), 403)
 
   const sign = (secret: string, claims: object, alg = 'HS512'): Promise<string> =>
     new SignJWT(claims as Record<string, unknown>)

@@ -172,6 +172,10 @@ t.test('beyond requests_max a request waits its turn, and is refused after the d
   t.equal(await fourth.end(), 'HTTP/1.1 200 OK')
   await set('api', { requests_max: '1', requests_deadline: '0' })
   for (let i = 0; i < 20; i++) t.equal(await list(), 'ok', 'every place was given back')
+  const scrape = await server.kernel.services.metrics.scrape()
+  const refused = /^svc_ratelimit_throttled_total\{api="s3",kind="concurrency",server="[^"]+"\} (\d+)$/m.exec(scrape)
+  // Those above, and those that the SDK has tried again.
+  t.ok(Number(refused?.[1]) >= 3)
 })
 
 t.test('sessions of the console last as long as was set before the start', async t => {
