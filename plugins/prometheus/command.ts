@@ -2,10 +2,8 @@
 import { parseArgs } from 'node:util'
 import { type CliCommand, parseDuration } from 'svc/kernel'
 import type { IamService } from 'svc/plugins/iam/api'
+import { expiryMsMax, scrapeConfig } from './scrape-config.ts'
 import { createScrapeToken } from './scrape-token.ts'
-
-const dayMs = 86_400_000
-const expiryMsMax = 3650 * dayMs
 
 export function createPrometheusCommand(iam: IamService, authType: 'jwt' | 'public', nowMs: () => number): CliCommand {
   return {
@@ -45,7 +43,7 @@ export function createPrometheusCommand(iam: IamService, authType: 'jwt' | 'publ
         authType === 'public' || key === undefined
           ? undefined
           : await createScrapeToken(accessKey, key, now, now + expiryMs)
-      io.stdout.write(scrapeConfig(values.target, values.tls, token))
+      io.stdout.write(scrapeConfig({ target: values.target, isTls: values.tls, token, scopes: ['node', 'bucket'] }))
       return 0
     },
   }
@@ -58,17 +56,4 @@ function readExpiry(text: string): number | undefined {
   } catch {
     return undefined
   }
-}
-
-function scrapeConfig(target: string, tls: boolean, token: string | undefined): string {
-  const lines = [
-    'scrape_configs:',
-    '  - job_name: svc-node',
-    '    metrics_path: /svc/metrics/v1/node',
-    `    scheme: ${tls ? 'https' : 'http'}`,
-    ...(token === undefined ? [] : ['    authorization:', `      credentials: ${token}`]),
-    '    static_configs:',
-    `      - targets: ['${target}']`,
-  ]
-  return `${lines.join('\n')}\n`
 }

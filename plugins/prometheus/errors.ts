@@ -1,5 +1,5 @@
 import { defineErrors } from 'svc/kernel'
 
 export const prometheusErrors = defineErrors({
-  access_denied: { status: 403, title: 'Metrics need a bearer token: see `svc prometheus generate`.' },
+  access_denied: { status: 403, title: 'Metrics need a bearer token of an identity with admin:Prometheus.' },
 })

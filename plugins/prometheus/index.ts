@@ -1,7 +1,10 @@
 /** Metrics for Prometheus: the endpoints that hand them out, and the tokens that open them. */
 import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
 import 'svc/plugins/http/api'
 import 'svc/plugins/metrics/api'
+import 'svc/plugins/s3/api'
+import { createPrometheusTokenOperation } from './admin/create-prometheus-token.ts'
 import { createPrometheusCommand } from './command.ts'
 import { prometheusConfig } from './config.ts'
 import { createMetricsRoutes } from './routes.ts'
@@ -10,18 +13,22 @@ import { createTokenCheck } from './scrape-token.ts'
 export default definePlugin({
   name: 'prometheus',
   description: 'Metrics for Prometheus, and the tokens that open them.',
-  requires: ['iam'],
-  optional: ['metrics'],
+  requires: ['iam', 'policy'],
+  optional: ['metrics', 's3'],
   config: prometheusConfig,
 
   setup({ config, services, ports, contribute }) {
-    const { iam, metrics } = services
+    const { iam, policy, metrics, s3 } = services
     if (metrics === undefined) return
-    const authorize = config.authType === 'public' ? async () => undefined : createTokenCheck(iam, ports.clock.now)
+    const authorize =
+      config.authType === 'public' ? async () => undefined : createTokenCheck(iam, policy, ports.clock.now)
     contribute('http.routes', 'metrics', {
       listeners: ['s3', 'console'],
       plugin: createMetricsRoutes(metrics, authorize),
     })
     contribute('cli.command', 'prometheus', createPrometheusCommand(iam, config.authType, ports.clock.now))
+    if (s3 === undefined) return
+    const createToken = createPrometheusTokenOperation(config.authType, ports.clock.now)
+    contribute('admin.operation', createToken.id, bindAdminOperation(createToken, { iam, s3 }), { optional: true })
   },
 })

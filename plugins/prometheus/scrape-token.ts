@@ -3,7 +3,10 @@
  * ends with its expiry or when that secret key changes.
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import 'svc/plugins/http/api'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
+import { type PolicyService, requestConditions } from 'svc/plugins/policy/api'
 import { prometheusErrors } from './errors.ts'
 
 /** Loaded with the first token: most servers see none. */
@@ -30,15 +33,18 @@ export async function createScrapeToken(
     .sign(key)
 }
 
+type ScrapeRequest = Pick<FastifyRequest, 'headers' | 'exchange'>
+
 /** Resolves with the identity of the token; rejects with `access_denied` unless it is valid and may scrape. */
 export function createTokenCheck(
   iam: Pick<IamService, 'credentials' | 'verificationKey'>,
+  policy: Pick<PolicyService, 'isAllowed'>,
   nowMs: () => number,
-): (authorization: string | undefined) => Promise<Identity> {
+): (request: ScrapeRequest) => Promise<Identity> {
   // Unknown access keys are verified too, against a key that nobody has: they cannot be told apart by time.
   const nobody = createSecretKey(randomBytes(64))
-  return async authorization => {
-    const token = bearerOf(authorization)
+  return async ({ headers, exchange }) => {
+    const token = bearerOf(headers.authorization)
     if (token === undefined) throw prometheusErrors.access_denied()
     const { decodeJwt, jwtVerify } = await jose()
     let accessKey: string | undefined
@@ -55,7 +61,16 @@ export function createTokenCheck(
       throw prometheusErrors.access_denied()
     }
     const identity = (await iam.credentials(accessKey))?.identity
-    if (identity?.isRoot !== true) throw prometheusErrors.access_denied()
+    const conditions = () =>
+      requestConditions({
+        sourceAddress: exchange.clientAddress,
+        secure: exchange.secure,
+        timeMs: nowMs(),
+        headers,
+      })
+    if (identity === undefined || !policy.isAllowed({ identity, action: 'admin:Prometheus', conditions })) {
+      throw prometheusErrors.access_denied()
+    }
     return identity
   }
 }

@@ -1,6 +1,7 @@
 /** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do, and summaries for people. */
 import type { CommandDeclaration } from '../command.ts'
 import adminInfo from '../commands/admin-info.ts'
+import adminPrometheusGenerate from '../commands/admin-prometheus-generate.ts'
 import { createUserAddCommand } from '../commands/admin-user-add.ts'
 import { createAdminCommand, takesItsAnswer } from './command.ts'
 import { kebab } from './fields.ts'
@@ -10,7 +11,7 @@ import { listOperations, type Operation } from './operations.ts'
 export function listAdminCommands(): readonly CommandDeclaration[] {
   const derived = createAdminCommands()
   const createUser = derived.find(({ name }) => name === 'admin user create')!
-  return [adminInfo, createUserAddCommand(createUser), ...derived]
+  return [adminInfo, adminPrometheusGenerate, createUserAddCommand(createUser), ...derived]
 }
 
 export function createAdminCommands(

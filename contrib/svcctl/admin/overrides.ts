@@ -90,6 +90,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   getPermissions: { name: 'permissions' },
   changeOwnSecretKey: { elsewhere: 'passwd' },
 
+  createPrometheusToken: { elsewhere: 'admin prometheus generate' },
   streamTrace: {
     name: 'trace',
     line: {
