@@ -11,6 +11,7 @@ const folders = [
   'http-client',
   'health',
   'metrics',
+  'metrics-history',
   'prometheus',
   'trace',
   'logs',

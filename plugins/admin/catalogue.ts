@@ -26,7 +26,10 @@ const plugins: Readonly<Record<string, readonly [plugin: string, others?: Readon
     'server',
     { getUsage: 'usage', startHeal: 'heal', listHealJobs: 'heal', getHealJob: 'heal', cancelHealJob: 'heal' },
   ],
-  monitoring: ['metrics', { streamTrace: 'trace', streamLogs: 'logs', searchAudit: 'audit' }],
+  monitoring: [
+    'metrics-history',
+    { createPrometheusToken: 'prometheus', streamTrace: 'trace', streamLogs: 'logs', searchAudit: 'audit' },
+  ],
   diagnostics: ['diagnostics'],
   buckets: ['buckets'],
   objects: ['object-operations'],

@@ -157,6 +157,7 @@ function readQuery(rawQuery: string, schema: SchemaNode, texts: Map<string, stri
 /** What cannot be converted stays text, which the schema then refuses. */
 function convert(text: string, type: string | undefined): unknown {
   if (type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : text
+  if (type === 'number') return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   return text
 }
