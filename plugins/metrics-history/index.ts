@@ -10,13 +10,14 @@ import { createMetricsHistory } from './service.ts'
 export default definePlugin({
   name: 'metrics-history',
   description: 'The last 24 hours of metrics, in memory.',
-  requires: ['metrics'],
-  provides: ['metricsHistory'],
+  optional: ['metrics'],
   setup({ services, threads, ports, log, contribute }) {
-    const metricsHistory = createMetricsHistory({ metrics: services.metrics, threads, clock: ports.clock, log })
+    const { metrics } = services
+    if (metrics === undefined) return
+    const metricsHistory = createMetricsHistory({ metrics, threads, clock: ports.clock, log })
     for (const operation of [listMetrics, createQueryMetrics(ports.clock.now)]) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, { metricsHistory }), { optional: true })
     }
-    return { services: { metricsHistory }, serve: metricsHistory.serve, stop: metricsHistory.stop }
+    return { serve: metricsHistory.serve, stop: metricsHistory.stop }
   },
 })

@@ -1,6 +1,7 @@
 /** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do, and summaries for people. */
 import type { CommandDeclaration } from '../command.ts'
 import adminInfo from '../commands/admin-info.ts'
+import adminMetricsQuery from '../commands/admin-metrics-query.ts'
 import adminPrometheusGenerate from '../commands/admin-prometheus-generate.ts'
 import { createUserAddCommand } from '../commands/admin-user-add.ts'
 import { createAdminCommand, takesItsAnswer } from './command.ts'
@@ -11,7 +12,7 @@ import { listOperations, type Operation } from './operations.ts'
 export function listAdminCommands(): readonly CommandDeclaration[] {
   const derived = createAdminCommands()
   const createUser = derived.find(({ name }) => name === 'admin user create')!
-  return [adminInfo, adminPrometheusGenerate, createUserAddCommand(createUser), ...derived]
+  return [adminInfo, adminMetricsQuery, adminPrometheusGenerate, createUserAddCommand(createUser), ...derived]
 }
 
 export function createAdminCommands(

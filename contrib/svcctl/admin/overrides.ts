@@ -90,6 +90,8 @@ export const overrides: Readonly<Record<string, Override>> = {
   getPermissions: { name: 'permissions' },
   changeOwnSecretKey: { elsewhere: 'passwd' },
 
+  listMetrics: { name: 'metrics list', columns: ['name', 'type', 'labels', 'help'] },
+  queryMetrics: { elsewhere: 'admin metrics query' },
   createPrometheusToken: { elsewhere: 'admin prometheus generate' },
   streamTrace: {
     name: 'trace',

@@ -102,7 +102,10 @@ t.test('quantiles of what was observed in each step', async t => {
   ])
   t.same(await valuesOf(history, { ...median, agg: 'sum' }), [[null, 0.8, null, 2]], 'of all observations')
   t.same(await valuesOf(history, { ...median, agg: 'max' }), [[null, 1.5, null, 2]])
-  t.same(await valuesOf(history, { ...median, q: 0 }), [[null, 0, null, 2], [null, 0, null, null]])
+  t.same(await valuesOf(history, { ...median, q: 0 }), [
+    [null, 0, null, 2],
+    [null, 0, null, null],
+  ])
   t.same(await valuesOf(history, { name: 'h', fn: 'raw', end: 1030 }), [
     [0, 4, 4, 14],
     [0, 4, 4, 4],
