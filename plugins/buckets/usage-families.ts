@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
-import { bucketLabelsMax, type MetricsService, otherBuckets } from 'svc/plugins/metrics/api'
+import { bucketLabelsMax, createRestingReader, type MetricsService, otherBuckets } from 'svc/plugins/metrics/api'
 import type { BucketUsage, ObjectsService } from 'svc/plugins/objects/api'
 
 type Amounts = Omit<BucketUsage, 'uploads'>
@@ -12,9 +12,6 @@ interface Usage {
   readonly bucketCount: number
   readonly total: Amounts
 }
-
-/** Walks take at most this share of the time, however many buckets there are and however often somebody scrapes. */
-const walkShareMax = 1 / 50
 
 const bucketFamilies = [
   ['svc_bucket_usage_total_bytes', 'Bytes of all versions', 'sizeBytes'],
@@ -31,7 +28,7 @@ export interface UsageFamiliesOptions {
 
 /** Call it in one thread only: the values describe the deployment. */
 export function registerUsageFamilies({ metrics, objects, log }: UsageFamiliesOptions): void {
-  const read = createUsageReading(objects)
+  const read = createRestingReader(() => walk(objects))
   const gauge = (
     name: string,
     help: string,
@@ -65,26 +62,6 @@ export function registerUsageFamilies({ metrics, objects, log }: UsageFamiliesOp
   total('svc_cluster_buckets', 'Buckets.', ({ bucketCount }) => bucketCount)
   total('svc_cluster_objects', 'Objects in all buckets.', usage => usage.total.objects)
   total('svc_cluster_usage_bytes', 'Bytes of all versions in all buckets.', usage => usage.total.sizeBytes)
-}
-
-function createUsageReading(objects: UsageFamiliesOptions['objects']): () => Promise<Usage> {
-  let reading: Promise<Usage> | undefined
-  return () => {
-    reading ??= begin()
-    return reading
-  }
-
-  async function begin(): Promise<Usage> {
-    const startedMs = performance.now()
-    try {
-      return await walk(objects)
-    } finally {
-      const restMs = (performance.now() - startedMs) / walkShareMax
-      setTimeout(() => {
-        reading = undefined
-      }, restMs).unref()
-    }
-  }
 }
 
 async function walk({ listBuckets, usage }: UsageFamiliesOptions['objects']): Promise<Usage> {

@@ -2,12 +2,9 @@
 import type { Gauge } from 'prom-client'
 import type { Logger } from 'svc/kernel'
 import type { HealCounts, RedundancyAmount, RedundancyService, RedundantStorage } from 'svc/plugins/erasure/api'
-import type { MetricsService } from 'svc/plugins/metrics/api'
+import { bucketLabelsMax, createRestingReader, type MetricsService, otherBuckets } from 'svc/plugins/metrics/api'
 import { type ObjectsService, recordRanges } from 'svc/plugins/objects/api'
 import type { HealJobs } from './jobs.ts'
-
-/** Most buckets with a series of their own; the others are summed as `_other`. */
-const bucketsMax = 1000
 
 export interface FamiliesOptions {
   readonly metrics: MetricsService
@@ -80,8 +77,14 @@ export function registerFamilies({ metrics, redundancy, objects, jobs, log }: Fa
       }
     })
   }
+  const belowByBucket = createRestingReader(async () => {
+    const open = redundancy.storage()
+    return open === undefined ? new Map<string, RedundancyAmount>() : readBuckets(open, objects)
+  })
   for (const [name, help, what] of bucketAmounts) {
-    gauge(name, help, ['bucket'], (gauge, open) => readBuckets(gauge, open, objects, what))
+    gauge(name, help, ['bucket'], async gauge => {
+      for (const [bucket, below] of await belowByBucket()) gauge.set({ bucket }, below[what])
+    })
   }
   gauge('svc_mrf_queue_pending', 'Versions and parts that wait to be healed.', [], async (gauge, open) => {
     gauge.set((await open.amounts()).below.records)
@@ -129,23 +132,27 @@ function registerCounts(metrics: MetricsService, redundancy: RedundancyService):
   }
 }
 
+/** What is below its redundancy, by bucket. */
 async function readBuckets(
-  gauge: Gauge,
   set: RedundantStorage,
   { listBuckets }: FamiliesOptions['objects'],
-  what: keyof RedundancyAmount,
-) {
-  let count = 0
-  let others = 0
+): Promise<ReadonlyMap<string, RedundancyAmount>> {
+  const buckets = new Map<string, RedundancyAmount>()
+  const others = { records: 0, bytes: 0 }
   let startAfter: string | undefined = ''
   while (startAfter !== undefined) {
     const page: Awaited<ReturnType<typeof listBuckets>> = await listBuckets({ prefix: '', startAfter, limit: 1000 })
     for (const { name } of page.buckets) {
       const { below } = await set.amounts(recordRanges(name, '').map(([start]) => start))
-      if (count++ < bucketsMax) gauge.set({ bucket: name }, below[what])
-      else others += below[what]
+      if (buckets.size < bucketLabelsMax) {
+        buckets.set(name, below)
+        continue
+      }
+      others.records += below.records
+      others.bytes += below.bytes
+      buckets.set(otherBuckets, others)
     }
     startAfter = page.next
   }
-  if (count > bucketsMax) gauge.set({ bucket: '_other' }, others)
+  return buckets
 }

@@ -4,6 +4,8 @@
  */
 import type { Counter, Gauge, Histogram } from 'prom-client'
 
+export { createRestingReader } from './resting-reader.ts'
+
 export interface MetricOptions {
   readonly name: string
   readonly help: string
