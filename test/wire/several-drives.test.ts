@@ -121,11 +121,13 @@ t.test('drives go and come back', async t => {
   t.match(without, { isFull: false, sets: [{ drives: 4, online: 3, state: 'degraded' }] })
   t.ok(without.belowRecords > 0 && without.belowRecords === without.records, 'everything has a shard on it')
   t.equal(await metric('svc_redundancy_bucket_below_target_bytes'), without.belowBytes, 'of the only bucket')
+  t.equal(await metric('svc_mrf_queue_pending'), without.belowRecords)
   t.match(without.summary, /^1 of 4 drives cannot be read\. \d+ of \d+ records lack a shard/)
   renameSync(`${drive(3)}.away`, drive(3))
   await until(t, 'it is taken back', async () => (await health()) === '200 ok')
   await until(t, 'and given what it lacks', async () => (await metric('svc_redundancy_below_target_records')) === 0)
   t.ok((await metric('svc_mrf_queue_healed_total')) > 0)
+  t.equal(await metric('svc_mrf_queue_pending'), 0)
   t.match(await redundancy(), { isFull: true, belowRecords: 0, belowBytes: 0 })
 
   // Two away between starts: no write quorum.

@@ -76,6 +76,16 @@ t.test('objects, older versions and uploads go after seconds, younger ones stay'
   t.ok(days >= 3000 && days <= 3002, `${days} days of a second`)
 })
 
+t.test('what rules did is counted', async t => {
+  const text = await server.kernel.services.metrics.scrape()
+  const counts = [...text.matchAll(/^svc_ilm_actions_total\{action="([\w-]+)"[^}]*\} (\d+)$/gm)]
+  t.same(Object.fromEntries(counts.map(([, action, count]) => [action, Number(count)])), {
+    'create-delete-marker': 1,
+    'expire-noncurrent': 1,
+    'abort-upload': 1,
+  })
+})
+
 t.test('complete cycles are counted', async t => {
   const cycles = async () =>
     Number(/^svc_scanner_cycles_total\S* (\d+)/m.exec(await server.kernel.services.metrics.scrape())?.[1])

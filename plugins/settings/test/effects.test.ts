@@ -144,6 +144,8 @@ t.test('beyond requests_max a request waits its turn, and is refused after the d
   const first = await begin('first')
   t.equal(await list(), 'ok', 'there is one place left')
   const second = await begin('second')
+  const inFlight = await server.kernel.services.metrics.scrape()
+  t.match(inFlight, /^svc_s3_requests_inflight\{[^}]*\} 2$/m)
   const startedMs = performance.now()
   t.equal(await list(), '503 SlowDown')
   t.ok(performance.now() - startedMs >= 290, 'it has waited')

@@ -11,7 +11,7 @@ import type { HttpMount } from 'svc/plugins/http/api'
 import http from 'svc/plugins/http/index'
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
-import { openPoints, startKernel, type TestKernel } from 'svc/testing'
+import { createFakeClock, openPoints, startKernel, type TestKernel } from 'svc/testing'
 import t from 'tap'
 import tls from '../index.ts'
 import { checkKeyPair, readKeyPair } from '../key-pair.ts'
@@ -284,4 +284,36 @@ t.test('HTTP/2: a reader that stops is let go, draining lets a stream finish and
   t.equal(text, 'held')
   t.same(await drained, [])
   t.same(await server.stop(), [])
+})
+
+t.test('the metrics follow the certificate', async t => {
+  const directory = createDirectory(first)
+  const clock = createFakeClock(Date.now())
+  const config = { tls: { certsDir: directory, reloadInterval: 3_600_000 } }
+  const kernel = await startKernel({ plugins: [metrics, tls], config, ports: { clock } })
+  const values = async () => {
+    const text = await kernel.services.metrics.scrape()
+    const value = (series: string) =>
+      Number(new RegExp(`^svc_tls_server_certificate_${series},.*\\} (\\S+)$`, 'm').exec(text)?.[1])
+    return {
+      expirySeconds: value('expiry_seconds{certificate="public.crt"'),
+      success: value('reloads_total{result="success"'),
+      failure: value('reloads_total{result="failure"'),
+    }
+  }
+  const begin = await values()
+  t.ok(begin.expirySeconds > 86_400 && begin.expirySeconds <= 2 * 86_400)
+  t.match(begin, { success: 0, failure: 0 })
+  await clock.advance(60_000)
+  t.equal((await values()).expirySeconds, begin.expirySeconds - 60)
+  const reloaded = async (result: 'success' | 'failure') => {
+    await clock.advance(3_600_000)
+    for (let tries = 0; tries < 500 && (await values())[result] === 0; tries++) await delay(10)
+    t.equal((await values())[result], 1, result)
+  }
+  writeFileSync(join(directory, 'public.crt'), 'nothing')
+  await reloaded('failure')
+  install(directory, second.certificate, second.key)
+  await reloaded('success')
+  await kernel.stop()
 })
