@@ -16,7 +16,7 @@ export interface MetricsHistoryOptions {
 }
 
 export interface RunningMetricsHistory extends MetricsHistoryService {
-  serve(): Promise<void>
+  serve(): void
   stop(): void
 }
 
@@ -25,7 +25,7 @@ export function createMetricsHistory({ metrics, threads, clock, log }: MetricsHi
     return {
       families: () => threads.call<readonly MetricFamily[]>(0, message.families),
       query: query => threads.call<MetricsResult>(0, message.query, query),
-      serve: async () => undefined,
+      serve: () => undefined,
       stop: () => undefined,
     }
   }
@@ -49,15 +49,24 @@ export function createMetricsHistory({ metrics, threads, clock, log }: MetricsHi
     cancel = clock.after(tick * tickMs - clock.now(), () => sample(tick))
   }
 
-  const families = async () => listFamilies(history)
-  const query = (asked: MetricsQuery) => answerQuery(history, asked)
+  /** Of the start: who asks before it waits for it, so that there is something to be seen at once. A start does not. */
+  let first: Promise<void> | undefined
+  const families = async () => {
+    await first
+    return listFamilies(history)
+  }
+  const query = async (asked: MetricsQuery) => {
+    await first
+    return answerQuery(history, asked)
+  }
   threads.handle(message.families, families)
   threads.handle(message.query, query)
   return {
     families,
     query,
-    // Something can be asked for at once.
-    serve: () => sample(Math.floor(clock.now() / tickMs)),
+    serve() {
+      first = sample(Math.floor(clock.now() / tickMs))
+    },
     stop() {
       isStopped = true
       cancel?.()
