@@ -3,6 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import 'svc/plugins/http/api'
 import 'svc/plugins/metrics/api'
+import type { PolicyService } from 'svc/plugins/policy/api'
 import 'svc/plugins/s3/api'
 import { createPrometheusTokenOperation } from './admin/create-prometheus-token.ts'
 import { createPrometheusCommand } from './command.ts'
@@ -10,18 +11,21 @@ import { prometheusConfig } from './config.ts'
 import { createMetricsRoutes } from './routes.ts'
 import { createTokenCheck } from './scrape-token.ts'
 
+/** Without the plugin `policy` nobody else has rights. */
+const rootAlone: Pick<PolicyService, 'isAllowed'> = { isAllowed: ({ identity }) => identity?.isRoot === true }
+
 export default definePlugin({
   name: 'prometheus',
   description: 'Metrics for Prometheus, and the tokens that open them.',
-  requires: ['iam', 'policy'],
-  optional: ['metrics', 's3'],
+  requires: ['iam'],
+  optional: ['metrics', 'policy', 's3'],
   config: prometheusConfig,
 
   setup({ config, services, ports, contribute }) {
     const { iam, policy, metrics, s3 } = services
     if (metrics === undefined) return
     const authorize =
-      config.authType === 'public' ? async () => undefined : createTokenCheck(iam, policy, ports.clock.now)
+      config.authType === 'public' ? async () => undefined : createTokenCheck(iam, policy ?? rootAlone, ports.clock.now)
     contribute('http.routes', 'metrics', {
       listeners: ['s3', 'console'],
       plugin: createMetricsRoutes(metrics, authorize),

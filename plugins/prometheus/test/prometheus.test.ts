@@ -5,7 +5,6 @@ import type { CliIo } from 'svc/kernel'
 import http from 'svc/plugins/http/index'
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
-import policy from 'svc/plugins/policy/index'
 import tls from 'svc/plugins/tls/index'
 import { createFakeClock, startKernel, type TestKernel } from 'svc/testing'
 import t from 'tap'
@@ -21,7 +20,7 @@ interface Server {
 
 async function start(authType?: string): Promise<Server> {
   const kernel = await startKernel({
-    plugins: [iam, policy, metrics, prometheus, tls, http],
+    plugins: [iam, metrics, prometheus, tls, http],
     config: {
       iam: { rootUser: 'admin', rootPassword: password },
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
