@@ -31,6 +31,14 @@ export function formatTime(ms: number): string {
 
 export const isoTime = (ms: number): string | undefined => (Number.isNaN(ms) ? undefined : new Date(ms).toISOString())
 
+/** The same JSON without characters that a terminal would obey, which it may hold as they are. */
+export function safeJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
 /** Keys may hold what a terminal would obey: control characters are shown, not sent. */
 export function safeText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are taken out

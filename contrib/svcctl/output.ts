@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { describeError, errorRecord } from './errors.ts'
-import { safeText } from './formatting.ts'
+import { safeJson, safeText } from './formatting.ts'
 import type { Io } from './io.ts'
 import { noProgress, type Progress } from './transfer/progress.ts'
 
@@ -48,7 +48,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     progress: noProgress,
     result(record, ...lines) {
       output.progress.clear()
-      if (isJson) io.stdout.write(`${JSON.stringify(record)}\n`)
+      if (isJson) io.stdout.write(`${safeJson(record)}\n`)
       else if (lines.length > 0) io.stdout.write(lines.map(line => `${safeText(line)}\n`).join(''))
     },
     event(record, line, tone) {
@@ -66,7 +66,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     },
     failed(error, what) {
       output.progress.clear()
-      if (isJson) io.stderr.write(`${JSON.stringify({ error: { ...errorRecord(error), ...what } })}\n`)
+      if (isJson) io.stderr.write(`${safeJson({ error: { ...errorRecord(error), ...what } })}\n`)
       else io.stderr.write(`${red('svcctl:')} ${safeText(describeError(error))}\n`)
     },
     async drained() {

@@ -14,9 +14,9 @@ export interface AuthSigv4Service {
   presign(request: PresignRequest, credentials: Credentials): string
 }
 
+export { trimBlanks } from './canonical.ts'
 /** For other mechanisms that sign with the same secrets. */
 export { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
-export { trimBlanks } from './canonical.ts'
 export { auditTagsOf, authErrors } from './errors.ts'
 export { requireField } from './form.ts'
 export {

@@ -139,12 +139,12 @@ function encodeKey(key: string): string {
 /** Quotes and backslashes would end the field or the line early. */
 function quoted(text: string | undefined): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are to be found
-  return text === undefined || text === '' ? '"-"' : `"${text.replace(/["\\\x00-\x1f\x7f]/g, escaped)}"`
+  return text === undefined || text === '' ? '"-"' : `"${text.replace(/["\\\x00-\x1f\x7f-\x9f]/g, escaped)}"`
 }
 
 function word(text: string | null | undefined): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are to be found
-  return text === undefined || text === null || text === '' ? '-' : text.replace(/["\\\x00-\x20\x7f]/g, escaped)
+  return text === undefined || text === null || text === '' ? '-' : text.replace(/["\\\x00-\x20\x7f-\x9f]/g, escaped)
 }
 
 function escaped(character: string): string {

@@ -66,9 +66,26 @@ const requireText = (node: XmlNode, name: string): string => {
 
 const unquoted = (etag: string | undefined): string => (etag ?? '').replace(/^"|"$/g, '')
 
-function toObject(node: XmlNode): ListedObject {
+/**
+ * Reads keys and prefixes of a page. A server that answers with others than it was asked for must not lead us out of a folder, or into
+ * one again and again.
+ */
+function nameReader(document: XmlNode, { prefix = '' }: ListingScope) {
+  const isEscaped = textOf(document, 'EncodingType') === 'url'
+  return (node: XmlNode, field: 'Key' | 'Prefix' | 'NextKeyMarker'): string => {
+    const text = requireText(node, field)
+    const name = isEscaped ? decode(text) : text
+    const isInside = field === 'NextKeyMarker' || (name.startsWith(prefix) && (field === 'Key' || name !== prefix))
+    if (!isInside) throw failure('bad_answer', 'The listing has what was not asked for.')
+    return name
+  }
+}
+
+type NameReader = ReturnType<typeof nameReader>
+
+function toObject(node: XmlNode, nameOf: NameReader): ListedObject {
   return {
-    key: decode(requireText(node, 'Key')),
+    key: nameOf(node, 'Key'),
     sizeBytes: Number(textOf(node, 'Size') ?? 0),
     etag: unquoted(textOf(node, 'ETag')),
     modifiedMs: Date.parse(textOf(node, 'LastModified') ?? ''),
@@ -76,8 +93,8 @@ function toObject(node: XmlNode): ListedObject {
   }
 }
 
-const prefixesOf = (document: XmlNode): string[] =>
-  childrenOf(document, 'CommonPrefixes').map(node => decode(requireText(node, 'Prefix')))
+const prefixesOf = (document: XmlNode, nameOf: NameReader): string[] =>
+  childrenOf(document, 'CommonPrefixes').map(node => nameOf(node, 'Prefix'))
 
 /** A server that names no place to go on from, or always the same, must not keep us for ever. */
 function requireProgress(next: string | undefined, previous: string | undefined): string {
@@ -92,7 +109,11 @@ export async function* listObjects(client: S3Client, scope: ListingScope): Async
     const query = { 'list-type': '2', ...scopeQuery(scope), ...(token && { 'continuation-token': token }) }
     const { body } = await client.send({ operation: 'ListObjectsV2', method: 'GET', bucket: scope.bucket, query })
     const document = readXml(body, 'ListBucketResult')
-    yield { items: childrenOf(document, 'Contents').map(toObject), prefixes: prefixesOf(document) }
+    const nameOf = nameReader(document, scope)
+    yield {
+      items: childrenOf(document, 'Contents').map(node => toObject(node, nameOf)),
+      prefixes: prefixesOf(document, nameOf),
+    }
     if (textOf(document, 'IsTruncated') !== 'true') return
     token = requireProgress(textOf(document, 'NextContinuationToken'), token)
   }
@@ -105,9 +126,10 @@ export async function* listVersions(client: S3Client, scope: ListingScope): Asyn
     const query = { versions: '', ...scopeQuery(scope), ...marker }
     const { body } = await client.send({ operation: 'ListObjectVersions', method: 'GET', bucket: scope.bucket, query })
     const document = readXml(body, 'ListVersionsResult')
+    const nameOf = nameReader(document, scope)
     const read = (name: string, isDeleteMarker: boolean) =>
       childrenOf(document, name).map(node => ({
-        ...toObject(node),
+        ...toObject(node, nameOf),
         versionId: requireText(node, 'VersionId'),
         isLatest: textOf(node, 'IsLatest') === 'true',
         isDeleteMarker,
@@ -116,9 +138,9 @@ export async function* listVersions(client: S3Client, scope: ListingScope): Asyn
     const items = [...read('Version', false), ...markers]
     // The parser gathers by name; where there are both, the order of the document is made again.
     if (markers.length > 0 && markers.length < items.length) items.sort(byKeyAndAge)
-    yield { items, prefixes: prefixesOf(document) }
+    yield { items, prefixes: prefixesOf(document, nameOf) }
     if (textOf(document, 'IsTruncated') !== 'true') return
-    const keyMarker = decode(requireText(document, 'NextKeyMarker'))
+    const keyMarker = nameOf(document, 'NextKeyMarker')
     const versionMarker = textOf(document, 'NextVersionIdMarker') ?? ''
     requireProgress(`${keyMarker}\n${versionMarker}`, `${marker['key-marker']}\n${marker['version-id-marker'] ?? ''}`)
     marker = { 'key-marker': keyMarker, ...(versionMarker && { 'version-id-marker': versionMarker }) }
@@ -154,14 +176,15 @@ export async function* listUploads(client: S3Client, scope: ListingScope): Async
       query,
     })
     const document = readXml(body, 'ListMultipartUploadsResult')
+    const nameOf = nameReader(document, scope)
     const items = childrenOf(document, 'Upload').map(node => ({
-      key: decode(requireText(node, 'Key')),
+      key: nameOf(node, 'Key'),
       uploadId: requireText(node, 'UploadId'),
       startedMs: Date.parse(textOf(node, 'Initiated') ?? ''),
     }))
-    yield { items, prefixes: prefixesOf(document) }
+    yield { items, prefixes: prefixesOf(document, nameOf) }
     if (textOf(document, 'IsTruncated') !== 'true') return
-    const keyMarker = decode(requireText(document, 'NextKeyMarker'))
+    const keyMarker = nameOf(document, 'NextKeyMarker')
     const uploadMarker = textOf(document, 'NextUploadIdMarker') ?? ''
     requireProgress(`${keyMarker}\n${uploadMarker}`, `${marker['key-marker']}\n${marker['upload-id-marker'] ?? ''}`)
     marker = { 'key-marker': keyMarker, ...(uploadMarker && { 'upload-id-marker': uploadMarker }) }

@@ -3,6 +3,9 @@ import { mock } from 'node:test'
 import { parseDuration as parseServerDuration, parseSize as parseServerSize } from 'svc/kernel'
 import t from 'tap'
 import { contentTypeOf } from '../content-types.ts'
+import { safeJson } from '../formatting.ts'
+import type { S3Client } from '../s3/client.ts'
+import { listObjects, listVersions } from '../s3/listing.ts'
 import { createCount } from '../transfer/progress.ts'
 import { parseDuration, parseSize } from '../units.ts'
 
@@ -103,4 +106,34 @@ t.test('a listing that takes long counts on a line that goes away', t => {
   mock.timers.tick(1000)
   t.equal(shown, '3 seen\r\u001b[2K4 seen\r\u001b[2K')
   t.end()
+})
+
+t.test('JSON holds nothing that a terminal would obey', async t => {
+  const record = { key: 'a\u009b31mb\u0085c\u202ed\u001be ü €' }
+  const text = safeJson(record)
+  t.same(JSON.parse(text), record)
+  t.equal(text, '{"key":"a\\u009b31mb\\u0085c\\u202ed\\u001be ü €"}')
+})
+
+t.test('a listing has what was asked for, and says how it is escaped', async t => {
+  const answering = (root: string, content: string) =>
+    ({ send: async () => ({ body: Buffer.from(`<${root}>${content}</${root}>`) }) }) as unknown as S3Client
+  const objects = async (prefix: string, content: string) => {
+    const pages = []
+    for await (const page of listObjects(answering('ListBucketResult', content), { bucket: 'b', prefix }))
+      pages.push(page)
+    return pages
+  }
+  const url = '<EncodingType>url</EncodingType>'
+  const entry = (key: string) => `<Contents><Key>${key}</Key></Contents>`
+  const folder = (prefix: string) => `<CommonPrefixes><Prefix>${prefix}</Prefix></CommonPrefixes>`
+  t.equal((await objects('', url + entry('%2e%2e/x')))[0]!.items[0]!.key, '../x')
+  t.equal((await objects('', entry('%2e%2e/x')))[0]!.items[0]!.key, '%2e%2e/x', 'as it stands')
+  t.same((await objects('a/', folder('a/b/')))[0]!.prefixes, ['a/b/'])
+  const wrong = { code: 'bad_answer' }
+  for (const content of [folder('a/'), folder('other/'), folder(''), entry('other/k')]) {
+    await t.rejects(objects('a/', content), wrong, content)
+  }
+  const versions = answering('ListVersionsResult', '<Version><Key>out</Key><VersionId>1</VersionId></Version>')
+  await t.rejects(listVersions(versions, { bucket: 'b', prefix: 'a/' }).next(), wrong)
 })

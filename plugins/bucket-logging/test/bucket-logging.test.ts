@@ -184,7 +184,7 @@ t.test('what was queued is delivered after a restart; a target that went away ho
 
 t.test('a line tells the version of the signature, and where it stood', t => {
   const identity = { accessKey: 'ada', isRoot: false, ownerId: 'a'.repeat(64), displayName: 'ada' }
-  const told = (query: string, headers: Readonly<Record<string, string>> = {}) => {
+  const lineOf = (query: string, headers: Readonly<Record<string, string>>, userAgent = 'old/1.0') => {
     const record: Partial<S3RequestRecord> = {
       operation: 'GetObject',
       requestId: 'A1',
@@ -195,18 +195,21 @@ t.test('a line tells the version of the signature, and where it stood', t => {
       key: 'a',
       identity,
       clientAddress: '192.0.2.1',
-      userAgent: 'old/1.0',
+      userAgent,
       status: 200,
       timeMs: 0,
       durationMs: 1,
       sentBytes: 5,
     }
-    const line = logLine({ ...record, request: { headers } } as S3RequestRecord, identity.ownerId)
-    return fieldsOf(line).slice(19, 22)
+    return logLine({ ...record, request: { headers } } as S3RequestRecord, identity.ownerId)
   }
+  const told = (query: string, headers: Readonly<Record<string, string>> = {}) =>
+    fieldsOf(lineOf(query, headers)).slice(19, 22)
   t.same(told('', { authorization: 'AWS4-HMAC-SHA256 …' }), ['SigV4', '-', 'AuthHeader'])
   t.same(told('X-Amz-Signature=a'), ['SigV4', '-', 'QueryString'])
   t.same(told('', { authorization: 'AWS ada:…' }), ['SigV2', '-', 'AuthHeader'])
   t.same(told('AWSAccessKeyId=ada&Signature=a&Expires=1'), ['SigV2', '-', 'QueryString'])
+  // Next line and the beginning of a sequence for terminals, as bytes of Latin-1.
+  t.match(lineOf('', {}, 'a\u0085b\u009bc'), '"a%85b%9Bc"')
   t.end()
 })

@@ -39,6 +39,8 @@ export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
     if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
     if ((await objectOwnership.accessControl(bucket)) === undefined) {
       await requireFixedAccessControl(request, iam.owner)
+      // A list of the time when they were on would count again when they are.
+      if (version.acl !== undefined) await objects.changeVersion(bucket, key, version.versionId, { acl: null }, origin)
     } else {
       const acl = readAccessControl(request, iam.owner)
       await requirePermittedAcl(bucket, acl, objectOwnership)

@@ -329,6 +329,10 @@ t.test('blocks refuse lists of objects and leave them out, and so does the owner
   t.equal(await put('o', 'public-read'), '400 AccessControlListNotSupported')
   t.equal(await own('ObjectWriter'), 'ok')
   t.equal(await curl(`/${Bucket}/blocked`), 200, 'as on AWS')
+  t.equal(await own('BucketOwnerEnforced'), 'ok')
+  t.equal(await setAcl('blocked', 'private'), 'ok')
+  t.equal(await own('ObjectWriter'), 'ok')
+  t.equal(await curl(`/${Bucket}/blocked`), 403, 'who makes it private while lists are off has made it private')
 })
 
 t.test('SVC_BLOCK_PUBLIC_ACCESS leaves out the lists of every bucket', async t => {
