@@ -57,6 +57,7 @@ const folders = [
   'tagging',
   'bucket-policy',
   'object-ownership',
+  'access-rules',
   'object-lock',
   'lifecycle',
   'quota',

@@ -1,0 +1,34 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { BlockPublicAccess, BucketParameters, describeBlock } from './block-public-schema.ts'
+
+const SetBucketBlockPublic = Type.Object(
+  { enabled: Type.Boolean({ description: 'Sets or removes all four flags of the public access block.' }) },
+  { $id: 'SetBucketBlockPublic', additionalProperties: false },
+)
+
+export default defineAdminOperation({
+  id: 'setBucketBlockPublic',
+  method: 'PUT',
+  path: '/buckets/{bucket}/block-public',
+  tag: 'access-rules',
+  summary:
+    'Blocks public access to a bucket, or removes its block. From the next request on, for what was public before, too.',
+  authorize: [['s3:PutBucketPublicAccessBlock', 'admin:ManageAccessRules']],
+  params: BucketParameters,
+  body: SetBucketBlockPublic,
+  response: BlockPublicAccess,
+  errors: ['bucket_not_found'],
+  uses: ['bucketPolicy', 'objectOwnership', 'objects'],
+  async handle({ params: { bucket }, body: { enabled } }, { bucketPolicy, objectOwnership, objects }) {
+    await objects.getBucket(bucket)
+    const block = {
+      blockPublicAcls: true,
+      ignorePublicAcls: true,
+      blockPublicPolicy: true,
+      restrictPublicBuckets: true,
+    }
+    await objectOwnership.setPublicAccessBlock(bucket, enabled ? block : undefined)
+    return describeBlock(bucket, bucketPolicy, objectOwnership)
+  },
+})
