@@ -13,11 +13,17 @@ const operations = [getBlockPublic, getBucketBlockPublic, setBucketBlockPublic]
 export default definePlugin({
   name: 'access-rules',
   description: 'Block public access over the Admin API.',
-  requires: ['bucketPolicy', 'objectOwnership', 'objects'],
+  requires: ['objectOwnership', 'objects'],
+  optional: ['bucketPolicy'],
   config: Type.Object({}),
   setup({ services, contribute }) {
+    const { bucketPolicy } = services
+    // It has the cluster's block. Without it there are no public policies, and the flags are those of S3 alone.
+    if (bucketPolicy === undefined) return
     for (const operation of operations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, bucketPolicy }), {
+        optional: true,
+      })
     }
   },
 })
