@@ -435,3 +435,21 @@ t.test('grants of headers are read in a time that grows with their length alone'
     t.equal(await answerTo(new PutObjectCommand({ Bucket, Key: 'good', Body: 'x', GrantRead })), 'ok')
   t.equal(await putAcl({ ACL: 'private' }), 'ok')
 })
+
+t.test('a policy can deny what grants of headers ask for, as it can deny a canned list', async t => {
+  t.equal(await putAcl({ ACL: 'private' }), 'ok')
+  const Resource = 'arn:aws:s3:::*'
+  const user = await userWith(
+    allow('s3:PutObject', 's3:PutObjectAcl'),
+    { Effect: 'Deny', Action: 's3:*', Resource, Condition: { StringLike: { 's3:x-amz-acl': 'public-*' } } },
+    { Effect: 'Deny', Action: 's3:*', Resource, Condition: { StringLike: { 's3:x-amz-grant-read': '*AllUsers*' } } },
+  )
+  const put = (input: Partial<PutObjectCommandInput>) =>
+    answerTo(new PutObjectCommand({ Bucket, Key: 'denied', Body: 'x', ...input }), user)
+  const GrantRead = `uri="${everybody}"`
+  t.equal(await put({}), 'ok')
+  t.equal(await put({ ACL: 'public-read' }), '403 AccessDenied')
+  t.equal(await put({ GrantRead }), '403 AccessDenied')
+  t.equal(await answerTo(new PutObjectAclCommand({ Bucket, Key: 'denied', GrantRead }), user), '403 AccessDenied')
+  t.equal(await put({ GrantRead: `uri="${everyUser}"` }), 'ok')
+})
