@@ -182,6 +182,8 @@ export async function openDrive(options: DriveOptions, create: (parts: DrivePart
       const isUsed = highWaterMark.reached !== undefined || (await blobFiles.hasAny())
       if (isUsed || (await options.index.hasAside(`${path}/index`))) throw lostJournal(path)
       await journal.create()
+      // Whoever named another folder than intended would find an empty server, and no word of why.
+      log.info({ path }, 'made a new drive')
     }
     if (checkpoints.isIndexComplete) {
       await options.index.discardAside(`${path}/index`)

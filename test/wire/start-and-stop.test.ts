@@ -165,3 +165,19 @@ function freePort(): Promise<number> {
     })
   })
 }
+
+t.test('a start says which drives it has made, and says it once', async t => {
+  const server = await startServer()
+  t.teardown(() => server.remove())
+  const made = () =>
+    server
+      .log()
+      .split('\n')
+      .filter(line => line.includes('made a new drive'))
+      .map(line => JSON.parse(line).path)
+  const first = made()
+  t.ok(first.length > 0 && first.every(path => path.startsWith(server.folder)))
+  t.equal(await server.stop(), 0)
+  await server.start()
+  t.same(made(), first)
+})
