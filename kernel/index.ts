@@ -13,6 +13,7 @@ export {
   parseDuration,
   parseSize,
   parseText,
+  suggest,
   writeValue,
 } from './config/index.ts'
 export * from './errors.ts'

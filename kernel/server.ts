@@ -63,13 +63,15 @@ export async function runServer(
   let isRestart = false
   let exitCode = 0
   async function stopAll(reason: string): Promise<void> {
-    log.info({ reason }, 'stopping')
+    // After a start that failed, its reason is the last that people see.
+    const level = reason === startFailed ? 'debug' : 'info'
+    log[level]({ reason }, 'stopping')
     // Who balances requests learns it from any thread at once, not when the last request of a worker has ended.
     kernel.beginDrain()
     const failures = await pool.drain()
     failures.push(...(await kernel.drain()), ...(await pool.stop()), ...(await kernel.stop()))
     if (failures.length > 0) exitCode = 1
-    log.info('stopped')
+    log[level]('stopped')
   }
   function stop(reason: string, restart = false): void {
     isRestart = restart && stopping === undefined
@@ -107,7 +109,7 @@ export async function runServer(
     if (stopping === undefined) {
       exitCode = 1
       log.fatal(startFailure(error), (error as Error).message)
-      stop('start failed')
+      stop(startFailed)
     }
   }
   await stopping
@@ -122,6 +124,8 @@ export async function runServer(
   endWithin(lastMs)
   return exitCode
 }
+
+const startFailed = 'start failed'
 
 /** Nothing of this program is left afterwards; the process stays, so that who watches over it has nothing to do. */
 function restartProcess(): never {

@@ -15,6 +15,7 @@ const folders = [
   'prometheus',
   'trace',
   'logs',
+  'diagnostics',
   'audit',
   'settings',
   'rate-limits',

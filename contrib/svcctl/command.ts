@@ -41,6 +41,8 @@ export interface CommandDeclaration<O = Record<string, unknown>> {
   readonly description?: string
   readonly arguments: readonly ArgumentDeclaration[]
   readonly options: readonly OptionDeclaration[]
+  /** Said where there are more arguments than it takes: a sentence. */
+  readonly excessHint?: string
   readonly examples: readonly [string, ...string[]]
   /** Arguments as they were given; a variadic one is the rest of them. */
   run(context: Context, args: readonly string[], options: O): Promise<void>

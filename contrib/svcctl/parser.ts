@@ -61,6 +61,7 @@ export function createParser(
     for (const argument of declaration.arguments) command.addArgument(toArgument(argument))
     for (const option of declaration.options) command.addOption(toOption(option))
     command.showHelpAfterError(`Usage: ${command.createHelp().commandUsage(command)}\n(--help says more)`)
+    command.configureOutput({ outputError: (text, write) => write(withoutExcess(text, declaration.excessHint)) })
     command.addHelpText('after', `\nExamples:\n${declaration.examples.map(example => `  ${example}`).join('\n')}`)
     command.action(async () => {
       const args = command.processedArgs.flat().filter((value): value is string => typeof value === 'string')
@@ -85,24 +86,55 @@ const otherNames: Readonly<Record<string, string>> = {
   get: 'cp',
   head: 'stat',
   info: 'stat',
+  legalhold: 'admin object legal-hold',
   list: 'ls',
   login: 'alias set',
   mkdir: 'mb',
   move: 'mv',
   put: 'cp',
+  policy: 'admin policy',
+  quota: 'admin bucket quota',
   remove: 'rm',
   rename: 'mv',
+  retention: 'admin object retention',
   rmdir: 'rb',
   show: 'cat',
   sign: 'presign',
   sync: 'mirror',
+  tag: 'admin object tags',
   upload: 'cp',
+  usage: 'admin usage',
+  user: 'admin user',
+}
+
+/** What was too much may be a secret, and is not shown again. */
+function withoutExcess(text: string, hint: string | undefined): string {
+  const [tooMany] = /^error: too many arguments for '[a-z -]+'\. Expected \d+ arguments? but got \d+/.exec(text) ?? []
+  if (tooMany === undefined) return text
+  return `${tooMany}.\n${hint === undefined ? '' : `(${hint})\n`}`
 }
 
 /** Commander compares letters only, and takes `list` for `alias`, perhaps. */
 function suggestByMeaning(text: string): string {
   const [, line = '', word = ''] = /^(error: unknown command '([a-z]+)')/.exec(text) ?? []
   return Object.hasOwn(otherNames, word) ? `${line}\n(Did you mean ${otherNames[word]}?)\n` : text
+}
+
+/** Help for a word that is no command would be that of its group, as if all were well. */
+export function withoutVainHelp(program: Command, argv: readonly string[]): readonly string[] {
+  let parent = program
+  for (let at = 0; at < argv.length && parent.commands.length > 0; at++) {
+    const word = argv[at]!
+    if (word.startsWith('-')) {
+      const option = program.options.find(({ long, short }) => long === word || short === word)
+      if (option?.required === true) at++
+      continue
+    }
+    const command = parent.commands.find(known => known.name() === word)
+    if (command === undefined) return argv.filter(text => text !== '--help' && text !== '-h')
+    parent = command
+  }
+  return argv
 }
 
 /** What can follow a group. */

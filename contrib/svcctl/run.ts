@@ -6,7 +6,7 @@ import { type ExitCode, exitCodeOfError, exitCodes } from './errors.ts'
 import { FailuresTold } from './failures.ts'
 import type { Io } from './io.ts'
 import manifest from './package.json' with { type: 'json' }
-import { createParser } from './parser.ts'
+import { createParser, withoutVainHelp } from './parser.ts'
 import { removeUnfinished } from './transfer/local-file.ts'
 
 /** Never throws. Errors have been told when it resolves. */
@@ -22,7 +22,7 @@ export async function runSvcctl(argv: readonly string[], io: Io): Promise<ExitCo
     },
   )
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    await program.parseAsync(withoutVainHelp(program, argv), { from: 'user' })
     return exitCodes.ok
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage

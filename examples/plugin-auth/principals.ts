@@ -21,7 +21,7 @@ export function createPrincipals(
   const known = new WeakMap<Identity, IdentityPolicies>()
   return {
     open() {
-      for (const file of readdirSync(folder).filter(name => name.endsWith('.json'))) {
+      for (const file of filesIn(folder).filter(name => name.endsWith('.json'))) {
         const group = basename(file, '.json')
         const { policy: compiled, errors } = policy.compile(readFileSync(join(folder, file), 'utf8'), {
           kind: 'identity',
@@ -50,5 +50,13 @@ export function createPrincipals(
       return identity
     },
     policiesOf: identity => known.get(identity),
+  }
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    throw new Error(`SVC_AUTH_LDAP_POLICY_FOLDER cannot be read: ${(error as Error).message}`)
   }
 }

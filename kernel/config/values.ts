@@ -15,6 +15,11 @@ export const booleanTexts: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ])
 
+/** Characters of a value that an error repeats. */
+const shownMax = 40
+/** Of switches and numbers, which are no secrets. */
+const butIs = (text: string): string => (text.length > shownMax ? '' : `, not ${JSON.stringify(text)}`)
+
 /** The value that a text stands for. Throws RangeError with a sentence without subject. */
 export function parseText(key: ConfigurationKey, text: string): unknown {
   return parseAs(key.schema as KeySchema, text, key.positional ? /\s+/ : /\s*,\s*/)
@@ -27,13 +32,13 @@ function parseAs(schema: KeySchema, text: string, separator: RegExp): unknown {
     case 'duration':
       return parseDuration(text)
     case 'boolean':
-      if (!booleanTexts.has(text)) throw new RangeError('must be on, off, true or false')
+      if (!booleanTexts.has(text)) throw new RangeError(`must be on, off, true or false${butIs(text)}`)
       return booleanTexts.get(text)
     case 'integer':
-      if (!/^-?\d{1,15}$/.test(text)) throw new RangeError('must be an integer')
+      if (!/^-?\d{1,15}$/.test(text)) throw new RangeError(`must be an integer${butIs(text)}`)
       return Number(text)
     case 'number':
-      if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw new RangeError('must be a decimal number')
+      if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) throw new RangeError(`must be a decimal number${butIs(text)}`)
       return Number(text)
     case 'list': {
       const items = (schema.items ?? {}) as KeySchema

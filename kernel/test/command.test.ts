@@ -177,7 +177,10 @@ t.test('a dry run checks everything, starts nothing and keeps secrets', async t 
     stderr: /found:\n {2}shop: the door is stuck\n/,
   })
   t.equal(worse.code, 2)
-  t.match(worse.stderr, /^2 problems found:\n {2}--workers \(flag\) must be an integer\n {2}SVC_SHELVES is required/)
+  t.match(
+    worse.stderr,
+    /^2 problems found:\n {2}--workers \(flag\) must be an integer, not "x"\n {2}SVC_SHELVES is required/,
+  )
   t.notMatch(worse.stdout + worse.stderr, 'short-secret')
 })
 

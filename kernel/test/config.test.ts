@@ -145,7 +145,9 @@ t.test('booleans are on and off, or true and false, wherever they are written', 
     t.equal(sectionOf({ file: { garden: text } }).garden, garden, `${text} as text of the file`)
   }
   for (const text of ['ON', 'On', 'yes', '1', '']) {
-    t.same(problemsOf({ argv: [`--garden=${text}`, '/x'] }), ['--garden (flag) must be on, off, true or false'])
+    t.same(problemsOf({ argv: [`--garden=${text}`, '/x'] }), [
+      `--garden (flag) must be on, off, true or false, not "${text}"`,
+    ])
   }
 })
 
@@ -254,9 +256,9 @@ t.test('every problem is reported at once, with name and source', async t => {
   }
   t.same(problemsOf({ env, argv: ['--house-address', '--colours=red,green', 'relative'] }), [
     '--house-address (flag) needs a value: --house-address=…',
-    'SVC_GARDEN (environment) must be on, off, true or false',
+    'SVC_GARDEN (environment) must be on, off, true or false, not "yes"',
     'SVC_FLOORS (environment) must be <= 9, not 10',
-    'SVC_RATIO (environment) must be a decimal number',
+    'SVC_RATIO (environment) must be a decimal number, not "1e3"',
     'SVC_AREA (environment) must be >= 1024, not 12',
     'SVC_REST (environment) is not a duration: write a number with ms, s, m, h or d, or a plain number of milliseconds',
     '--colours (flag) entry 1 must be one of red, blue',
@@ -268,7 +270,7 @@ t.test('every problem is reported at once, with name and source', async t => {
     'SVC_ROOMS is required (or --rooms, an argument): What is in it.',
   ])
   t.same(problemsOf({ file: { floors: '3', garden: 'yes', rooms: '/x' } }), [
-    'garden (f.json) must be on, off, true or false',
+    'garden (f.json) must be on, off, true or false, not "yes"',
     'floors (f.json) must be integer, not "3"',
   ])
   t.same(problemsOf({ argv: ['--floors=1', '--floors=2', '--house-address'] }), [

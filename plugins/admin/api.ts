@@ -12,7 +12,7 @@ import type { Payload } from 'svc/plugins/payload/api'
 import type { RequestFacts } from 'svc/plugins/policy/api'
 import type { Static, TArray, TObject, TRecord, TSchema, TUnion, TUnsafe } from 'typebox'
 
-export { adminErrors, type FieldProblem, invalidFields } from './errors.ts'
+export { adminErrors, type FieldProblem, invalidFields, sentenceEnd } from './errors.ts'
 export {
   attributeRequirements,
   headersOfFields,

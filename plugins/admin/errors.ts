@@ -50,10 +50,15 @@ export interface FieldProblem {
   readonly message: string
 }
 
+/** `did you mean …?` ends a sentence by itself. */
+export const sentenceEnd = (text: string): string => (text.endsWith('?') ? text : `${text}.`)
+
 /** `invalid_argument` with everything that is wrong, each with its place. Carried beside the error: `extra` has text only. */
 export function invalidFields(problems: readonly FieldProblem[]): Error {
   const [first] = problems
-  const error = adminErrors.invalid_argument(`${first.element === '' ? 'The body' : first.element} ${first.message}.`)
+  const error = adminErrors.invalid_argument(
+    `${first.element === '' ? 'The body' : first.element} ${sentenceEnd(first.message)}`,
+  )
   fieldProblems.set(error, problems)
   return error
 }

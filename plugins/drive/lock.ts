@@ -103,7 +103,9 @@ function lockFile(path: string, file: string): DatabaseSync {
     database?.close()
     const message = String((error as Error).message)
     if (/locked|busy/i.test(message)) {
-      throw driveErrors.drive_in_use(`Another server process has the drive ${path} open.`)
+      throw driveErrors.drive_in_use(
+        `Another server process has the drive ${path} open. Stop it first: \`fuser -v ${file}\` names the process.`,
+      )
     }
     throw driveErrors.drive_not_writable(`The lock of drive ${path} cannot be taken: ${message}.`, { cause: error })
   }

@@ -37,6 +37,7 @@ import {
 } from './thread-messages.ts'
 import type { WatchedDrive } from './watched-drive.ts'
 import { createWorkerSet } from './worker-set.ts'
+import { WriteState } from './write-state.ts'
 
 export interface OpenSet {
   readonly set: ErasureSet
@@ -44,6 +45,7 @@ export interface OpenSet {
   readonly repairLoop: RepairLoop
   readonly ledger: Ledger
   readonly mountCheck: MountCheck
+  readonly writeState: WriteState
 }
 
 export interface BackendOptions extends SetContext {
@@ -153,7 +155,11 @@ function createMainSet(options: BackendOptions): SetBackend {
         freshBlobs,
         watch,
         newId,
-        onMembersChanged: () => publish(set, shared),
+        onMembersChanged() {
+          publish(set, shared)
+          // Before, the start waits for drives.
+          running?.writeState.look()
+        },
       })
       const slowDriveDetector = new SlowDriveDetector(set, watch)
       const stopping = new AbortController()
@@ -183,6 +189,7 @@ function createMainSet(options: BackendOptions): SetBackend {
           slowDriveDetector,
           reading: new SetReading(set, noteRequest),
           stripes: new StripePool(document.unitBytes),
+          writeState: new WriteState({ set, clock, log }),
           stopping,
         }
         options.onOpen(running)

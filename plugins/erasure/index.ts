@@ -65,9 +65,10 @@ export default definePlugin({
       name: 'drives',
       pauseMs: 5000,
       async work(signal) {
-        const isAnything = await inEach(open, ({ set, repairLoop }) =>
-          set.isWhole || signal.aborted ? false : repairLoop.bringBack(signal),
-        )
+        const isAnything = await inEach(open, ({ set, repairLoop, writeState }) => {
+          writeState.look()
+          return set.isWhole || signal.aborted ? false : repairLoop.bringBack(signal)
+        })
         return isAnything ? 'more' : 'idle'
       },
     })

@@ -10,6 +10,8 @@ export interface ListenAddress {
 
 /** Reads `host:port`, `:port` or `[v6]:port`; a string says what is wrong with it. */
 export function parseListenAddress(text: string): ListenAddress | string {
+  if (text.includes(','))
+    return `${JSON.stringify(text)} is a list: a listener has one address; without a host, ":9000", it has all of the machine`
   const colon = text.lastIndexOf(':')
   if (colon < 0) return `${JSON.stringify(text)} has no port: write host:port, :port or [v6]:port`
   const portText = text.slice(colon + 1)

@@ -1,5 +1,7 @@
 /** What operators do with settings: shown as text with secrets masked, changed whole or not at all. */
+
 import { isCatalogError } from 'svc/kernel'
+import { sentenceEnd } from 'svc/plugins/admin/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import { defaultSubsystemId, type SettingsAdministration, type SettingsMap, type ShownSubsystem } from './api.ts'
 import { changedSettings, type SettingProblem } from './changes.ts'
@@ -221,7 +223,9 @@ const nothing: StoredSettings = { texts: {}, secrets: {} }
 function refuse(problems: readonly SettingProblem[]): void {
   const [first] = problems
   if (first === undefined) return
-  throw settingsErrors.invalid_argument(`${first.element} ${first.message}.`, { cause: problems.slice(0, problemsMax) })
+  throw settingsErrors.invalid_argument(`${first.element} ${sentenceEnd(first.message)}`, {
+    cause: problems.slice(0, problemsMax),
+  })
 }
 
 /** What cannot be read must not be merged with, and is not silently replaced. */

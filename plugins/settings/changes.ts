@@ -1,4 +1,5 @@
 /** What a change makes of the settings of one subsystem, and everything that is wrong with it. Pure. */
+import { suggest } from 'svc/kernel'
 import { maskedValue } from './api.ts'
 import { type StoredSettings, textsOf } from './documents.ts'
 import { holdsSecret, isMasked, shownText } from './masking.ts'
@@ -22,6 +23,9 @@ export interface Change {
   readonly mode: 'merge' | 'replace'
 }
 
+const noKey = (key: string, subsystem: Subsystem | undefined): string =>
+  `is not a key of the subsystem${suggest(key, subsystem?.keys.keys() ?? [])}`
+
 /** What is to be stored; undefined when there is a problem, which is then among `problems`. */
 export function changedSettings(change: Change, problems: SettingProblem[]): StoredSettings | undefined {
   const { name, id, subsystem, stored, settings, mode } = change
@@ -33,12 +37,12 @@ export function changedSettings(change: Change, problems: SettingProblem[]): Sto
     const declared = subsystem?.keys.get(key)
     const before = present.get(key)
     if (text === null) {
-      if (declared === undefined && before === undefined) add(key, 'is not a key of the subsystem')
+      if (declared === undefined && before === undefined) add(key, noKey(key, subsystem))
       next.delete(key)
     } else if (declared === undefined) {
       // A key of a plugin that is not loaded, or of another release: what was read may be sent back.
       if (before === undefined) {
-        add(key, subsystem === undefined ? 'belongs to no plugin that is loaded' : 'is not a key of the subsystem')
+        add(key, subsystem === undefined ? 'belongs to no plugin that is loaded' : noKey(key, subsystem))
       } else if (text !== maskedValue && text !== before) {
         add(key, 'cannot be changed: no plugin that is loaded knows it')
       } else next.set(key, before)

@@ -44,9 +44,10 @@ async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw tlsErrors.certificate_unusable(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`, {
-      cause: error,
-    })
+    const { code } = error as NodeJS.ErrnoException
+    const problem =
+      code === 'ENOENT' ? 'is not there: put the certificate and its key into that folder' : `cannot be read: ${code}`
+    throw tlsErrors.certificate_unusable(`${path} ${problem}`, { cause: error })
   }
 }
 

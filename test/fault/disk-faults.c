@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { OF_WRITES = 1, OF_SYNCS = 2, OF_READS = 4 };
+enum { OF_WRITES = 1, OF_SYNCS = 2, OF_READS = 4, OF_ENTRIES = 8 };
 enum { NONE, FAIL, SHORT, SLOW };
 
 struct faults {
@@ -39,15 +40,9 @@ __attribute__((constructor)) static void load(void) {
   close(fd);
 }
 
-/* The kind of the fault, or NONE. `offset` is -1 where there is none. */
-static int inject(int fd, int call, off_t offset) {
-  char link[64], path[1024];
+/* The kind of the fault of a call on this path, or NONE. */
+static int inject_at(const char *path, int call) {
   if (faults == NULL || faults->kind == NONE || (faults->calls & call) == 0) return NONE;
-  if (faults->end > 0 && (offset < 0 || offset >= faults->end)) return NONE;
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(link, path, sizeof path - 1);
-  if (length <= 0) return NONE;
-  path[length] = 0;
   if (strstr(path, (const char *)faults->path) == NULL) return NONE;
   if (__sync_sub_and_fetch(&faults->skipped, 1) >= 0) return NONE;
   int before = __sync_fetch_and_add(&faults->injected, 1);
@@ -60,6 +55,18 @@ static int inject(int fd, int call, off_t offset) {
     return NONE;
   }
   return faults->kind;
+}
+
+/* The same for an open file. `offset` is -1 where there is none. */
+static int inject(int fd, int call, off_t offset) {
+  char link[64], path[1024];
+  if (faults == NULL || faults->kind == NONE || (faults->calls & call) == 0) return NONE;
+  if (faults->end > 0 && (offset < 0 || offset >= faults->end)) return NONE;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return NONE;
+  path[length] = 0;
+  return inject_at(path, call);
 }
 
 #define REAL(name) \
@@ -149,4 +156,52 @@ int ftruncate(int fd, off_t size) {
 int ftruncate64(int fd, off64_t size) {
   REAL(ftruncate64);
   TRANSFER(fd, OF_WRITES, -1, real(fd, size), real(fd, size));
+}
+
+/* Entries of folders: files that are made, opened for writing, renamed or removed. */
+
+#define ENTRY(path, whole) \
+  if (inject_at(path, OF_ENTRIES) == FAIL) { \
+    errno = faults->error; \
+    return -1; \
+  } \
+  return whole
+
+#define OPEN(name) \
+  int name(const char *path, int flags, ...) { \
+    REAL(name); \
+    va_list rest; \
+    va_start(rest, flags); \
+    mode_t mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0; \
+    va_end(rest); \
+    if ((flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) == 0) return real(path, flags, mode); \
+    ENTRY(path, real(path, flags, mode)); \
+  }
+
+OPEN(open)
+OPEN(open64)
+
+int mkdir(const char *path, mode_t mode) {
+  REAL(mkdir);
+  ENTRY(path, real(path, mode));
+}
+
+int rename(const char *from, const char *to) {
+  REAL(rename);
+  ENTRY(to, real(from, to));
+}
+
+int link(const char *from, const char *to) {
+  REAL(link);
+  ENTRY(to, real(from, to));
+}
+
+int unlink(const char *path) {
+  REAL(unlink);
+  ENTRY(path, real(path));
+}
+
+int rmdir(const char *path) {
+  REAL(rmdir);
+  ENTRY(path, real(path));
 }

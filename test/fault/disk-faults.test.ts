@@ -254,6 +254,39 @@ t.test(`a lost index of a drive of a set, ${workers} workers`, { skip }, async t
   })
 })
 
+for (const error of ['ENOSPC', 'EROFS'] as const) {
+  const isReadOnly = error === 'EROFS'
+  const kind = isReadOnly ? 'read-only' : 'full'
+  t.test(`drives of a set that are ${kind}, ${workers} workers`, { skip }, async t => {
+    const faults = createDiskFaults(folder)
+    const name = `${kind}-${workers}-`
+    const rig = await start(t, `${name}{1...4}`, faults, workers)
+    const calls = isReadOnly ? (['writes', 'syncs', 'entries'] as const) : (['writes'] as const)
+    await rig.survive(t, async () => {
+      faults.inject({ kind: 'fail', calls, error, path: `${name}1/` })
+      for (let i = 0; i < 4; i++)
+        for (const size of [smallBytes, largeBytes]) t.ok(await rig.put(size), 'the set goes on')
+      t.strictSame(await rig.unreadable(), [])
+      t.strictSame(await rig.health(), { live: 200, ready: 200, cluster: 200 })
+      t.ok(faults.end() > 0)
+      await rig.until('the drive is back', async () => rig.log().includes('all drives of the set have all records'))
+
+      // All of them: nothing is acknowledged, health tells it, and the set comes back by itself.
+      faults.inject({ kind: 'fail', calls, error, path: name })
+      for (const size of [smallBytes, largeBytes]) t.notOk(await rig.put(size))
+      await rig.until('health tells it', async () => (await rig.health()).cluster === 503)
+      t.match(await rig.health(), { ready: 503, cluster: 503 })
+      faults.end()
+      await rig.until('it is written again', () => rig.put(largeBytes))
+      t.strictSame(await rig.unreadable(), [])
+      await rig.stop()
+    })
+    await rig.restart()
+    t.strictSame(await rig.unreadable(), [])
+    t.strictSame(await rig.health(), { live: 200, ready: 200, cluster: 200 })
+  })
+}
+
 t.test(`a missing blob, ${workers} workers`, { skip }, async t => {
   const faults = createDiskFaults(folder)
   const rig = await start(t, `missing-${workers}`, faults, workers)

@@ -4,8 +4,9 @@ import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs
 import { join } from 'node:path'
 
 const kinds = { none: 0, fail: 1, short: 2, slow: 3 } as const
-const calls = { writes: 1, syncs: 2, reads: 4 } as const
-const errors = { EIO: 5, ENOSPC: 28 } as const
+/** `entries`: files that are made, opened for writing, renamed or removed. */
+const calls = { writes: 1, syncs: 2, reads: 4, entries: 8 } as const
+const errors = { EIO: 5, ENOSPC: 28, EROFS: 30 } as const
 const headBytes = 28
 const faultsBytes = 256
 const injectedAt = 24

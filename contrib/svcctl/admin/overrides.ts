@@ -111,6 +111,7 @@ export const overrides: Readonly<Record<string, Override>> = {
       again: { last: '0' },
     },
   },
+  captureProfile: { name: 'profile', example: 'svcctl admin profile home cpu --seconds 10 --output cpu.pb.gz' },
   searchAudit: { columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'] },
   listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
 
@@ -134,6 +135,13 @@ export const overrides: Readonly<Record<string, Override>> = {
   discardNotifyDeadLetters: { name: 'notify dead-letter discard' },
 
   createBucket: { bucketField: 'name' },
+  setObjectRetention: {
+    example: 'svcctl admin object retention set home/photos/2026/a.jpg GOVERNANCE --retain-until 2030-01-01T00:00:00Z',
+  },
+  simulatePolicy: {
+    example: 'svcctl admin policy simulate home s3:GetObject --user ada --bucket photos --object a.jpg',
+  },
+  updateUser: { example: 'svcctl admin user update home ada --status disabled' },
   putPolicy: { isEcho: true },
   putBucketLifecycle: { isEcho: true },
   putBucketCors: { isEcho: true },

@@ -2,7 +2,7 @@ import { besidePort, createAdminClient } from '../admin/client.ts'
 import { type Alias, parseEndpoint, pathStyles, requireAliasName } from '../aliases.ts'
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
-import { AdminError, failure, S3Error, usageError } from '../errors.ts'
+import { AdminError, CliError, failure, S3Error, usageError } from '../errors.ts'
 import { timeoutMsDefault } from '../global-options.ts'
 import { askSecret, readSecret } from '../prompt.ts'
 import { listBuckets } from '../s3/listing.ts'
@@ -27,6 +27,7 @@ export default defineCommand<Options>({
     { name: 'endpoint', summary: 'for example http://localhost:9000', kind: 'text' },
     { name: 'access-key', summary: 'of the user', kind: 'text' },
   ],
+  excessHint: 'The secret key is no argument, others could see it: it is asked for, or read with --secret-key-stdin.',
   options: [
     { flags: '--region <region>', summary: 'in signatures (default: what the server says, or us-east-1)' },
     {
@@ -90,6 +91,11 @@ async function verify(
     const { Region: region } = error.details
     if (region && region !== alias.region && !isRegionGiven) return verify(context, { ...alias, region }, true)
     if (error.code === 'AccessDenied' && error.requestId !== undefined) return { region: alias.region, mayList: false }
+    if (error.code === 'SignatureDoesNotMatch') {
+      throw denied(error, `The secret key is not the one of ${alias.accessKey}, or the clock of this machine is wrong.`)
+    }
+    if (error.code === 'InvalidAccessKeyId')
+      throw denied(error, `${alias.endpoint} knows no access key ${alias.accessKey}.`)
     if (error.status === 404 && (await isConsole(context, alias))) {
       const { endpoint } = alias
       throw failure(
@@ -100,6 +106,10 @@ async function verify(
     }
     throw error
   }
+}
+
+function denied({ code, exitCode }: S3Error, message: string): CliError {
+  return new CliError(code, exitCode, `${message} Nothing was saved.`)
 }
 
 /** The Admin API answers here, be it that it does not know the credentials. */

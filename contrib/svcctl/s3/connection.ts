@@ -190,6 +190,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // Where a pause fell on the end of what had arrived, undici 8.12 goes on with nothing: to pause for it again would never end.
+    if (chunk.length === 0) return
     this.#byteCount += chunk.length
     if (this.#sink === undefined) {
       if (this.#byteCount > gatheredBytesMax) {

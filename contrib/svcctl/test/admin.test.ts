@@ -520,6 +520,9 @@ t.test('an answer that is a file gets its name when it is complete', async t => 
   const objects = file('objects.json', [{ key: 'shared.json' }])
   t.match(await run([...words, '--objects', objects, '-o', 'kept.zip']), { code: 0, stdout: 'Saved kept.zip.\n' })
   t.equal(readFileSync(join(folder, 'kept.zip')).toString('latin1', 0, 2), 'PK')
+  const snapshot = ['admin', 'profile', 'home', 'heap', '--snapshot', '-o', 'heap.heapsnapshot']
+  t.match(await run(snapshot), { code: 0, stdout: 'Saved heap.heapsnapshot.\n' }, 'one of many chunks')
+  JSON.parse(readFileSync(join(folder, 'heap.heapsnapshot'), 'utf8'))
   t.match(await run([...words, '--objects', '-', '-o', 'none.zip'], { input: '[{"key":"none"}]' }), { code: 3 })
   t.notOk(existsSync(join(folder, 'none.zip')))
 })

@@ -60,9 +60,18 @@ t.test('aliases are tried before they are saved, for their owner alone', async t
   t.notMatch((await succeeds(t, ['--json', 'alias', 'list'])).stdout, /change-me/)
 
   const set = (name: string, endpoint: string, ...more: string[]) => ['alias', 'set', name, endpoint, 'admin', ...more]
-  await fails(t, 4, /SignatureDoesNotMatch, request /, set('bad', server.endpoint), {
+  await fails(t, 4, /secret key is not the one of admin, .* Nothing was saved/, set('bad', server.endpoint), {
     env: { SVCCTL_SECRET_KEY: 'wrong' },
   })
+  await fails(
+    t,
+    4,
+    /knows no access key nobody\. Nothing was saved/,
+    ['alias', 'set', 'bad', server.endpoint, 'nobody'],
+    {
+      env: secret,
+    },
+  )
   await fails(t, 2, /no terminal/, set('bad', server.endpoint))
   await fails(t, 2, /no endpoint/, set('bad', 'localhost:9000'), { env: secret })
   await fails(t, 2, /no user/, set('bad', 'http://a:b@localhost'), { env: secret })
@@ -520,9 +529,17 @@ t.test('help, wrong usage and completion', async t => {
   const ofGroup = await fails(t, 2, /unknown command 'delete'/, ['alias', 'delete', 'home'])
   t.notMatch(ofGroup.stderr, /Did you mean rm/)
   await fails(t, 2, /unknown command 'constructor'/, ['constructor'])
+  await fails(t, 2, /unknown command 'tag'.*\n.*Did you mean admin object tags\?/, ['tag', '--help'])
+  await fails(t, 2, /unknown command 'frobnicate'/, ['--timeout', '5s', 'admin', 'frobnicate', '-h'])
+  t.match((await succeeds(t, ['admin', '--help'])).stdout, /Usage: svcctl admin/)
+  t.match((await succeeds(t, ['--timeout', '5s', 'ls', '--help'])).stdout, /Usage: svcctl ls/)
   await fails(t, 3, /There is no file or folder ".*nofile" \(ENOENT\)\.$/m, ['cp', 'nofile', 'home/plain'])
   await fails(t, 2, /unknown option '--recursiv'/, ['ls', '--recursiv', 'home'])
   await fails(t, 2, /missing required argument/, ['mb'])
+  const typed = await fails(t, 2, /too many arguments for 'set'.*\n\(The secret key is no argument/, [
+    ...['alias', 'set', 'home', 'http://localhost:9000', 'admin', 'planted-secret'],
+  ])
+  t.notMatch(typed.stderr, /planted-secret/)
   await fails(t, 2, /is no target/, ['stat', '/x'])
   const script = (await succeeds(t, ['completion', 'bash'])).stdout
   t.match(script, /'alias set'\) words='.*--secret-key-stdin/)

@@ -66,7 +66,8 @@ export function createPutBucketLogging({ objects, documents, region, ports }: Pu
 }
 
 function refusedTarget({ targetBucket }: LoggingStatus) {
-  return loggingErrors.InvalidTargetBucketForLogging(undefined, { extra: { TargetBucket: targetBucket } })
+  const detail = `There is no bucket "${targetBucket}", or the caller may not write to it.`
+  return loggingErrors.InvalidTargetBucketForLogging(detail, { extra: { TargetBucket: targetBucket } })
 }
 
 function readStatus(xml: XmlNode): LoggingStatus | undefined {

@@ -12,9 +12,9 @@ export default defineAdminOperation({
   params: BucketParameters,
   response: SimpleAccess,
   errors: ['bucket_not_found', 'document_unreadable'],
-  uses: ['bucketPolicy', 'objects'],
-  async handle({ params: { bucket } }, { bucketPolicy, objects }) {
+  uses: ['bucketPolicy', 'objects', 'policy'],
+  async handle({ params: { bucket } }, { bucketPolicy, objects, policy }) {
     await objects.getBucket(bucket)
-    return describeAccess(bucketPolicy, bucket)
+    return describeAccess(bucketPolicy, policy, bucket)
   },
 })

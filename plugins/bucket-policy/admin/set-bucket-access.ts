@@ -31,10 +31,10 @@ export default defineAdminOperation({
   body: SetSimpleAccess,
   response: SimpleAccess,
   errors: ['bucket_not_found', 'conflict', 'document_unreadable', 'malformed_policy', 'public_access_blocked'],
-  uses: ['bucketPolicy', 'objects'],
-  async handle({ params: { bucket }, body: { prefix, preset } }, { bucketPolicy, objects }) {
+  uses: ['bucketPolicy', 'objects', 'policy'],
+  async handle({ params: { bucket }, body: { prefix, preset } }, { bucketPolicy, objects, policy }) {
     await objects.getBucket(bucket)
     await applyPreset(bucketPolicy, bucket, prefix, preset)
-    return describeAccess(bucketPolicy, bucket)
+    return describeAccess(bucketPolicy, policy, bucket)
   },
 })

@@ -1,3 +1,4 @@
+import type { PolicyService } from 'svc/plugins/policy/api'
 import { Type } from 'typebox'
 import type { BucketPolicyService } from '../api.ts'
 import { rulesOf } from '../simple-access.ts'
@@ -18,14 +19,20 @@ export const SimpleAccess = Type.Object(
       { description: 'By prefix. Other statements of the policy are not shown.' },
     ),
     public: Type.Boolean({
-      description: 'The policy allows something to everybody, and public access is not blocked.',
+      description:
+        'Everybody may do something in it, by the policy or the access control list of the bucket. Lists of objects do not count.',
     }),
     hasPolicy: Type.Boolean(),
   },
   { $id: 'SimpleAccess' },
 )
 
-export async function describeAccess(bucketPolicy: BucketPolicyService, bucket: string) {
+export async function describeAccess(
+  bucketPolicy: BucketPolicyService,
+  { prepare, isPublic }: Pick<PolicyService, 'prepare' | 'isPublic'>,
+  bucket: string,
+) {
+  await prepare(bucket)
   const policy = (await readPolicy(bucketPolicy, bucket))?.policy
   return {
     bucket,
@@ -33,7 +40,7 @@ export async function describeAccess(bucketPolicy: BucketPolicyService, bucket: 
       policy === undefined
         ? []
         : rulesOf(bucket, policy.document.Statement).map(rule => ({ ...rule, keys: `${rule.prefix}*` })),
-    public: policy?.isPublic === true && !(await bucketPolicy.ignoresPublic(bucket)),
+    public: isPublic(bucket),
     hasPolicy: policy !== undefined,
   }
 }

@@ -144,6 +144,15 @@ t.test('presets that are set at once are all set', async t => {
   await call('deleteBucketPolicy')
 })
 
+t.test('a bucket that an access control list opens is public without a policy', async t => {
+  await objects.createBucket('listed', { region: 'us-east-1', owner: iam.owner })
+  const described = async () => (await call('getBucketAccess', { bucket: 'listed' })).json
+  t.match(await described(), { public: false, hasPolicy: false })
+  await objectOwnership.changeAccessControl('listed', () => ({ ownership: 'ObjectWriter', acl: 'public-read' }))
+  t.match(await described(), { public: true, hasPolicy: false })
+  t.match((await call('getBucket', { bucket: 'listed' })).json, { public: true })
+})
+
 t.test('while public access is blocked, nothing public is stored', async t => {
   const block = {
     blockPublicAcls: false,

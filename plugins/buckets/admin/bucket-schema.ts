@@ -15,7 +15,10 @@ export const Bucket = Type.Object(
     size: Type.Optional(Type.Integer({ description: 'Bytes of all versions.' })),
     quotaBytes: Type.Optional(Type.Integer({ description: '0: no quota.' })),
     public: Type.Optional(
-      Type.Boolean({ description: 'Everybody may do something in it: list, read or write, be it in one folder.' }),
+      Type.Boolean({
+        description:
+          'Everybody may do something in it: list, read or write, be it in one folder. Access control lists of objects do not count.',
+      }),
     ),
     tags: Type.Optional(Type.Record(Type.String(), Type.String())),
     partial: Type.Boolean({ description: 'The caller may list only a part of the bucket, and sees no more of it.' }),

@@ -45,7 +45,12 @@ function readRetention({ mode, retainUntil }: Static<typeof SetRetention>): Stor
     if (retainUntil === null) return null
     throw invalidFields([{ element: '/mode', message: 'is missing' }])
   }
-  const retainUntilMs = retainUntil === null ? undefined : parseTime(retainUntil)
+  if (retainUntil === null) {
+    throw invalidFields([
+      { element: '/retainUntil', message: `is missing: the time until which ${mode} keeps the object` },
+    ])
+  }
+  const retainUntilMs = parseTime(retainUntil)
   if (retainUntilMs === undefined) {
     throw invalidFields([{ element: '/retainUntil', message: 'is not a time in ISO 8601' }])
   }

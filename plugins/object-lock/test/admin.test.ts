@@ -91,11 +91,14 @@ t.test('retention', async t => {
   for (const bad of [
     { mode: 'GOVERNANCE' },
     { mode: '', retainUntil },
+    { mode: 'GOVERNANCE', retainUntil: null },
     { mode: 'GOVERNANCE', retainUntil: 'soon' },
     { mode: 'GOVERNANCE', retainUntil: '2020-01-01T00:00:00Z' },
   ]) {
     t.equal(outcome(await retention('kept/a', bad)), '400 invalid_argument', JSON.stringify(bad))
   }
+  const open = await retention('kept/a', { mode: 'GOVERNANCE', retainUntil: null })
+  t.match(JSON.stringify(open.json), /retainUntil is missing: the time until which GOVERNANCE/)
 })
 
 t.test('policies see the retention that is asked for, not headers that look like one', async t => {

@@ -70,7 +70,7 @@ export default defineS3Operation<'objects'>({
 })
 
 function readQuiet(xml: XmlNode): boolean {
-  const text = childText(xml, 'Quiet')?.trim() ?? 'false'
+  const text = childText(xml, 'Quiet')?.trim().toLowerCase() ?? 'false'
   if (text !== 'true' && text !== 'false') throw s3Errors.MalformedXML('Quiet is true or false.')
   return text === 'true'
 }

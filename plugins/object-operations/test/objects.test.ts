@@ -280,6 +280,7 @@ t.test('many deletes at once, each with its own outcome', async t => {
   t.match(await deleteXml('<Quiet>maybe</Quiet>'), { status: 400, text: /MalformedXML/ })
   t.match(await deleteXml('<Quiet/>'), { status: 400, text: /MalformedXML/ })
   t.match(await deleteXml('<Quiet> false </Quiet>'), { status: 200, text: /<Deleted>/ })
+  t.notMatch(await deleteXml('<Quiet>TRUE</Quiet>'), { text: /<Deleted>/ })
 
   const many = Array.from({ length: 1001 }, (_, i) => ({ Key: `many-${i}` }))
   const remove = (Objects: { Key: string }[], bucket = Bucket) =>

@@ -174,6 +174,7 @@ t.test('nothing is stored while anything is wrong, and everything that is wrong 
     [{ size: '1.00001KB' }, /^invalid_argument: lamp\.size is not a whole number of bytes/],
     [{ shape: 'round' }, /^invalid_argument: lamp\.shape is not a key of the subsystem\.$/],
     [{ shape: null }, /^invalid_argument: lamp\.shape is not a key of the subsystem\.$/],
+    [{ colour: 'red' }, /^invalid_argument: lamp\.colour is not a key of the subsystem: did you mean color\?$/],
     [{ enable: 'on' }, /^invalid_argument: lamp\.rooms must name a room where the lamp shines\.$/],
     [{ switch_code: maskedValue }, /^invalid_argument: lamp\.switch_code is masked, and there is no stored secret/],
     [{ rooms: 'x'.repeat(65_537) }, /^invalid_argument: lamp\.rooms must have at most 65536 bytes\.$/],

@@ -108,15 +108,21 @@ t.test('a pair is refused for what is wrong with it, without showing it', async 
   t.throws(() => checkKeyPair(pair.certificate, 'secret', 'a.crt', 'a.key'), {
     message: 'a.key is not an unencrypted PEM private key',
   })
-  await t.rejects(readKeyPair(join(folder, 'nowhere')), { code: 'certificate_unusable', message: /ENOENT/ })
+  await t.rejects(readKeyPair(join(folder, 'nowhere')), {
+    code: 'certificate_unusable',
+    message: /public\.crt is not there: put/,
+  })
   await t.rejects(start('relative/path', answerMethod), { message: /tls.certsDir.*absolute path/ })
-  await t.rejects(start(join(folder, 'nowhere'), answerMethod), { message: /ENOENT/ })
+  await t.rejects(start(join(folder, 'nowhere'), answerMethod), { message: /public\.crt is not there: put/ })
   const inspect = async (certsDir?: string) => {
     const kernel = await startKernel({ plugins: [tls, metrics], config: { tls: { certsDir } }, until: 'set-up' })
     return kernel.inspect()
   }
   const nothing = { problems: [], notLookedAt: [], plan: [] }
-  t.match(await inspect(join(folder, 'nowhere')), { ...nothing, problems: [/^tls: SVC_CERTS_DIR.*ENOENT/] })
+  t.match(await inspect(join(folder, 'nowhere')), {
+    ...nothing,
+    problems: [/^tls: SVC_CERTS_DIR.*public\.crt is not there/],
+  })
   t.same(await inspect(directory), nothing)
 })
 

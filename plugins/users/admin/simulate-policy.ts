@@ -1,6 +1,6 @@
-import type { Clock } from 'svc/kernel'
+import { type Clock, suggest } from 'svc/kernel'
 import { adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
-import { type EvaluatedStatement, requestConditions } from 'svc/plugins/policy/api'
+import { type EvaluatedStatement, type PolicyService, requestConditions } from 'svc/plugins/policy/api'
 import { type Static, Type } from 'typebox'
 import { noUser } from '../api.ts'
 
@@ -91,6 +91,7 @@ export function createSimulatePolicy(clock: Clock) {
     uses: ['policy', 'users'],
     async handle({ body, identity, exchange, requireAllowed }, { policy, users }) {
       const { action, bucket = '', object = '' } = body
+      requireKnown(action, policy)
       if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
       const isOther = body.user !== undefined && body.user !== (identity!.userName ?? identity!.accessKey)
       // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
@@ -118,6 +119,16 @@ export function createSimulatePolicy(clock: Clock) {
       }
     },
   })
+}
+
+/** A word that means nothing would be denied without a word of why. */
+function requireKnown(action: string, policy: PolicyService): void {
+  const Statement = [{ Effect: 'Allow', Action: action, Resource: '*' }]
+  if (policy.compile({ Version: '2012-10-17', Statement }, { kind: 'identity' }).policy !== undefined) return
+  const names = policy.actions().map(({ action: known }) => known)
+  throw invalidFields([
+    { element: '/action', message: `${JSON.stringify(action)} is no action that exists${suggest(action, names)}` },
+  ])
 }
 
 function describeStatement(evaluated: EvaluatedStatement) {

@@ -32,6 +32,17 @@ async function simulate(body: object, send = signed) {
   return answer.status === 200 ? answer.json : `${answer.status} ${answer.json.code}`
 }
 
+t.test('an action that does not exist is refused by name; every one that does is not', async t => {
+  const body = { user: 'ada', action: 's3:GetObjekt', bucket: 'photos' }
+  const refused = await signed({ method: 'POST', path: '/api/v1/policies/simulate', body })
+  t.match(refused, { status: 400, json: { code: 'invalid_argument' } })
+  t.match(refused.text, /GetObjekt.* is no action that exists: did you mean s3:GetObject\?"/)
+  for (const { action } of kernel.services.policy.actions()) {
+    t.match(await simulate({ user: 'ada', action }), { action }, action)
+  }
+  t.match(await simulate({ user: 'ada', action: 's3:HeadBucket' }), { allowed: false }, 'by its other name')
+})
+
 t.test('a simulation says who may do what, by what, and why the rest does not count', async t => {
   const reading = { user: 'ada', action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
   const allowed = await simulate(reading)

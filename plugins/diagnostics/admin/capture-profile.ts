@@ -1,0 +1,77 @@
+import { hostname } from 'node:os'
+import { getHeapSnapshot } from 'node:v8'
+import { adminErrors, defineAdminOperation, replyWithBytes } from 'svc/plugins/admin/api'
+import type { ObjectData } from 'svc/plugins/objects/api'
+import { Type } from 'typebox'
+import { profileFormats, profileTypes } from '../api.ts'
+import type { Captures } from '../captures.ts'
+
+export function createCaptureProfile(captures: Captures, now: () => number) {
+  const named = (suffix: string, mediaType: string) => {
+    const time = new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+    return {
+      'content-type': mediaType,
+      'content-disposition': `attachment; filename="${hostname()}-${time}-${suffix}"`,
+      'cache-control': 'no-store',
+    }
+  }
+  return defineAdminOperation({
+    id: 'captureProfile',
+    method: 'GET',
+    path: '/profile',
+    tag: 'diagnostics',
+    summary:
+      'Returns what the threads of the answering node spend time or memory on: `cpu` and `heap` as pprof, `goroutine` and `block` as JSON.',
+    authorize: ['admin:Profiling'],
+    query: Type.Object({
+      type: Type.Enum([...profileTypes]),
+      seconds: Type.Integer({ minimum: 1, maximum: 60, default: 10, description: 'How long it looks.' }),
+      snapshot: Type.Boolean({
+        default: false,
+        description:
+          'Of `heap`: every object of the answering thread, which stands still meanwhile. Secrets are in it.',
+      }),
+      format: Type.Enum([...profileFormats], {
+        default: 'pprof',
+        description: 'Of `cpu` and `heap`; `v8`: of one thread, as V8 writes it.',
+      }),
+      thread: Type.Integer({
+        minimum: 0,
+        maximum: 1024,
+        default: 0,
+        description: 'Of the format `v8`; 0 is the main thread.',
+      }),
+    }),
+    bytes: 'application/octet-stream',
+    crossSite: 'origin',
+    errors: ['conflict', 'not_implemented'],
+    async handle({ query: { snapshot, ...wanted } }) {
+      const { type } = wanted
+      if (type === 'mutex') {
+        throw adminErrors.not_implemented('Waits for locks are not counted yet: the plugin "lock" will provide them.')
+      }
+      if (snapshot) {
+        if (type !== 'heap') throw adminErrors.invalid_argument('query/snapshot: there is one of type heap alone.')
+        return replyWithBytes({ headers: named('heap.heapsnapshot', 'application/json'), data: snapshotData() })
+      }
+      const { bytes, suffix, mediaType } = await captures.capture(wanted)
+      const data: ObjectData = { kind: 'whole', bytes: Buffer.from(bytes) }
+      return replyWithBytes({ headers: named(suffix, mediaType), data, sizeBytes: bytes.length })
+    },
+  })
+}
+
+function snapshotData(): ObjectData {
+  const stream = getHeapSnapshot()
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  return {
+    kind: 'stream',
+    async next() {
+      const { done, value } = await chunks.next()
+      return done === true ? undefined : { bytes: Buffer.from(value), release() {} }
+    },
+    close() {
+      stream.destroy()
+    },
+  }
+}

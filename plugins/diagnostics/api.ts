@@ -1,0 +1,15 @@
+/** Diagnostics over the Admin API: the shapes that its operations and its capture share. */
+export const profileTypes = ['cpu', 'heap', 'goroutine', 'mutex', 'block'] as const
+export const profileFormats = ['pprof', 'v8'] as const
+
+export type ProfileType = (typeof profileTypes)[number]
+export type ProfileFormat = (typeof profileFormats)[number]
+
+export interface ProfileWanted {
+  readonly type: ProfileType
+  /** 1 to 60. */
+  readonly seconds: number
+  readonly format: ProfileFormat
+  /** Of `v8`: 0 is the main thread. */
+  readonly thread: number
+}

@@ -1,0 +1,38 @@
+/** A profile holds samples of every thread, whichever of them is asked. */
+import { get } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
+import { Profile } from 'pprof-format'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import t from 'tap'
+import { accessKey, region, secretKey, startServer } from './server.ts'
+
+t.test('with two workers', async t => {
+  const server = await startServer({ environment: { SVC_WORKERS: '2' } })
+  t.teardown(() => server.remove())
+  const host = String(server.startup.console)
+  const [hostname, port] = host.split(':')
+  const path = '/api/v1/profile'
+  const query = 'seconds=2&type=cpu'
+  const { headers } = signRequest(
+    { accessKey, secret: secretKey, region },
+    { method: 'GET', host, path, query, headers: {}, nowMs: Date.now() },
+  )
+  const bytes = new Promise<Buffer>((done, fail) => {
+    get({ hostname, port, path: `${path}?${query}`, headers: { ...headers } }, answer => {
+      buffer(answer).then(done, fail)
+    }).on('error', fail)
+  })
+  let isOver = false
+  const load = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      const answer = await fetch(server.endpoint, { headers: { connection: 'close' } })
+      await answer.arrayBuffer()
+    }
+  })
+  const profile = Profile.decode(gunzipSync(await bytes))
+  isOver = true
+  await Promise.all(load)
+  const threads = new Set(profile.sample.map(({ label }) => profile.stringTable.strings[Number(label[0]!.str)]))
+  t.same([...threads].sort(), ['0', '1', '2'])
+})
