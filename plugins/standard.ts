@@ -16,6 +16,7 @@ const folders = [
   'trace',
   'logs',
   'diagnostics',
+  'speedtest',
   'audit',
   'settings',
   'rate-limits',

@@ -18,6 +18,7 @@ import type {
 } from 'svc/plugins/storage/api'
 import type { Disk } from './disk.ts'
 
+export { allocateAligned } from './aligned-memory.ts'
 export type * from './disk.ts'
 
 /**

@@ -1,10 +1,11 @@
-/** A profile holds samples of every thread, whichever of them is asked. */
+/** Profiles and speed tests are of every thread, whichever of them is asked. */
 import { get } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { Profile } from 'pprof-format'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t from 'tap'
+import { createAdminClient } from './admin.ts'
 import { accessKey, region, secretKey, startServer } from './server.ts'
 
 t.test('with two workers', async t => {
@@ -35,4 +36,20 @@ t.test('with two workers', async t => {
   await Promise.all(load)
   const threads = new Set(profile.sample.map(({ label }) => profile.stringTable.strings[Number(label[0]!.str)]))
   t.same([...threads].sort(), ['0', '1', '2'])
+})
+
+t.test('a speed test uses every worker, and leaves nothing', async t => {
+  const server = await startServer({ environment: { SVC_WORKERS: '2' } })
+  t.teardown(() => server.remove())
+  const admin = createAdminClient(server)
+  const { object } = await admin.call('POST', '/speedtest/object', {
+    size: 5_000_000,
+    concurrency: 3,
+    durationSeconds: 1,
+  })
+  t.match(object, { size: 5_000_000, put: { errors: 0 }, get: { errors: 0 }, nodes: [{ error: '' }] })
+  t.ok(object.put.objectsPerSecond > 0 && object.get.objectsPerSecond > 0, JSON.stringify(object))
+  const { drive } = await admin.call('POST', '/speedtest/drive', { size: 64 << 20, durationSeconds: 1 })
+  t.ok(drive.drives[0].writeBytesPerSecond > 0, JSON.stringify(drive))
+  t.match((await admin.call('GET', '/buckets')).items, [])
 })

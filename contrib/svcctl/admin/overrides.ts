@@ -112,6 +112,10 @@ export const overrides: Readonly<Record<string, Override>> = {
     },
   },
   captureProfile: { name: 'profile', example: 'svcctl admin profile home cpu --seconds 10 --output cpu.pb.gz' },
+  runSpeedtest: {
+    name: 'speedtest',
+    example: 'svcctl admin speedtest home object --size 1MiB --duration-seconds 5',
+  },
   searchAudit: { columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'] },
   listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
 

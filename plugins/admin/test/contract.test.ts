@@ -18,7 +18,10 @@ const isPublic = ({ authorize }: AdminOperation) => authorize === 'public'
 const changes = ({ method }: AdminOperation) => method !== 'GET'
 
 /** Values that requests for a path need. */
-const pathOf = (path: string) => `/api/v1${path.replace('{partNumber}', '1').replaceAll(/\{(\w+)\}/g, 'some-$1')}`
+/** Of parameters that are no names. */
+const parameters: Readonly<Record<string, string>> = { partNumber: '1', kind: 'drive' }
+const pathOf = (path: string) =>
+  `/api/v1${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? `some-${name}`)}`
 /** Parameters without which an operation does not look at anything else. */
 const queryOf = (method: string, path: string) => {
   const { query } = served.find(other => other.method === method && other.path === path) ?? {}
@@ -56,6 +59,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   replaceConfig: {},
   updateConfigSubsystem: { settings: {} },
   importConfig: {},
+  runSpeedtest: { durationSeconds: 1, size: 4 << 20 },
   login: { accessKey: 'someone', secretKey: 'something' },
 }
 
