@@ -28,6 +28,7 @@ const folders = [
   'erasure',
   'pools',
   'store',
+  'lock',
   'queue',
   'objects',
   'stored-needs',

@@ -1,5 +1,5 @@
 /** Deletes everything in a bucket, as far as no lock protects it. */
-import { isCatalogError } from 'svc/kernel'
+import { isCatalogError, type MaybePromise } from 'svc/kernel'
 import { type ChangeOrigin, type ObjectsService, objectErrors } from 'svc/plugins/objects/api'
 
 const pageSize = 1000
@@ -8,6 +8,13 @@ const concurrency = 64
 /** Pages of one call, ten million versions: whoever writes as fast as this deletes would keep it busy for ever. */
 export const passesMaxDefault = 10_000
 
+export interface EmptyOptions {
+  readonly origin?: ChangeOrigin
+  readonly passesMax?: number
+  /** Ends it by what it throws. */
+  beforeCommit?(): MaybePromise<void>
+}
+
 /**
  * Every version, delete marker and upload. Throws BucketNotEmpty when a lock protects a version, when nothing of a page can
  * be deleted, and after `passesMax` pages; what was deleted before stays deleted. What is written meanwhile may be left.
@@ -15,10 +22,11 @@ export const passesMaxDefault = 10_000
 export async function emptyBucket(
   objects: ObjectsService,
   bucket: string,
-  { origin, passesMax = passesMaxDefault }: { readonly origin?: ChangeOrigin; readonly passesMax?: number } = {},
+  { origin, passesMax = passesMaxDefault, beforeCommit = () => {} }: EmptyOptions = {},
 ): Promise<void> {
   let passes = 0
-  const countPass = () => {
+  const beginPass = async () => {
+    await beforeCommit()
     if (++passes > passesMax) {
       throw objectErrors.BucketNotEmpty(`After ${passesMax} pages something is left. To go on, delete it again.`)
     }
@@ -34,7 +42,7 @@ export async function emptyBucket(
       maxKeys: pageSize,
     })
     if (versions.length === 0) break
-    countPass()
+    await beginPass()
     const outcomes = await objects.deleteObjects(
       bucket,
       versions.map(({ key, versionId }) => ({ key, versionId })),
@@ -59,7 +67,7 @@ export async function emptyBucket(
       maxUploads: pageSize,
     })
     if (uploads.length === 0) break
-    countPass()
+    await beginPass()
     await inGroups(uploads, ({ key, uploadId }) => ignoreGone(objects.abortUpload(bucket, key, uploadId)))
   }
 }

@@ -47,7 +47,7 @@ const adminOperations = [
 export default definePlugin({
   name: 'buckets',
   description: 'Creates, lists and deletes buckets, and switches their versioning.',
-  requires: ['objects', 'iam', 'authSigv4', 'objectOwnership', 'policy'],
+  requires: ['objects', 'iam', 'authSigv4', 'locks', 'objectOwnership', 'policy'],
   optional: ['metrics'],
   config: Type.Object({}),
   setup({ services, ports, threads, log, contribute }) {

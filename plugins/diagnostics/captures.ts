@@ -2,9 +2,12 @@
 import { hostname } from 'node:os'
 import type { Ports, Threads } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
+import type { LockService } from 'svc/plugins/lock/api'
+import type { StoreService } from 'svc/plugins/store/api'
 import type { ProfileType, ProfileWanted } from './api.ts'
 import { captureCpu, captureDelays, captureHeap, type Delays } from './capture.ts'
 import { type CpuProfile, cpuAsPprof, type HeapProfile, heapAsPprof } from './pprof.ts'
+import { captureWaits, combineWaits, type Waits } from './waits.ts'
 
 export interface CapturedFile {
   readonly bytes: Uint8Array
@@ -25,18 +28,30 @@ interface OwnWanted {
   readonly seconds: number
 }
 
-type OwnProfile = { readonly thread: number } & ({ readonly profile: unknown } | { readonly delays: Delays })
+type OwnProfile = { readonly thread: number } & (
+  | { readonly profile: unknown }
+  | { readonly delays: Delays }
+  | { readonly waits: readonly Waits[] }
+)
 
 const json = (value: unknown) => Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
 
+export interface CapturesOptions {
+  readonly threads: Threads
+  readonly clock: Ports['clock']
+  readonly locks: LockService | undefined
+  readonly store: StoreService | undefined
+}
+
 /** During set-up, in every thread. */
-export function createCaptures({ threads, clock }: { threads: Threads; clock: Ports['clock'] }): Captures {
+export function createCaptures({ threads, clock, locks, store }: CapturesOptions): Captures {
   let isRunning = false
 
   async function captureOwn({ type, seconds }: OwnWanted): Promise<OwnProfile> {
     const thread = threads.index
     if (type === 'cpu') return { thread, profile: await captureCpu(seconds) }
     if (type === 'heap') return { thread, profile: await captureHeap(seconds) }
+    if (type === 'mutex') return { thread, waits: await captureWaits({ locks, store }, seconds) }
     return { thread, delays: await captureDelays(thread, seconds) }
   }
   threads.handle(message.own, captureOwn)
@@ -45,7 +60,7 @@ export function createCaptures({ threads, clock }: { threads: Threads; clock: Po
     const startMs = clock.now()
     if (type === 'goroutine') return { bytes: json(report()), suffix: 'goroutine.json', mediaType: 'application/json' }
     const wanted: OwnWanted = { type, seconds }
-    if (format === 'v8' && type !== 'block') {
+    if (format === 'v8' && (type === 'cpu' || type === 'heap')) {
       const own = thread === 0 ? captureOwn(wanted) : threads.call<OwnProfile>(thread, message.own, wanted)
       const { profile } = (await own) as { profile: unknown }
       return {
@@ -61,6 +76,11 @@ export function createCaptures({ threads, clock }: { threads: Threads; clock: Po
       const delays = all.map(each => (each as { delays: Delays }).delays)
       const bytes = json({ node: hostname(), seconds, threads: delays })
       return { bytes, suffix: 'block.json', mediaType: 'application/json' }
+    }
+    if (type === 'mutex') {
+      const resources = combineWaits(all.flatMap(each => (each as { waits: readonly Waits[] }).waits))
+      const bytes = json({ node: hostname(), seconds, resources })
+      return { bytes, suffix: 'mutex.json', mediaType: 'application/json' }
     }
     const profiles = all as { thread: number; profile: unknown }[]
     const bytes =

@@ -7,8 +7,9 @@ import { createCaptures } from './captures.ts'
 export default definePlugin({
   name: 'diagnostics',
   description: 'Profiles of processor and memory.',
-  setup({ threads, ports: { clock }, contribute }) {
-    const captureProfile = createCaptureProfile(createCaptures({ threads, clock }), clock.now)
+  optional: ['locks', 'store'],
+  setup({ services: { locks, store }, threads, ports: { clock }, contribute }) {
+    const captureProfile = createCaptureProfile(createCaptures({ threads, clock, locks, store }), clock.now)
     contribute('admin.operation', captureProfile.id, bindAdminOperation(captureProfile, {}), { optional: true })
   },
 })

@@ -8,7 +8,7 @@ import deleteEncryptionAsAdmin from './admin/delete-bucket-encryption.ts'
 import getEncryptionAsAdmin from './admin/get-bucket-encryption.ts'
 import resealKms from './admin/reseal-kms.ts'
 import setBucketEncryption from './admin/set-bucket-encryption.ts'
-import type { EncryptionService, ResealResult } from './api.ts'
+import type { EncryptionService } from './api.ts'
 import { createBucketEncryptions } from './bucket-encryption.ts'
 import { EncryptionConfig } from './config.ts'
 import { createDataKeys } from './data-keys.ts'
@@ -22,29 +22,26 @@ import { createTransform } from './transform.ts'
 
 const operations = [deleteBucketEncryption, getBucketEncryption, putBucketEncryption, updateObjectEncryption]
 const adminOperations = [deleteEncryptionAsAdmin, getEncryptionAsAdmin, resealKms, setBucketEncryption]
-const resealCall = 'encryption.reseal'
 
 export default definePlugin({
   name: 'encryption',
   description: 'Encrypts objects at rest: SSE-S3, SSE-KMS and SSE-C.',
-  requires: ['objects', 'store'],
+  requires: ['locks', 'objects', 'store'],
   optional: ['kms'],
   provides: ['encryption'],
   config: EncryptionConfig,
-  setup({ config, services, ports, threads, contribute }) {
+  setup({ config, services, ports, contribute }) {
     // Without key management SSE-C works, and requests for SSE-S3 and SSE-KMS are refused.
-    const { kms = noKms, objects, store } = services
+    const { kms = noKms, locks, objects, store } = services
     const used = { kms, objects, store }
     const { configuration, replace, effectiveRequest } = createBucketEncryptions(store, kms)
     const dataKeys = createDataKeys(kms, ports.random)
-    const { run, changeKey } = createReseal({ objects, kms, dataKeys })
-    // Runs in the main thread only, so that two runs never overlap.
-    if (threads.isMain) threads.handle(resealCall, (bucket: string | undefined) => run(bucket))
+    const { run, changeKey } = createReseal({ objects, kms, dataKeys, locks })
     const encryption: EncryptionService = {
       configuration,
       replace,
       changeKey,
-      reseal: bucket => (threads.isMain ? run(bucket) : threads.call<ResealResult>(0, resealCall, bucket)),
+      reseal: run,
     }
     contribute('object.transform', 'encryption', createTransform(dataKeys, ports.random, effectiveRequest))
     contribute('s3.attribute', 'encryption', encryptionHeaders(config.allowsInsecureCustomerKeys, kms))

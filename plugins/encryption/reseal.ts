@@ -9,6 +9,7 @@
 import { type CatalogError, isCatalogError } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
 import { type KmsService, notConfiguredTitle } from 'svc/plugins/kms/api'
+import type { Lease, LockService } from 'svc/plugins/lock/api'
 import {
   type EncryptedEntry,
   type ObjectEncryption,
@@ -29,16 +30,15 @@ export interface ResealOptions {
   readonly objects: ObjectsService
   readonly kms: KmsService
   readonly dataKeys: DataKeys
+  readonly locks: LockService
 }
 
 export interface Reseal extends Pick<EncryptionService, 'changeKey'> {
-  /** In one thread. */
+  /** One at a time: throws `conflict` otherwise. */
   run(bucket: string | undefined): Promise<ResealResult>
 }
 
-export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal {
-  let isRunning = false
-
+export function createReseal({ objects, kms, dataKeys, locks }: ResealOptions): Reseal {
   const rewrap = async (
     place: ObjectPlace,
     encryption: ObjectEncryption,
@@ -60,13 +60,14 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
   }
 
   /** Resolves with the number of rewrapped data keys. */
-  const pass = async (bucket: string, counts: Counts): Promise<number> => {
+  const pass = async (bucket: string, counts: Counts, { check }: Lease): Promise<number> => {
     let resealed = 0
     for (let after: Buffer | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
       const page: Awaited<ReturnType<ObjectsService['listEncrypted']>> = await objects.listEncrypted(bucket, after)
       const entries = page.entries.filter(({ encryption }) => encryption.type !== 'SSE-C')
       for (const { uploadId } of entries) counts[uploadId === undefined ? 'versions' : 'uploads']++
       for (let from = 0; from < entries.length; from += atOnce) {
+        await check()
         const tried = entries.slice(from, from + atOnce).map(entry => resealOne(bucket, entry))
         for (const outcome of await Promise.allSettled(tried)) {
           if (outcome.status === 'fulfilled') resealed += outcome.value ? 1 : 0
@@ -78,10 +79,10 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
     return resealed
   }
 
-  const resealBucket = async (bucket: string, total: Counts): Promise<void> => {
+  const resealBucket = async (bucket: string, total: Counts, lease: Lease): Promise<void> => {
     for (let walked = 0; walked < passesMax; walked++) {
       const counts = newCounts()
-      const resealed = await pass(bucket, counts)
+      const resealed = await pass(bucket, counts, lease)
       total.resealed += resealed
       // The last pass has seen the final state, so its counts are the result.
       if (resealed > 0 && walked + 1 < passesMax) continue
@@ -111,17 +112,14 @@ export function createReseal({ objects, kms, dataKeys }: ResealOptions): Reseal 
     async run(bucket) {
       if (!kms.isConfigured) throw adminErrors.not_implemented(notConfiguredTitle)
       if (bucket !== undefined) await objects.getBucket(bucket)
-      if (isRunning) throw adminErrors.conflict('Data keys are being rewrapped already.')
-      isRunning = true
-      try {
+      return locks.hold('svc/reseal', { source: 'resealKms' }, async lease => {
         const total = newCounts()
         const names = bucket === undefined ? await bucketNames() : [bucket]
-        for (const name of names) await resealBucket(name, total)
+        for (const name of names) await resealBucket(name, total, lease)
+        await lease.check()
         if (bucket === undefined && total.failed === 0) await kms.onResealed()
         return { buckets: names.length, ...total }
-      } finally {
-        isRunning = false
-      }
+      })
     },
 
     async changeKey(bucket, key, versionId, { kmsKeyId, bucketKeyEnabled }) {

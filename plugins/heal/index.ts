@@ -20,14 +20,14 @@ import { createHealService } from './thread-calls.ts'
 export default definePlugin({
   name: 'heal',
   description: 'Redundancy of what is stored, and heal jobs.',
-  requires: ['objects', 'storage', 'redundancy', 'store', 'scanner'],
+  requires: ['locks', 'objects', 'storage', 'redundancy', 'store', 'scanner'],
   optional: ['metrics'],
   provides: ['heal'],
   setup({ services, threads, ports, log, contribute, background }) {
-    const { objects, storage, redundancy, store, scanner, metrics = noMetrics } = services
+    const { locks, objects, storage, redundancy, store, scanner, metrics = noMetrics } = services
     const documents = declareJobs(store)
     const scans = declareDeepScans(store)
-    const jobs = threads.isMain ? createJobs({ redundancy, documents, objects, storage, ports, log }) : undefined
+    const jobs = threads.isMain ? createJobs({ redundancy, documents, objects, storage, locks, ports, log }) : undefined
     const heal = createHealService(
       threads,
       jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans, jobs }) },

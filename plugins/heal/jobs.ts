@@ -11,6 +11,7 @@ import { hostname } from 'node:os'
 import type { Logger, Ports } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { RedundancyService } from 'svc/plugins/erasure/api'
+import type { LockService } from 'svc/plugins/lock/api'
 import type { ChangeOrigin, ObjectsService } from 'svc/plugins/objects/api'
 import type { StorageService } from 'svc/plugins/storage/api'
 import type { Collection, StoreService } from 'svc/plugins/store/api'
@@ -53,6 +54,7 @@ export interface HealJobsOptions {
   readonly documents: Collection<HealJob>
   readonly objects: Pick<ObjectsService, 'removeLostVersion' | 'tellLostVersion'>
   readonly storage: Pick<StorageService, 'get'>
+  readonly locks: LockService
   readonly ports: Ports
   readonly log: Logger
 }
@@ -62,7 +64,7 @@ interface Running {
   readonly ended: Promise<void>
 }
 
-export function createJobs({ redundancy, documents, objects, storage, ports, log }: HealJobsOptions): HealJobs {
+export function createJobs({ redundancy, documents, objects, storage, locks, ports, log }: HealJobsOptions): HealJobs {
   const { clock, random } = ports
   const jobs = new Map<string, HealJob>()
   const running = new Map<string, Running>()
@@ -113,7 +115,10 @@ export function createJobs({ redundancy, documents, objects, storage, ports, log
     }
     try {
       // A canceled job keeps the state that was reported.
-      await runJob(job, { redundant, objects, storage, origin, signal, now })
+      await locks.hold(`svc/heal/${job.id}`, { source: 'startHeal' }, async lease => {
+        await runJob(job, { redundant, objects, storage, origin, signal: AbortSignal.any([signal, lease.signal]), now })
+        lease.signal.throwIfAborted()
+      })
       end(job, 'completed', '')
     } catch (error) {
       log.error({ err: error, job: job.id }, 'a heal job has failed; what it has healed stays healed')

@@ -21,7 +21,7 @@ const adminOperations = [getBucketLifecycle, putBucketLifecycle, runBucketLifecy
 export default definePlugin({
   name: 'lifecycle',
   description: 'Rules of buckets by which objects expire and uploads are aborted.',
-  requires: ['objects', 'scanner', 'store'],
+  requires: ['locks', 'objects', 'scanner', 'store'],
   optional: ['metrics'],
   provides: ['lifecycle'],
   config: Type.Object({
@@ -38,12 +38,22 @@ export default definePlugin({
     ),
   }),
   setup({ config, services, ports, threads, contribute, background, log }) {
-    const { objects, store, metrics = noMetrics, scanner } = services
+    const { locks, objects, store, metrics = noMetrics, scanner } = services
     const families = registerFamilies(metrics, threads.isMain)
     const { onAction, onRound } = families
     const intervalMs = async () => (await scanner.settings.get()).cycle
     const day = createLifecycleDay({ store, objects, threads, log, wantedMs: config.dayMs })
-    const lifecycle = createLifecycle({ objects, store, ports, threads, dayMs: day.ms, intervalMs, onAction, onRound })
+    const lifecycle = createLifecycle({
+      objects,
+      store,
+      locks,
+      ports,
+      threads,
+      dayMs: day.ms,
+      intervalMs,
+      onAction,
+      onRound,
+    })
     const { service, worker } = lifecycle
     for (const operation of operations) {
       contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, lifecycle: service }))

@@ -1,5 +1,6 @@
 /** The service: rules as they are stored, what they say of a version, and runs, which are made in the main thread alone. */
 import type { MaybePromise, Ports, Threads } from 'svc/kernel'
+import type { LockService } from 'svc/plugins/lock/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { LifecycleRunResult, LifecycleService } from './api.ts'
@@ -10,6 +11,7 @@ import { createWorker, type LifecycleWorker } from './worker.ts'
 export interface LifecycleOptions {
   readonly objects: ObjectsService
   readonly store: StoreService
+  readonly locks: LockService
   readonly ports: Ports
   readonly threads: Threads
   /** How long a day of rules is, once started. */
@@ -31,7 +33,7 @@ export interface RunningLifecycle {
 const runCall = 'lifecycle.run'
 
 export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
-  const { objects, store, ports, threads, dayMs, intervalMs, onAction, onRound } = options
+  const { objects, store, locks, ports, threads, dayMs, intervalMs, onAction, onRound } = options
   const { clock, random } = ports
   const configurations = createConfigurations(store, objects, dayMs)
   const worker = createWorker({
@@ -42,14 +44,16 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
     onRound,
     createRun: bucket => createRun({ objects, configurations, bucket, now: clock.now, onAction }),
   })
-  if (threads.isMain) threads.handle(runCall, (bucket: string) => worker.run(bucket))
+  const runNow = (bucket: string) =>
+    locks.hold(`${bucket}/lifecycle`, { source: 'runBucketLifecycle' }, ({ check }) => worker.run(bucket, check))
+  if (threads.isMain) threads.handle(runCall, runNow)
   const service: LifecycleService = {
     configuration: configurations.configuration,
     replace: (bucket, rules, change) => {
       const named = rules.map(rule => (rule.id === '' ? { ...rule, id: random.bytes(16).toString('hex') } : rule))
       return configurations.replace(bucket, named, change)
     },
-    run: bucket => (threads.isMain ? worker.run(bucket) : threads.call<LifecycleRunResult>(0, runCall, bucket)),
+    run: bucket => (threads.isMain ? runNow(bucket) : threads.call<LifecycleRunResult>(0, runCall, bucket)),
     expirationOf: version => ask(configurations, version.bucket, rules => rules.expirationOf(version)),
     abortionOf: ({ bucket, key, startedMs }) => ask(configurations, bucket, rules => rules.abortionOf(key, startedMs)),
   }

@@ -15,8 +15,10 @@ import type { LifecycleRun } from './run.ts'
 export const pauseMs = 2000
 
 export interface LifecycleWorker extends BackgroundWorker {
-  /** Applies the rules of one bucket now. Throws `conflict` while its rules are being applied. */
-  run(bucket: string): Promise<LifecycleRunResult>
+  /**
+   * Applies the rules of one bucket now. Throws `conflict` while its rules are being applied, and what `beforeSlice` throws.
+   */
+  run(bucket: string, beforeSlice: () => MaybePromise<void>): Promise<LifecycleRunResult>
   /** A bucket whose rules have changed. */
   note(bucket: string): void
   /** For how long what is being worked on had been due, in milliseconds; 0 when nothing is due. */
@@ -112,16 +114,17 @@ export function createWorker({
     },
     status: () =>
       running === undefined ? `${waiting.size} buckets wait` : `in ${running.bucket}, ${waiting.size} wait`,
-    async run(bucket) {
+    async run(bucket, beforeSlice) {
       if (held.has(bucket)) throw lifecycleErrors.conflict()
       held.add(bucket)
       const run = createRun(bucket)
       try {
-        while (!(await run.step())) {
+        for (;;) {
+          await beforeSlice()
+          if (await run.step()) return run.result
           // The next slice begins in another turn of the event loop.
           await new Promise(resolve => setImmediate(resolve))
         }
-        return run.result
       } finally {
         end(run)
       }

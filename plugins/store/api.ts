@@ -164,6 +164,13 @@ export interface StoreService {
   transaction(
     fill: (tx: TransactionBuilder) => void,
   ): Promise<{ readonly sequence: number; readonly modifiedMs: number }>
+  /**
+   * Tells how long updates in this thread waited for others of the same document, until the function that it returns is called. Only of
+   * those that had to wait.
+   */
+  watchWaits(
+    listener: (document: { readonly collection: string; readonly id: string }, waitedMs: number) => void,
+  ): () => void
   /** Documents that were found unreadable, at most 1000 of them, and how many there are in all. */
   quarantined(): MaybePromise<{
     readonly documents: readonly QuarantinedDocument[]

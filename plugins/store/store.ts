@@ -159,6 +159,11 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       const { sequence, modifiedMs } = await storage.execute<CommitResult>('store.commit', collectSteps(fill))
       return { sequence, modifiedMs }
     },
+    watchWaits: listener =>
+      context.turns.watchWaits((place, waitedMs) => {
+        const [collection = '', ...id] = place.split('\0')
+        listener({ collection, id: id.join('\0') }, waitedMs)
+      }),
     quarantined: () => (threads.isMain ? quarantine.list() : threads.call(main, message.quarantined)),
   }
 

@@ -13,7 +13,11 @@ const message = { take: 'store.takeTurn', end: 'store.endTurn' } as const
 export interface Turns {
   /** Runs `work` when its turn has come. Rejects with `busy` when too many wait. */
   run<T>(place: string, work: () => Promise<T>): Promise<T>
+  /** Tells of each turn that was waited for in this thread, until the function that it returns is called. */
+  watchWaits(listener: WaitListener): () => void
 }
+
+export type WaitListener = (place: string, waitedMs: number) => void
 
 interface Waiter {
   readonly thread: number
@@ -22,11 +26,13 @@ interface Waiter {
 
 /** Registers handlers: during set-up. */
 export function createTurns(threads: Threads): Turns {
+  const listeners = new Set<WaitListener>()
   /** By place: whose turn it is, and who waits. */
   const queues = new Map<string, { holder: number; readonly waiters: Waiter[] }>()
   let waiting = 0
 
-  const take = (place: string, thread: number): Promise<void> | undefined => {
+  /** Resolves with `true` when its turn has come; undefined: at once. */
+  const take = (place: string, thread: number): Promise<true> | undefined => {
     const queue = queues.get(place)
     if (queue === undefined) {
       queues.set(place, { holder: thread, waiters: [] })
@@ -34,7 +40,7 @@ export function createTurns(threads: Threads): Turns {
     }
     if (waiting === waitingMax) throw storeErrors.busy()
     waiting++
-    return new Promise(go => queue.waiters.push({ thread, go }))
+    return new Promise(resolve => queue.waiters.push({ thread, go: () => resolve(true) }))
   }
 
   const end = (place: string): void => {
@@ -63,13 +69,21 @@ export function createTurns(threads: Threads): Turns {
 
   return {
     async run(place, work) {
-      await (threads.isMain ? take(place, main) : threads.call(main, message.take, place))
+      const startMs = listeners.size > 0 ? performance.now() : 0
+      const hasWaited = await (threads.isMain
+        ? take(place, main)
+        : threads.call<true | undefined>(main, message.take, place))
+      if (hasWaited) for (const listener of listeners) listener(place, performance.now() - startMs)
       try {
         return await work()
       } finally {
         if (threads.isMain) end(place)
         else threads.post(main, message.end, place)
       }
+    },
+    watchWaits(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
   }
 }

@@ -35,6 +35,7 @@ const needed = [
   'http',
   'http-client',
   'iam',
+  'lock',
   'object-ownership',
   'objects',
   'policy',

@@ -111,6 +111,12 @@ export const overrides: Readonly<Record<string, Override>> = {
       again: { last: '0' },
     },
   },
+  listLocks: { name: 'locks list', columns: ['resource', 'source', 'owner', 'since', 'refreshed'] },
+  releaseLocks: {
+    name: 'locks release',
+    question: 'Stop what is done under the lock',
+    example: 'svcctl admin locks release home photos/delete',
+  },
   captureProfile: { name: 'profile', example: 'svcctl admin profile home cpu --seconds 10 --output cpu.pb.gz' },
   runSpeedtest: {
     name: 'speedtest',

@@ -1,4 +1,5 @@
 import { defineAdminOperation } from 'svc/plugins/admin/api'
+import type {} from 'svc/plugins/lock/api'
 import { Type } from 'typebox'
 import { emptyBucket } from '../empty-bucket.ts'
 import { BucketParameters } from './bucket-schema.ts'
@@ -13,10 +14,15 @@ export default defineAdminOperation({
   authorizeRequest: ({ query: { force } }) => ({ actions: [force ? 's3:ForceDeleteBucket' : 's3:DeleteBucket'] }),
   params: BucketParameters,
   query: Type.Object({ force: Type.Boolean({ default: false }) }),
-  errors: ['bucket_not_empty', 'bucket_not_found'],
-  uses: ['objects'],
-  async handle({ params: { bucket }, query: { force }, origin }, { objects }) {
-    if (force) await emptyBucket(objects, bucket, { origin })
-    await objects.deleteBucket(bucket)
+  errors: ['bucket_not_empty', 'bucket_not_found', 'conflict'],
+  uses: ['locks', 'objects'],
+  async handle({ params: { bucket }, query: { force }, origin }, { locks, objects }) {
+    if (!force) return objects.deleteBucket(bucket)
+    await objects.getBucket(bucket)
+    return locks.hold(`${bucket}/delete`, { source: 'deleteBucket' }, async ({ check }) => {
+      await emptyBucket(objects, bucket, { origin, beforeCommit: check })
+      await check()
+      await objects.deleteBucket(bucket)
+    })
   },
 })

@@ -183,6 +183,13 @@ t.test('emptying a bucket ends, whoever writes to it and whatever cannot be dele
   }
   await t.rejects(empty(withWriter, 5), { code: 'BucketNotEmpty', message: /After 5 pages/ })
   t.equal(calls, 5)
+  await write('kept')
+  const { locks } = server.kernel.services
+  const released = locks.hold('busy/delete', { source: 'test' }, async ({ check }) => {
+    await locks.release(['busy/delete'])
+    await emptyBucket({ ...objects, deleteObjects: () => t.fail('deleted') as never }, 'busy', { beforeCommit: check })
+  })
+  await t.rejects(released, { code: 'conflict', message: /was released while it was held/ })
   await empty((bucket, items) => objects.deleteObjects(bucket, items), 1)
   t.same(
     (

@@ -21,7 +21,7 @@ export function createCaptureProfile(captures: Captures, now: () => number) {
     path: '/profile',
     tag: 'diagnostics',
     summary:
-      'Returns what the threads of the answering node spend time or memory on: `cpu` and `heap` as pprof, `goroutine` and `block` as JSON.',
+      'Returns what the threads of the answering node spend time or memory on: `cpu` and `heap` as pprof, `goroutine`, `mutex` and `block` as JSON.',
     authorize: ['admin:Profiling'],
     query: Type.Object({
       type: Type.Enum([...profileTypes]),
@@ -44,12 +44,9 @@ export function createCaptureProfile(captures: Captures, now: () => number) {
     }),
     bytes: 'application/octet-stream',
     crossSite: 'origin',
-    errors: ['conflict', 'not_implemented'],
+    errors: ['conflict'],
     async handle({ query: { snapshot, ...wanted } }) {
       const { type } = wanted
-      if (type === 'mutex') {
-        throw adminErrors.not_implemented('Waits for locks are not counted yet: the plugin "lock" will provide them.')
-      }
       if (snapshot) {
         if (type !== 'heap') throw adminErrors.invalid_argument('query/snapshot: there is one of type heap alone.')
         return replyWithBytes({ headers: named('heap.heapsnapshot', 'application/json'), data: snapshotData() })

@@ -3,13 +3,25 @@ import { get } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { Profile } from 'pprof-format'
+import { definePlugin } from 'svc/kernel'
 import { rootPassword, rootUser, startAdmin, userSecret } from 'svc/plugins/admin/testing'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import type { Collection } from 'svc/plugins/store/api'
 import t from 'tap'
+import { Type } from 'typebox'
 
 const planted = 'planted-secret-of-the-environment'
 process.env.SVC_PLANTED = planted
-const server = await startAdmin()
+const Counter = Type.Object({ count: Type.Integer() })
+let counters: Collection<{ count: number }> | undefined
+const counting = definePlugin({
+  name: 'counting',
+  requires: ['store'],
+  setup({ services }) {
+    counters = services.store.collection({ name: 'counter', version: 1, schema: Counter })
+  },
+})
+const server = await startAdmin({ plugins: [counting] })
 t.teardown(server.stop)
 await server.kernel.services.users.createUser({ accessKey: 'nobody', secretKey: userSecret })
 
@@ -123,6 +135,29 @@ t.test('delays of the event loop', async t => {
   t.ok(own.functions.length > 0)
 })
 
+t.test('who waited for what', async t => {
+  const { locks } = server.kernel.services
+  const found = capture('type=mutex&seconds=2')
+  let isOver = false
+  const load = (async () => {
+    while (!isOver) {
+      // The second one waits for the first.
+      const hold = () =>
+        locks.hold('photos/delete', { source: 'test', waitMs: 5000 }, () => new Promise(done => setTimeout(done, 50)))
+      const update = () => counters!.update('one', now => ({ count: (now?.value.count ?? 0) + 1 }))
+      await Promise.all([hold(), hold(), update(), update(), update()])
+    }
+  })()
+  const { json } = await found
+  isOver = true
+  await load
+  t.match(json, { node: String, seconds: 2, resources: Array })
+  const of = (resource: string) => json.resources.find((each: { resource: string }) => each.resource === resource)
+  const lock = of('lock photos/delete')
+  t.ok(lock.waits > 0 && lock.maxMs >= 45 && lock.totalMs >= lock.maxMs, JSON.stringify(json))
+  t.ok(of('document counter/one')?.waits > 0, JSON.stringify(json))
+})
+
 t.test('a snapshot of the heap', async t => {
   const { headers, bytes } = await download('type=heap&snapshot=true')
   t.match(headers['content-disposition'], /-heap\.heapsnapshot"$/)
@@ -130,7 +165,6 @@ t.test('a snapshot of the heap', async t => {
 })
 
 t.test('what is refused', async t => {
-  t.equal(await outcome('type=mutex'), '501 not_implemented')
   t.equal(await outcome('type=disk'), '400 invalid_argument')
   t.equal(await outcome('seconds=1'), '400 invalid_argument')
   t.equal(await outcome('type=cpu&seconds=0'), '400 invalid_argument')

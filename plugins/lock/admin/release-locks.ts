@@ -1,0 +1,28 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import type {} from '../api.ts'
+import { describeLock, LockView } from './lock-schema.ts'
+
+export default defineAdminOperation({
+  id: 'releaseLocks',
+  method: 'DELETE',
+  path: '/locks',
+  tag: 'cluster',
+  summary: 'Takes locks away from their holders, who stop before their next commit. What nobody holds is ignored.',
+  authorize: ['admin:ForceUnlock'],
+  query: Type.Object({
+    resource: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'As the list shows it; repeated.',
+    }),
+  }),
+  response: Type.Object(
+    { items: Type.Array(LockView, { description: 'Those that were held.' }) },
+    { $id: 'ReleasedLocks' },
+  ),
+  uses: ['locks'],
+  async handle({ query: { resource } }, { locks }) {
+    return { items: (await locks.release(resource)).map(describeLock) }
+  },
+})

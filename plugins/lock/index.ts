@@ -1,0 +1,46 @@
+/** Locks that are leases: for what takes long and must not be done twice at a time. */
+import { hostname } from 'node:os'
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
+import { createListLocks } from './admin/list-locks.ts'
+import releaseLocks from './admin/release-locks.ts'
+import type {} from './api.ts'
+import { LockConfig } from './config.ts'
+import { declareLockDocuments } from './documents.ts'
+import { createLocks } from './locks.ts'
+import { createStaleLocks } from './stale-locks.ts'
+
+export default definePlugin({
+  name: 'lock',
+  description: 'Locks for work that takes long and must not be done twice at a time.',
+  requires: ['store'],
+  optional: ['metrics'],
+  provides: ['locks'],
+  config: LockConfig,
+  setup({ config, services, ports, threads, log, contribute, background }) {
+    const { store, metrics = noMetrics } = services
+    const { refreshMs, staleAfterMs } = config
+    if (refreshMs * 2 > staleAfterMs) {
+      throw new RangeError(
+        'SVC_LOCK_REFRESH_INTERVAL is at most half of SVC_LOCK_STALE_AFTER: else a lock is lost with its first late renewal.',
+      )
+    }
+    const timeouts = metrics.counter({
+      name: 'svc_lock_acquire_timeouts_total',
+      help: 'Locks that somebody did not get in the time that it would wait; most do not wait.',
+      labels: ['type'],
+    })
+    const documents = declareLockDocuments(store)
+    const owner = hostname()
+    const onTimeout = () => timeouts.inc({ type: 'write' })
+    const locks = createLocks({ store, documents, ports, log, owner, refreshMs, staleAfterMs, onTimeout })
+    for (const operation of [createListLocks(ports.clock.now), releaseLocks]) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, { locks }), { optional: true })
+    }
+    if (!threads.isMain) return { services: { locks } }
+    const stale = createStaleLocks({ store, documents, clock: ports.clock, log, refreshMs, staleAfterMs })
+    background(stale.worker)
+    return { services: { locks }, start: stale.releaseAll }
+  },
+})
