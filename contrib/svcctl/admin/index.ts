@@ -1,5 +1,6 @@
 /** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do, and summaries for people. */
 import type { CommandDeclaration } from '../command.ts'
+import adminDiagnose from '../commands/admin-diagnose.ts'
 import adminInfo from '../commands/admin-info.ts'
 import adminMetricsQuery from '../commands/admin-metrics-query.ts'
 import adminPrometheusGenerate from '../commands/admin-prometheus-generate.ts'
@@ -12,7 +13,14 @@ import { listOperations, type Operation } from './operations.ts'
 export function listAdminCommands(): readonly CommandDeclaration[] {
   const derived = createAdminCommands()
   const createUser = derived.find(({ name }) => name === 'admin user create')!
-  return [adminInfo, adminMetricsQuery, adminPrometheusGenerate, createUserAddCommand(createUser), ...derived]
+  return [
+    adminDiagnose,
+    adminInfo,
+    adminMetricsQuery,
+    adminPrometheusGenerate,
+    createUserAddCommand(createUser),
+    ...derived,
+  ]
 }
 
 export function createAdminCommands(

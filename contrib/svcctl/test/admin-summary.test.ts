@@ -1,4 +1,7 @@
 /** The commands of `svcctl admin` that people use first, against the real server. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { describeServer } from '../commands/admin-info.ts'
@@ -7,7 +10,8 @@ import { createSession } from './session.ts'
 
 const server = await startServer()
 t.teardown(() => server.stop())
-const { run } = createSession(temporaryFolder(t))
+const session = createSession(temporaryFolder(t))
+const { run } = session
 const setAlias = (name: string, accessKey: string, secret: string) =>
   run(['--admin-url', server.adminUrl, 'alias', 'set', name, server.endpoint, accessKey], {
     env: { SVCCTL_SECRET_KEY: secret },
@@ -55,6 +59,50 @@ t.test('admin info sums the server up in six lines of at most 80 characters', as
     nodes: [{ endpoint: 'n'.repeat(100), state: 'online', disks: [{ ...drive!, error: 'e'.repeat(100) }] }],
   })
   t.ok([...lines, ...broken, ...long].every(line => line.length <= 80))
+})
+
+t.test('admin diagnose: one archive, nothing secret in it', async t => {
+  const planted = 'planted-secret-of-a-broker'
+  const set = 'admin config set home notify_webhook:diagnosed enable=on endpoint=http://127.0.0.1:1/'
+  t.equal((await run([...set.split(' '), `auth_token=${planted}`])).code, 0)
+  server.kernel.log.error({ planted: 1 }, 'a drive smells of smoke')
+  const { code, stdout } = await run(['admin', 'diagnose', 'home', '--output', 'report.zip'])
+  t.equal(code, 0)
+  t.match(stdout, /^Server +svc .*^Needs attention:\n- \d+ errors? in log\.jsonl$.*^Saved report\.zip\.$/ms)
+  const path = join(session.folder, 'report.zip')
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  execFileSync('unzip', ['-q', path, '-d', join(session.folder, 'report')])
+  const files = readdirSync(join(session.folder, 'report')).sort()
+  t.same(
+    files,
+    [
+      'configuration.json',
+      'health.json',
+      'heal-jobs.json',
+      'info.json',
+      'kms.json',
+      'locks.json',
+      'log.jsonl',
+      'notify-queues.json',
+      'plugins.json',
+      'summary.txt',
+    ].sort(),
+  )
+  const read = (file: string) => readFileSync(join(session.folder, 'report', file), 'utf8')
+  const all = files.map(read).join('')
+  t.match(read('configuration.json'), /diagnosed/)
+  t.match(read('log.jsonl'), /a drive smells of smoke/)
+  t.match(JSON.parse(read('health.json')), { '/svc/health/ready': { status: 200 } })
+  for (const secret of [planted, 'change-me-please', Buffer.alloc(32, 7).toString('base64')]) {
+    t.notOk(all.includes(secret), 'no secret')
+  }
+
+  const secret = 'a-secret-of-a-user'
+  t.equal((await run(['admin', 'user', 'add', 'home', 'few', '--secret-key-stdin'], { input: secret })).code, 0)
+  await setAlias('few', 'few', secret)
+  const refused = await run(['admin', 'diagnose', 'few', '--output', 'none.zip'])
+  t.equal(refused.code, 4)
+  t.notOk(existsSync(join(session.folder, 'none.zip')))
 })
 
 t.test('admin user add asks for the secret key on a terminal, and has one made elsewhere', async t => {
