@@ -120,7 +120,11 @@ t.test('drives go and come back', async t => {
   const without = await redundancy()
   t.match(without, { isFull: false, sets: [{ drives: 4, online: 3, state: 'degraded' }] })
   t.ok(without.belowRecords > 0 && without.belowRecords === without.records, 'everything has a shard on it')
-  t.equal(await metric('svc_redundancy_bucket_below_target_bytes'), without.belowBytes, 'of the only bucket')
+  await until(
+    t,
+    'the reading of the only bucket',
+    async () => (await metric('svc_redundancy_bucket_below_target_bytes')) === without.belowBytes,
+  )
   t.equal(await metric('svc_mrf_queue_pending'), without.belowRecords)
   t.match(without.summary, /^1 of 4 drives cannot be read\. \d+ of \d+ records lack a shard/)
   renameSync(`${drive(3)}.away`, drive(3))
