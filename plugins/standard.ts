@@ -19,6 +19,7 @@ const folders = [
   'speedtest',
   'audit',
   'settings',
+  'cluster-archive',
   'rate-limits',
   'server',
 

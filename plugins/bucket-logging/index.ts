@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { createLossLog } from 'svc/plugins/delivery/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
@@ -23,6 +24,7 @@ export default definePlugin({
     const { clock } = ports
     const { region } = authSigv4
     const documents = bucketDocument(store, { name: 'bucket-logging', schema: LoggingStatus })
+    contribute('archive.section', documents.name, { documents }, { optional: true })
     const ready = documents.compiled(({ value }) => value)
     const topic = queue.topic('bucket-logging')
     const losses = createLossLog({

@@ -8,7 +8,9 @@
  * 2. Damage grants nobody a right: a policy that cannot be read or compiled denies everything.
  * 3. A policy that was not prepared and cannot be read without waiting denies everything.
  */
+
 import { chain, type Logger, type MaybePromise } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import {
   type BucketPolicies,
@@ -45,6 +47,7 @@ export interface BucketPolicyOptions {
 export interface BucketPolicy {
   readonly service: BucketPolicyService
   readonly source: PolicySource
+  readonly section: ArchiveSection
 }
 
 /** Declares a collection: during set-up. */
@@ -119,7 +122,11 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
     },
     publicAccess,
   }
-  return { service, source: { prepare: prepared.prepare, bucketPolicies: prepared.get } }
+  const section: ArchiveSection = {
+    documents,
+    problem: (bucket, { text }: Value) => policy.compile(text, { kind: 'bucket', bucket }).errors?.[0]?.message,
+  }
+  return { service, source: { prepare: prepared.prepare, bucketPolicies: prepared.get }, section }
 }
 
 function compileDenial(policy: PolicyService): CompiledPolicy {

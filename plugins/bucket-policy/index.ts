@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
@@ -31,8 +32,9 @@ export default definePlugin({
   provides: ['bucketPolicy'],
   config: bucketPolicyConfig,
   setup({ config, services, ports, log, contribute }) {
-    const { service: bucketPolicy, source } = createBucketPolicy({ ...services, config, log })
+    const { service: bucketPolicy, source, section } = createBucketPolicy({ ...services, config, log })
     contribute('policy.source', 'bucket-policy', source)
+    contribute('archive.section', section.documents.name, section, { optional: true })
     contribute(
       'stored.need',
       'bucket-policy',

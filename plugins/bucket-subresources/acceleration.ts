@@ -1,9 +1,12 @@
 /** Transfer acceleration of buckets: never enabled, but tools set it to suspended and expect to read that back. */
+
 import type { MaybePromise } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 
 export interface Acceleration {
+  readonly section: ArchiveSection
   /** Undefined where it was never set. */
   status(bucket: string): MaybePromise<'Suspended' | undefined>
   /** Rejects with `storeErrors` where there is no such bucket. */
@@ -16,6 +19,7 @@ export function createAcceleration(store: StoreService): Acceleration {
     schema: Type.Object({ status: Type.Literal('Suspended') }, { additionalProperties: false }),
   })
   return {
+    section: { documents },
     status(bucket) {
       const document = documents.get(bucket)
       return document instanceof Promise ? document.then(found => found?.value.status) : document?.value.status

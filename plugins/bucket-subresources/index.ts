@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import { Type } from 'typebox'
@@ -32,6 +33,7 @@ export default definePlugin({
   setup({ services, contribute }) {
     const { objects, store } = services
     const acceleration = createAcceleration(store)
+    contribute('archive.section', acceleration.section.documents.name, acceleration.section, { optional: true })
     for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
     for (const create of [createGetBucketAccelerateConfiguration, createPutBucketAccelerateConfiguration]) {
       const operation = create(objects, acceleration)

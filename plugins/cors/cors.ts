@@ -1,6 +1,7 @@
 /** The rules of each bucket, and the headers that follow from them for every answer to a page of another origin. */
 
 import { chain, type MaybePromise } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { ApiSettings, OriginAnswer, OriginRequest } from 'svc/plugins/s3/api'
 import type { Settings } from 'svc/plugins/settings/api'
 import { bucketRules, type StoreService } from 'svc/plugins/store/api'
@@ -13,6 +14,7 @@ export interface Cors extends CorsService {
   /** The bucket's rules made ready, those of the settings where it has none; undefined where there are none at all. */
   ready(bucket: string): MaybePromise<ReadyRules | undefined>
   readonly answerOrigin: OriginAnswer
+  readonly section: ArchiveSection
 }
 
 export function createCors(store: StoreService, api: Settings<ApiSettings>): Cors {
@@ -41,5 +43,6 @@ export function createCors(store: StoreService, api: Settings<ApiSettings>): Cor
     },
     rules: documents.rules,
     replace: documents.replace,
+    section: { documents },
   }
 }

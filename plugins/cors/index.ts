@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { bindS3Operation } from 'svc/plugins/s3/api'
@@ -30,6 +31,7 @@ export default definePlugin({
       })
     }
     for (const preflight of createPreflights(cors)) contribute('s3.operation', preflight.name, preflight)
+    contribute('archive.section', cors.section.documents.name, cors.section, { optional: true })
     contribute('s3.origin-answer', 'cors', cors.answerOrigin)
     return { services: { cors } }
   },

@@ -1,5 +1,7 @@
 /** Default encryption of buckets: the stored documents, and the encryption that a write gets by them. */
+
 import { isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { KmsService } from 'svc/plugins/kms/api'
 import type { EncryptionRequest } from 'svc/plugins/objects/api'
 import { storageErrors } from 'svc/plugins/storage/api'
@@ -21,6 +23,7 @@ const BucketEncryptionDocument = Type.Object(
 
 export interface BucketEncryptions extends Pick<EncryptionService, 'configuration' | 'replace'> {
   readonly effectiveRequest: EffectiveRequest
+  readonly section: ArchiveSection
 }
 
 export function createBucketEncryptions(store: StoreService, kms: KmsService): BucketEncryptions {
@@ -45,6 +48,7 @@ export function createBucketEncryptions(store: StoreService, kms: KmsService): B
   }
 
   return {
+    section: { documents },
     configuration,
 
     effectiveRequest(bucket, requested) {

@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { noKms } from 'svc/plugins/kms/api'
@@ -34,7 +35,8 @@ export default definePlugin({
     // Without key management SSE-C works, and requests for SSE-S3 and SSE-KMS are refused.
     const { kms = noKms, locks, objects, store } = services
     const used = { kms, objects, store }
-    const { configuration, replace, effectiveRequest } = createBucketEncryptions(store, kms)
+    const { configuration, replace, effectiveRequest, section } = createBucketEncryptions(store, kms)
+    contribute('archive.section', section.documents.name, section, { optional: true })
     const dataKeys = createDataKeys(kms, ports.random)
     const { run, changeKey } = createReseal({ objects, kms, dataKeys, locks })
     const encryption: EncryptionService = {

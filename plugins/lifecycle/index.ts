@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
@@ -63,6 +64,7 @@ export default definePlugin({
         optional: true,
       })
     }
+    contribute('archive.section', lifecycle.section.documents.name, lifecycle.section, { optional: true })
     contribute('s3.attribute', 'expiration', expirationHeader(service))
     // Everything under one hand: rules of a bucket are never applied twice at a time.
     if (threads.isMain) background(scanner.atSpeed(families.watch(worker)))

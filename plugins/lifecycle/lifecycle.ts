@@ -1,5 +1,7 @@
 /** The service: rules as they are stored, what they say of a version, and runs, which are made in the main thread alone. */
+
 import type { MaybePromise, Ports, Threads } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { LockService } from 'svc/plugins/lock/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoreService } from 'svc/plugins/store/api'
@@ -26,6 +28,7 @@ export interface RunningLifecycle {
   readonly service: LifecycleService
   readonly configurations: Configurations
   readonly worker: LifecycleWorker
+  readonly section: ArchiveSection
   start(): Promise<void>
   stop(): void
 }
@@ -62,6 +65,7 @@ export function createLifecycle(options: LifecycleOptions): RunningLifecycle {
     service,
     configurations,
     worker,
+    section: { documents: configurations.documents },
     async start() {
       unwatch = configurations.documents.watch(({ id }) => {
         worker.note(id)

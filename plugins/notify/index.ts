@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
 import { bindAdminOperation } from 'svc/plugins/admin/api'
@@ -54,6 +55,9 @@ export default definePlugin({
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { authSigv4, iam, metrics = noMetrics, queue, settings, storage } = services
     const bucketNotifications = createBucketNotifications(services.store, point('notification.target'))
+    contribute('archive.section', bucketNotifications.section.documents.name, bucketNotifications.section, {
+      optional: true,
+    })
     const { clock, random } = ports
     const { isMain } = threads
     const node = hostname()

@@ -1,4 +1,5 @@
 import type { Point } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import { bucketRules, type DocumentPage, type StoreService } from 'svc/plugins/store/api'
 import type { BucketNotificationsService, NotificationTarget } from './bucket-notifications.ts'
 import { compileRules } from './matcher.ts'
@@ -9,10 +10,11 @@ const shownSubscribers = 5
 export function createBucketNotifications(
   store: StoreService,
   targets: Point<NotificationTarget>,
-): BucketNotificationsService {
+): BucketNotificationsService & { readonly section: ArchiveSection } {
   const documents = bucketRules(store, { name: 'bucket-notification', rule: NotificationRule })
   const matchers = documents.compiled(({ value }) => compileRules(value.rules))
   return {
+    section: { documents },
     rules: documents.rules,
     replace: documents.replace,
     matcher: bucket => matchers.get(bucket),

@@ -1,3 +1,4 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import { bindS3Operation } from 'svc/plugins/s3/api'
 import 'svc/plugins/stored-needs/api'
@@ -35,9 +36,12 @@ export default definePlugin({
   provides: ['objectOwnership'],
   config: Type.Object({}),
   setup({ services, contribute }) {
-    const { service, source } = createObjectOwnership(services.store, services.policy)
+    const { service, source, sections } = createObjectOwnership(services.store, services.policy)
     const objectOwnership = { ...service, readNewBucket: createReadNewBucket(service, services.iam) }
     contribute('policy.source', 'acl', source)
+    for (const section of sections) {
+      contribute('archive.section', section.documents.name, section, { optional: true })
+    }
     contribute('s3.attribute', 'acl', {
       headers: [],
       read: () => undefined,

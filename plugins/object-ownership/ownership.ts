@@ -1,5 +1,7 @@
 /** What is stored of a bucket's ownership: three small documents, all missing in most buckets. */
+
 import { chain, isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { PolicyService, PolicySource } from 'svc/plugins/policy/api'
 import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
@@ -43,6 +45,7 @@ const everythingBlocked = every(true)
 export interface ObjectOwnership {
   readonly service: Omit<ObjectOwnershipService, 'readNewBucket'>
   readonly source: PolicySource
+  readonly sections: readonly ArchiveSection[]
 }
 
 /** Declares collections: during set-up. */
@@ -99,5 +102,6 @@ export function createObjectOwnership(store: StoreService, policy: PolicyService
     },
   }
   const ignoresPublic = (bucket: string) => chain(service.blocks(bucket), ({ ignorePublicAcls }) => ignorePublicAcls)
-  return { service, source: createGrantSource(bucket => grants.get(bucket), ignoresPublic) }
+  const sections = [{ documents: lists }, { documents: blocks }, { documents: controls }]
+  return { service, source: createGrantSource(bucket => grants.get(bucket), ignoresPublic), sections }
 }

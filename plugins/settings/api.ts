@@ -7,9 +7,10 @@ import type { MaybePromise, ObjectOf } from 'svc/kernel'
 import type { TObject } from 'typebox'
 
 export { settingsErrors } from './errors.ts'
+/** What is shown instead of a secret; sent back it keeps the secret that is stored. */
+export { ImportResult } from './import-result.ts'
 export { queueLimitDefault } from './target.ts'
 
-/** What is shown instead of a secret; sent back it keeps the secret that is stored. */
 export const maskedValue = '*REDACTED*'
 
 /** The id of a subsystem that may exist several times and whose name came without one: `notify_webhook` is `notify_webhook:_`. */

@@ -108,6 +108,8 @@ export interface Collection<T> {
   get(id: string): MaybePromise<StoredDocument<T> | undefined>
   /** Resolves when it is durable; from then on every thread sees it. */
   put(id: string, value: T, options?: ChangeOptions): Promise<Written>
+  /** Why a value cannot be put: a sentence with its place, which never repeats a value. Undefined: it can. */
+  check(value: unknown): string | undefined
   /** Resolves with whether there was something to delete. */
   delete(id: string, options?: ChangeOptions): Promise<boolean>
   list(request?: ListDocumentsRequest): MaybePromise<DocumentPage<T>>

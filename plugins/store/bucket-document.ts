@@ -5,9 +5,14 @@
 import { hash } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox'
-import type { Collection, Preconditions, StoreService } from './api.ts'
+import type { Collection, Preconditions, StoreService, TransactionBuilder } from './api.ts'
 
-export interface BucketDocument<T> extends Pick<Collection<T>, 'get' | 'list' | 'watch' | 'compiled' | 'problem'> {
+export interface BucketDocument<T>
+  extends Pick<Collection<T>, 'get' | 'list' | 'watch' | 'compiled' | 'problem' | 'check'> {
+  /** In the stored format. */
+  readonly name: string
+  /** As `replace`, as a part of a transaction. */
+  stage(tx: TransactionBuilder, bucket: string, value: T | undefined): void
   /**
    * The value; undefined where the bucket has none. Where there is one that cannot be read, the result of `unreadable`, which may throw:
    * a missing document often means more rights than the document gave.
@@ -29,6 +34,12 @@ export function bucketDocument<Schema extends TSchema>(
     return found instanceof Promise ? found.then(tell) : tell(found)
   }
   return {
+    name,
+    stage(tx, bucket, value) {
+      if (value === undefined) tx.delete(documents, bucket, { overwriteUnreadable: true })
+      else tx.put(documents, bucket, value, { overwriteUnreadable: true })
+    },
+    check: value => documents.check(value),
     get: bucket => documents.get(bucket),
     list: request => documents.list(request),
     watch: (listener, onResync) => documents.watch(listener, onResync),

@@ -169,6 +169,10 @@ export class DocumentCollection implements Collection<unknown> {
     return known?.document !== undefined && known.sequence === sequenceOf(record) ? known : undefined
   }
 
+  check(value: unknown): string | undefined {
+    return this.declared.check(value)?.message
+  }
+
   async put(id: string, value: unknown, options: ChangeOptions = {}): Promise<Written> {
     const step = this.putStep(id, value, options)
     const { sequence, modifiedMs } = await this.#commit(step.step)

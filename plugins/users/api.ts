@@ -7,6 +7,7 @@
 import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { PolicyDocument } from 'svc/plugins/policy/api'
+import type { AccessKeyDocument, GroupDocument, UserDocument } from './documents.ts'
 
 export { noUser, usersErrors } from './errors.ts'
 
@@ -173,6 +174,29 @@ export interface NewSession extends SecretPair {
   readonly expiresMs: number
 }
 
+/** By name. Secrets are plain. */
+export interface Directory {
+  readonly users: ReadonlyMap<string, UserDocument>
+  readonly groups: ReadonlyMap<string, GroupDocument>
+  /** The documents of named policies, without those that are built in. */
+  readonly policies: ReadonlyMap<string, object>
+  readonly accessKeys: ReadonlyMap<string, AccessKeyDocument>
+}
+
+export interface DirectoryImportOptions {
+  readonly mode: 'merge' | 'replace'
+  /** Checks, and stores nothing. */
+  readonly isDryRun?: boolean
+  /** Ends it by what it throws. */
+  beforeCommit?(): MaybePromise<void>
+}
+
+export interface DirectoryImport {
+  /** What was new or different: `user/ann`, `group/staff`, `policy/readers`, `access-key/AK1`. */
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+}
+
 export interface UsersService {
   listUsers(
     request?: PageRequest & { readonly group?: string; readonly policy?: string; readonly status?: Status },
@@ -246,6 +270,14 @@ export interface UsersService {
   revokeShare(caller: Caller, id: string): Promise<void>
   /** Removes what is over for longer than a day. Resolves with the number. */
   removeOldShares(): Promise<number>
+
+  /** Everybody, as of one moment, **secrets among it**; without share links that were revoked. */
+  exportDirectory(): Promise<Directory>
+  /**
+   * Takes over what an export gave, here or elsewhere; checked whole before anything is stored. `merge` keeps what it does not have,
+   * `replace` removes it. May be repeated when it was interrupted. Rejects with `invalid_argument`, whose cause lists all problems.
+   */
+  importDirectory(directory: Directory, options: DirectoryImportOptions): Promise<DirectoryImport>
 
   /**
    * Somebody's identity for the engine: what a user may, be it enabled or not. Never to let it in. Root's name gives root.

@@ -79,6 +79,14 @@ const RevisionDocument = Type.Object({ count: Type.Number() }, closed)
 /** Seals session tokens. 32 bytes in base64. */
 const SessionKeyDocument = Type.Object({ key: Type.String({ secret: true }) }, closed)
 
+/** Of what is carried to another deployment. */
+export const directorySchemas = {
+  users: UserDocument,
+  groups: GroupDocument,
+  policies: PolicyRecord,
+  accessKeys: AccessKeyDocument,
+} as const
+
 export type UserDocument = Static<typeof UserDocument>
 export type GroupDocument = Static<typeof GroupDocument>
 export type PolicyRecord = Static<typeof PolicyRecord>

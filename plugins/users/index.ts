@@ -20,6 +20,7 @@ import { createSecretWatch } from './secret-watch.ts'
 import { createSessions } from './sessions.ts'
 import { createShareDirectory } from './share-directory.ts'
 import { createShareRoom } from './share-room.ts'
+import { createTransfer } from './transfer.ts'
 import { createUserDirectory } from './user-directory.ts'
 
 export default definePlugin({
@@ -61,6 +62,7 @@ export default definePlugin({
       ...createPolicyDirectory(context),
       ...createAccessKeyDirectory(context, random),
       ...createShareDirectory(context),
+      ...createTransfer(context),
       describeIdentity: (user: string) => (user === owner.accessKey ? owner : principals.describe(user)),
       createSession: sessions.create,
     }

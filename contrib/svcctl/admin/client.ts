@@ -16,6 +16,8 @@ export interface AdminRequest {
   readonly path: string
   readonly query?: readonly (readonly [name: string, value: string])[]
   readonly body?: unknown
+  /** Instead of a body: of this media type. */
+  readonly bytes?: { readonly type: string; readonly content: Buffer }
   /** With or without quotes. */
   readonly ifMatch?: string
   /** Takes what is no JSON: a stream of events, or a file. */
@@ -82,7 +84,7 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
     const { method, ifMatch } = request
     const path = base + request.path
     const query = (request.query ?? []).map(pair => pair.map(encodeName).join('=')).join('&')
-    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
+    const body = request.body === undefined ? request.bytes?.content : Buffer.from(JSON.stringify(request.body))
     const headers = signer.signRequest({
       method,
       host,
@@ -90,7 +92,7 @@ export function createAdminClient({ alias, adminUrl, timeoutMs, debug }: AdminCl
       query,
       headers: {
         accept: request.sink === undefined ? 'application/json' : '*/*',
-        ...(body === undefined ? undefined : { 'content-type': 'application/json' }),
+        ...(body === undefined ? undefined : { 'content-type': request.bytes?.type ?? 'application/json' }),
         ...(ifMatch === undefined ? undefined : { 'if-match': ifMatch }),
       },
       payload: body,

@@ -1,5 +1,6 @@
 /** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do, and summaries for people. */
 import type { CommandDeclaration } from '../command.ts'
+import adminClusterImport from '../commands/admin-cluster-import.ts'
 import adminDiagnose from '../commands/admin-diagnose.ts'
 import adminInfo from '../commands/admin-info.ts'
 import adminMetricsQuery from '../commands/admin-metrics-query.ts'
@@ -14,6 +15,7 @@ export function listAdminCommands(): readonly CommandDeclaration[] {
   const derived = createAdminCommands()
   const createUser = derived.find(({ name }) => name === 'admin user create')!
   return [
+    adminClusterImport,
     adminDiagnose,
     adminInfo,
     adminMetricsQuery,

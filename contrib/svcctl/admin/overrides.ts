@@ -111,6 +111,8 @@ export const overrides: Readonly<Record<string, Override>> = {
       again: { last: '0' },
     },
   },
+  exportCluster: { name: 'cluster export', example: 'svcctl admin cluster export home --output cluster.zip' },
+  importCluster: { elsewhere: 'admin cluster import' },
   listLocks: { name: 'locks list', columns: ['resource', 'source', 'owner', 'since', 'refreshed'] },
   releaseLocks: {
     name: 'locks release',

@@ -1,6 +1,6 @@
 import { defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
-import type { SettingsMap } from '../api.ts'
+import { ImportResult, type SettingsMap } from '../api.ts'
 import { parseSettings } from '../text-format.ts'
 import { ConfigMap } from './config-schema.ts'
 
@@ -21,20 +21,7 @@ export default defineAdminOperation({
     Type.String({ description: 'Lines of the form `subsystem key=value`; values with spaces in quotes.' }),
   ]),
   contentTypes: ['application/json', 'text/plain'],
-  response: Type.Object(
-    {
-      mode: Type.Union([Type.Literal('merge'), Type.Literal('replace')]),
-      dryRun: Type.Boolean(),
-      users: Type.Integer(),
-      groups: Type.Integer(),
-      policies: Type.Integer(),
-      configSubsystems: Type.Integer({ description: 'Of the file.' }),
-      buckets: Type.Integer(),
-      bucketsCreated: Type.Array(Type.String()),
-      removed: Type.Array(Type.String(), { description: 'What the file does not have, with `replace`.' }),
-    },
-    { $id: 'ImportResult' },
-  ),
+  response: ImportResult,
   errors: ['conflict'],
   uses: ['settings'],
   async handle({ query: { mode, dryRun }, body }, { settings }) {

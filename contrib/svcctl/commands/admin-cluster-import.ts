@@ -1,0 +1,85 @@
+import { readFile, stat } from 'node:fs/promises'
+import { defineCommand } from '../command.ts'
+import { failure } from '../errors.ts'
+import { formatBytes } from '../formatting.ts'
+
+interface Options {
+  readonly mode: string
+  readonly dryRun?: boolean
+}
+
+interface ImportResult {
+  readonly mode: string
+  readonly dryRun: boolean
+  readonly users: number
+  readonly groups: number
+  readonly policies: number
+  readonly configSubsystems: number
+  readonly buckets: number
+  readonly bucketsCreated: readonly string[]
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+}
+
+const archiveBytesMax = 256 * 1024 * 1024
+
+export default defineCommand<Options>({
+  name: 'admin cluster import',
+  summary: 'Takes over an archive that `admin cluster export` has made, all of it or nothing.',
+  description:
+    'Users, groups, policies, access keys, configuration and settings of buckets; objects come with `mirror`. The server must have the ' +
+    'root credentials of the one that made it. With --mode replace whatever the archive does not have is removed, but for buckets. ' +
+    'Needs admin:ImportCluster.',
+  arguments: [
+    { name: 'alias', summary: 'of the server', kind: 'alias' },
+    { name: 'file', summary: 'the archive', kind: 'path' },
+  ],
+  options: [
+    { flags: '--mode <mode>', summary: 'default merge', choices: ['merge', 'replace'], default: 'merge' },
+    { flags: '--dry-run', summary: 'says what would change, and changes nothing' },
+  ],
+  examples: [
+    'svcctl admin cluster import home svc-cluster-2026-03-01.zip --dry-run',
+    'svcctl admin cluster import home svc-cluster-2026-03-01.zip --mode replace --yes',
+  ],
+  async run(context, [alias, file], { mode, dryRun = false }) {
+    const path = context.path(file!)
+    const { size } = await stat(path)
+    if (size > archiveBytesMax) {
+      throw failure(
+        'too_large',
+        `${file} has ${formatBytes(size)}; an archive has at most ${formatBytes(archiveBytesMax)}.`,
+      )
+    }
+    const question = 'Remove users, groups, policies, access keys and settings that are not in the archive?'
+    if (mode === 'replace' && !dryRun && !(await context.confirm(question))) {
+      throw failure('not_confirmed', 'Nothing was changed.')
+    }
+    const client = await context.connectAdmin(alias!)
+    const { body } = await client.send({
+      operation: 'importCluster',
+      method: 'POST',
+      path: '/cluster/import',
+      query: [
+        ['mode', mode],
+        ['dryRun', `${dryRun}`],
+      ],
+      bytes: { type: 'application/zip', content: await readFile(path) },
+    })
+    const result = body as ImportResult
+    context.output.result({ ...result }, ...describeImport(result))
+  },
+})
+
+function describeImport(result: ImportResult): string[] {
+  const { users, groups, policies, configSubsystems, buckets, bucketsCreated, changed, removed, dryRun } = result
+  const lines = [
+    ...bucketsCreated.map(name => `+ bucket/${name}`),
+    ...changed.map(name => `~ ${name}`),
+    ...removed.map(name => `- ${name}`),
+  ]
+  const content = `users: ${users}, groups: ${groups}, policies: ${policies}, subsystems: ${configSubsystems}, buckets: ${buckets}`
+  const verdict =
+    lines.length === 0 ? 'Nothing is different.' : dryRun ? 'Nothing was changed.' : 'All of it was taken over.'
+  return [...lines, `In the archive: ${content}.`, verdict]
+}

@@ -1,0 +1,207 @@
+/**
+ * The form of an archive, version 1.
+ *
+ * | File | Content |
+ * |---|---|
+ * | `manifest.json` | format, version, when and from which deployment; salt; digests of the other files, and what authenticates them |
+ * | `iam.bin` | users, groups, access keys with their secrets, as sealed JSON |
+ * | `policies.json` | named policies by name |
+ * | `config.json` | settings by subsystem; of a secret `{"sealed": …}` |
+ * | `buckets/<name>.json` | settings of a bucket |
+ */
+import { hash } from 'node:crypto'
+import type { Random } from 'svc/kernel'
+import { canonicalJson, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
+import { maskedValue, type SettingsMap } from 'svc/plugins/settings/api'
+import type { Directory } from 'svc/plugins/users/api'
+import { type TSchema, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { type ArchiveKeys, deriveArchiveKeys, equals, saltBytes } from './archive-keys.ts'
+import { type ArchivedBucket, BucketFile } from './buckets.ts'
+import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
+import { readZip, writeZip } from './zip-file.ts'
+
+const format = 'svc-cluster-archive'
+const version = 1
+const nonceBytes = 12
+
+export interface ArchiveContents {
+  readonly directory: Directory
+  /** With plain secrets. */
+  readonly settings: SettingsMap
+  readonly buckets: ReadonlyMap<string, ArchivedBucket>
+}
+
+export interface RootCredentials {
+  readonly rootUser: string
+  readonly rootPassword: string
+}
+
+const Manifest = Type.Object({
+  format: Type.Literal(format),
+  version: Type.Integer(),
+  createdAt: Type.String(),
+  server: Type.String(),
+  salt: Type.String({ pattern: `^[0-9a-f]{${2 * saltBytes}}$` }),
+  credentials: Type.String(),
+  files: Type.Record(Type.String(), Type.String({ description: 'SHA-256, hexadecimal.' })),
+  mac: Type.String(),
+})
+
+const Iam = Type.Object({
+  users: Type.Record(Type.String(), Type.Object({})),
+  groups: Type.Record(Type.String(), Type.Object({})),
+  accessKeys: Type.Record(Type.String(), Type.Object({})),
+})
+const Policies = Type.Record(Type.String(), Type.Object({}))
+const Config = Type.Record(
+  Type.String(),
+  Type.Record(Type.String(), Type.Union([Type.String(), Type.Object({ sealed: Type.String() })])),
+)
+
+const bucketFile = /^buckets\/([^/]+)\.json$/
+const iamContext = 'archive iam'
+const settingContext = (subsystem: string, key: string) => `archive config\n${subsystem}\n${key}`
+
+export interface PackOptions extends RootCredentials {
+  readonly server: string
+  readonly nowMs: number
+  readonly random: Random
+  /** As `settings`, with secrets masked: tells which of them are secrets. */
+  readonly masked: SettingsMap
+}
+
+/** The bytes of an archive. */
+export async function packArchive({ directory, settings, buckets }: ArchiveContents, options: PackOptions) {
+  const { random, masked, nowMs, server } = options
+  const salt = Buffer.from(random.bytes(saltBytes))
+  const keys = await deriveArchiveKeys(options, salt)
+  const sealText = (text: string, context: string) =>
+    seal(keys.sealing, Buffer.from(text), context, random.bytes(nonceBytes))
+  const { users, groups, accessKeys, policies } = directory
+  const iam = { users: fromMap(users), groups: fromMap(groups), accessKeys: fromMap(accessKeys) }
+  const config = Object.entries(settings).map(([name, values]) => {
+    const shown = Object.entries(values).map(([key, text]) => {
+      const isSecret = masked[name]?.[key] === maskedValue && text !== maskedValue
+      return [key, isSecret ? { sealed: sealText(text, settingContext(name, key)).toString('base64') } : text]
+    })
+    return [name, Object.fromEntries(shown)]
+  })
+  const files = new Map<string, Buffer>([
+    ['iam.bin', sealText(canonicalJson(iam), iamContext)],
+    ['policies.json', json(fromMap(policies))],
+    ['config.json', json(Object.fromEntries(config))],
+  ])
+  for (const [name, bucket] of buckets) files.set(`buckets/${name}.json`, json(bucket))
+  const digests = Object.fromEntries([...files].map(([name, bytes]) => [name, hash('sha256', bytes, 'hex')]))
+  const signed = { format, version, createdAt: new Date(nowMs).toISOString(), server, salt: salt.toString('hex') }
+  const manifest = { ...signed, credentials: keys.check, files: digests }
+  const mac = keys.authenticate(canonicalJson(manifest))
+  return writeZip(new Map([['manifest.json', json({ ...manifest, mac })], ...files]), new Date(nowMs))
+}
+
+/** Throws `invalid_archive`, and `conflict` where it was made with other root credentials. */
+export async function unpackArchive(bytes: Buffer, credentials: RootCredentials): Promise<ArchiveContents> {
+  const files = await readZip(bytes)
+  const { keys, names } = await readManifest(files, credentials)
+  const problems: ArchiveProblem[] = []
+  const read = <T>(name: string, schema: TSchema, text: string): T | undefined => {
+    const value = parse(text)
+    if (value !== undefined && Value.Check(schema, value)) return value as T
+    problems.push({ element: name, message: 'is not of the form that this release reads' })
+    return undefined
+  }
+  const textOf = (name: string) => files.get(name)?.toString() ?? ''
+  const iam = read<Record<'users' | 'groups' | 'accessKeys', Record<string, never>>>(
+    'iam.bin',
+    Iam,
+    open(keys, files.get('iam.bin') ?? Buffer.alloc(0), iamContext),
+  )
+  const policies = read<Record<string, object>>('policies.json', Policies, textOf('policies.json'))
+  const config = read<Record<string, Record<string, string | { sealed: string }>>>(
+    'config.json',
+    Config,
+    textOf('config.json'),
+  )
+  const buckets = new Map<string, ArchivedBucket>()
+  for (const name of names) {
+    const bucket = bucketFile.exec(name)?.[1]
+    if (bucket === undefined) continue
+    const value = read<ArchivedBucket>(name, BucketFile, textOf(name))
+    if (value !== undefined) buckets.set(bucket, value)
+  }
+  if (problems.length > 0) throw invalidArchive(problems)
+  const settings = Object.entries(config!).map(([name, values]) => {
+    const opened = Object.entries(values).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value : open(keys, Buffer.from(value.sealed, 'base64'), settingContext(name, key)),
+    ])
+    return [name, Object.fromEntries(opened)]
+  })
+  return {
+    directory: {
+      users: toMap(iam!.users),
+      groups: toMap(iam!.groups),
+      accessKeys: toMap(iam!.accessKeys),
+      policies: toMap(policies!),
+    },
+    settings: Object.fromEntries(settings),
+    buckets,
+  }
+}
+
+/** Whose names and digests it says the other files have. */
+async function readManifest(files: ReadonlyMap<string, Buffer>, credentials: RootCredentials) {
+  const text = files.get('manifest.json')?.toString()
+  if (text === undefined) throw archiveErrors.invalid_archive('It has no manifest.json: it is no archive of a cluster.')
+  const manifest = parse(text)
+  if (!Value.Check(Manifest, manifest)) {
+    throw archiveErrors.invalid_archive('Its manifest.json is not that of an archive of a cluster.')
+  }
+  if (manifest.version !== version) {
+    throw archiveErrors.invalid_archive(
+      `It has version ${manifest.version} of the format, and this release reads version ${version}.`,
+    )
+  }
+  const keys = await deriveArchiveKeys(credentials, Buffer.from(manifest.salt, 'hex'))
+  if (!equals(keys.check, manifest.credentials)) {
+    throw archiveErrors.conflict('The archive was made by a deployment with other root credentials.')
+  }
+  const { mac, ...signed } = manifest
+  if (!equals(keys.authenticate(canonicalJson(signed)), mac)) {
+    throw archiveErrors.invalid_archive('Its manifest.json was changed after the export.')
+  }
+  const names = Object.keys(manifest.files)
+  const stranger = [...files.keys()].find(name => name !== 'manifest.json' && !Object.hasOwn(manifest.files, name))
+  if (stranger !== undefined) throw invalidArchive([{ element: stranger, message: 'is not in manifest.json' }])
+  for (const name of names) {
+    const bytes = files.get(name)
+    if (bytes === undefined) throw invalidArchive([{ element: name, message: 'is missing' }])
+    if (hash('sha256', bytes, 'hex') !== manifest.files[name]) {
+      throw invalidArchive([{ element: name, message: 'was changed after the export' }])
+    }
+  }
+  return { keys, names }
+}
+
+function open(keys: ArchiveKeys, sealed: Buffer, context: string): string {
+  try {
+    return openSealed(keys.sealing, sealed, context).toString()
+  } catch (error) {
+    if (error instanceof SealError) throw archiveErrors.invalid_archive('A secret in it cannot be opened.')
+    throw error
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`)
+/** Both keep names such as `__proto__` what they are. */
+const fromMap = <T>(map: ReadonlyMap<string, T>) => Object.fromEntries(map)
+const toMap = <T>(record: Readonly<Record<string, T>>) => new Map(Object.entries(record))

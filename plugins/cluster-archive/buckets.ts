@@ -1,0 +1,207 @@
+/** Settings of buckets: out of this deployment, and into it. */
+import { isCatalogError, type Point } from 'svc/kernel'
+import type { Identity } from 'svc/plugins/iam/api'
+import { type Bucket, type BucketChange, noTags, type ObjectsService } from 'svc/plugins/objects/api'
+import { canonicalJson } from 'svc/plugins/sealing/api'
+import type { StoreService } from 'svc/plugins/store/api'
+import { type Static, Type } from 'typebox'
+import type { ArchiveSection } from './api.ts'
+import type { ArchiveProblem } from './errors.ts'
+
+const Days = Type.Optional(Type.Integer({ minimum: 1 }))
+
+export const BucketFile = Type.Object(
+  {
+    region: Type.String(),
+    versioning: Type.Enum(['off', 'enabled', 'suspended']),
+    objectLock: Type.Optional(
+      Type.Object(
+        {
+          defaultRetention: Type.Optional(
+            Type.Object(
+              { mode: Type.Enum(['GOVERNANCE', 'COMPLIANCE']), days: Days, years: Days },
+              { additionalProperties: false },
+            ),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    quotaBytes: Type.Optional(Type.Integer({ minimum: 1 })),
+    tags: Type.Record(Type.String(), Type.String()),
+    documents: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { additionalProperties: false },
+)
+
+export type ArchivedBucket = Static<typeof BucketFile>
+
+export interface BucketTransferOptions {
+  readonly objects: ObjectsService
+  readonly store: StoreService
+  readonly sections: Point<ArchiveSection>
+  readonly owner: () => Identity
+}
+
+export interface BucketPlan {
+  readonly created: readonly string[]
+  /** `bucket/photos` */
+  readonly changed: readonly string[]
+  /** `bucket/photos/bucket-policy` */
+  readonly removed: readonly string[]
+}
+
+export interface BucketTransfer {
+  /** Those of this deployment, by name. */
+  export(): Promise<Map<string, ArchivedBucket>>
+  check(buckets: ReadonlyMap<string, ArchivedBucket>): Promise<ArchiveProblem[]>
+  plan(buckets: ReadonlyMap<string, ArchivedBucket>, mode: 'merge' | 'replace'): Promise<BucketPlan>
+  /** May be repeated. */
+  apply(name: string, bucket: ArchivedBucket, mode: 'merge' | 'replace'): Promise<void>
+}
+
+export function createBucketTransfer({ objects, store, sections, owner }: BucketTransferOptions): BucketTransfer {
+  const sectionsByName = () => new Map(sections.list().map(({ value }) => [value.documents.name, value]))
+
+  const readDocuments = async (bucket: string): Promise<Map<string, unknown>> => {
+    const found = new Map<string, unknown>()
+    for (const [name, { documents }] of sectionsByName()) {
+      const value = await documents.read(bucket, problem => {
+        throw new Error(`the document ${name} of the bucket ${bucket} cannot be read: ${problem}`)
+      })
+      if (value !== undefined) found.set(name, value)
+    }
+    return found
+  }
+
+  const describe = async ({ name, region, versioning, objectLock, quotaBytes, tags }: Bucket) => ({
+    region,
+    versioning,
+    ...(objectLock !== undefined && { objectLock }),
+    ...(quotaBytes !== undefined && { quotaBytes }),
+    tags: Object.fromEntries(tags),
+    documents: Object.fromEntries(await readDocuments(name)),
+  })
+
+  const find = async (name: string): Promise<Bucket | undefined> => {
+    try {
+      return await objects.getBucket(name)
+    } catch (error) {
+      if (isCatalogError(error) && error.code === 'NoSuchBucket') return undefined
+      throw error
+    }
+  }
+
+  /** What of the bucket's own record is to be changed; undefined: nothing. */
+  const changeOf = (bucket: Bucket, wanted: ArchivedBucket, mode: 'merge' | 'replace'): BucketChange | undefined => {
+    const isReplaced = mode === 'replace'
+    const tags = new Map(Object.entries(wanted.tags))
+    const lock = wanted.objectLock ?? (isReplaced && bucket.objectLock !== undefined ? {} : undefined)
+    const quotaBytes = wanted.quotaBytes ?? (isReplaced ? 0 : undefined)
+    // Object lock is for ever, and needs versioning; a bucket never goes back to `off`.
+    const versioning = lock !== undefined || bucket.objectLock !== undefined ? 'enabled' : wanted.versioning
+    const change: BucketChange = {
+      ...(versioning !== 'off' && versioning !== bucket.versioning && { versioning }),
+      ...((isReplaced || tags.size > 0) && !isSame(wanted.tags, Object.fromEntries(bucket.tags)) && { tags }),
+      ...(lock !== undefined && !isSame(lock, bucket.objectLock) && { objectLock: lock }),
+      ...(quotaBytes !== undefined && quotaBytes !== (bucket.quotaBytes ?? 0) && { quotaBytes }),
+    }
+    return Object.keys(change).length === 0 ? undefined : change
+  }
+
+  const documentsOf = async (name: string, wanted: ArchivedBucket, mode: 'merge' | 'replace') => {
+    const found = await readDocuments(name)
+    const changed = Object.entries(wanted.documents).filter(([kind, value]) => !isSame(value, found.get(kind)))
+    const removed = mode === 'merge' ? [] : [...found.keys()].filter(kind => !Object.hasOwn(wanted.documents, kind))
+    return { changed, removed }
+  }
+
+  return {
+    async export() {
+      const found = new Map<string, ArchivedBucket>()
+      for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+        const page: Awaited<ReturnType<ObjectsService['listBuckets']>> = await objects.listBuckets({
+          prefix: '',
+          startAfter,
+          limit: 1000,
+        })
+        for (const bucket of page.buckets) found.set(bucket.name, await describe(bucket))
+        startAfter = page.next
+      }
+      return found
+    },
+
+    async check(buckets) {
+      const problems: ArchiveProblem[] = []
+      const known = sectionsByName()
+      for (const [name, { versioning, objectLock, documents }] of buckets) {
+        const file = `buckets/${name}.json`
+        if (!bucketName.test(name)) problems.push({ element: file, message: 'no bucket can have this name' })
+        if (objectLock !== undefined && versioning !== 'enabled') {
+          problems.push({ element: `${file}/objectLock`, message: 'it needs versioning, which is not enabled' })
+        }
+        const { days, years } = objectLock?.defaultRetention ?? { days: 1 }
+        if ((days === undefined) === (years === undefined)) {
+          problems.push({ element: `${file}/objectLock`, message: 'it has exactly one of days and years' })
+        }
+        for (const [kind, value] of Object.entries(documents)) {
+          const element = `${file}/documents/${kind}`
+          const section = known.get(kind)
+          const message =
+            section === undefined
+              ? 'no plugin that is loaded keeps this'
+              : (section.documents.check(value) ?? (await section.problem?.(name, value)))
+          if (message !== undefined) problems.push({ element, message })
+        }
+      }
+      return problems
+    },
+
+    async plan(buckets, mode) {
+      const [created, changed, removed]: string[][] = [[], [], []]
+      for (const [name, wanted] of buckets) {
+        const bucket = await find(name)
+        if (bucket === undefined) {
+          created!.push(name)
+          continue
+        }
+        const documents = await documentsOf(name, wanted, mode)
+        if (changeOf(bucket, wanted, mode) !== undefined || documents.changed.length > 0)
+          changed!.push(`bucket/${name}`)
+        removed!.push(...documents.removed.map(kind => `bucket/${name}/${kind}`))
+      }
+      return { created: created!, changed: changed!, removed: removed! }
+    },
+
+    async apply(name, wanted, mode) {
+      const { region, versioning, objectLock, quotaBytes } = wanted
+      const isThere = (await find(name)) !== undefined
+      if (!isThere) {
+        await objects.createBucket(name, {
+          region,
+          owner: owner(),
+          tags: noTags,
+          versioning: versioning !== 'off',
+          objectLock: objectLock !== undefined,
+          ...(quotaBytes !== undefined && { quotaBytes }),
+        })
+      }
+      const change = changeOf(await objects.getBucket(name), wanted, mode)
+      if (change !== undefined) await objects.changeBucket(name, change)
+      const { changed, removed } = await documentsOf(name, wanted, mode)
+      if (changed.length + removed.length === 0) return
+      const known = sectionsByName()
+      await store.transaction(tx => {
+        for (const [kind, value] of changed) known.get(kind)!.documents.stage(tx, name, value)
+        for (const kind of removed) known.get(kind)!.documents.stage(tx, name, undefined)
+      })
+    },
+  }
+}
+
+/** As CreateBucket has it, without the names that are reserved, which it refuses itself. */
+const bucketName = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]$/
+
+function isSame(one: unknown, other: unknown): boolean {
+  return other !== undefined && canonicalJson(one) === canonicalJson(other)
+}

@@ -1,0 +1,185 @@
+/** Export and import of everything but objects. One import at a time in a deployment; what it has begun is completed, whatever happens. */
+import { hostname } from 'node:os'
+import { isCatalogError, type Logger, type Point, type Ports } from 'svc/kernel'
+import type { IamService } from 'svc/plugins/iam/api'
+import type { Lease, LockService } from 'svc/plugins/lock/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import { canonicalJson } from 'svc/plugins/sealing/api'
+import type { SettingsAdministration, SettingsMap } from 'svc/plugins/settings/api'
+import type { StoreService } from 'svc/plugins/store/api'
+import type { UsersService } from 'svc/plugins/users/api'
+import type { ArchiveSection } from './api.ts'
+import { type ArchiveContents, packArchive, type RootCredentials, unpackArchive } from './archive.ts'
+import { createBucketTransfer } from './buckets.ts'
+import { type ArchiveProblem, archiveErrors, invalidArchive } from './errors.ts'
+import type { ImportMode, PendingImport } from './pending-import.ts'
+import { archiveBytesMax } from './zip-file.ts'
+
+const lockName = 'svc/cluster-import'
+
+export interface ClusterArchiveOptions {
+  readonly users: UsersService
+  readonly settings: SettingsAdministration
+  readonly objects: ObjectsService
+  readonly store: StoreService
+  readonly locks: LockService
+  readonly iam: Pick<IamService, 'owner'>
+  readonly sections: Point<ArchiveSection>
+  readonly pending: PendingImport
+  readonly ports: Ports
+  readonly log: Logger
+  readonly rootPassword: string
+}
+
+export interface ImportOutcome {
+  /** Of the archive. */
+  readonly users: number
+  readonly groups: number
+  readonly policies: number
+  readonly configSubsystems: number
+  readonly buckets: number
+  readonly bucketsCreated: readonly string[]
+  /** `user/ann`, `config/api`, `bucket/photos`. */
+  readonly changed: readonly string[]
+  /** The same, and `bucket/photos/bucket-policy`. */
+  readonly removed: readonly string[]
+}
+
+export interface ClusterArchive {
+  export(): Promise<Buffer>
+  /** Everything is checked before anything is changed; a dry run ends there. */
+  import(
+    bytes: Buffer,
+    options: { readonly mode: ImportMode; readonly isDryRun: boolean; readonly startedBy: string },
+  ): Promise<ImportOutcome>
+  /** Completes an import that was interrupted. Resolves with whether there was one. */
+  resume(): Promise<boolean>
+}
+
+export function createClusterArchive(options: ClusterArchiveOptions): ClusterArchive {
+  const { users, settings, objects, store, locks, iam, sections, pending, ports, log, rootPassword } = options
+  const buckets = createBucketTransfer({ objects, store, sections, owner: () => iam.owner })
+  const credentials = (): RootCredentials => ({ rootUser: iam.owner.accessKey, rootPassword })
+
+  const gather = async (): Promise<ArchiveContents> => ({
+    directory: await users.exportDirectory(),
+    settings: await settings.export(true),
+    buckets: await buckets.export(),
+  })
+
+  /** What an import would do. Throws `invalid_archive` with everything that is wrong. */
+  const plan = async (contents: ArchiveContents, mode: ImportMode): Promise<ImportOutcome> => {
+    const problems: ArchiveProblem[] = []
+    const directory = await orProblems('iam.bin', problems, () =>
+      users.importDirectory(contents.directory, { mode, isDryRun: true }),
+    )
+    const before = await settings.export(true)
+    const configured = await orProblems('config.json', problems, () =>
+      settings.apply(contents.settings, mode, { isDryRun: true }),
+    )
+    problems.push(...(await buckets.check(contents.buckets)))
+    if (problems.length > 0) throw invalidArchive(problems)
+    const planned = await buckets.plan(contents.buckets, mode)
+    const { users: userMap, groups, policies } = contents.directory
+    return {
+      users: userMap.size,
+      groups: groups.size,
+      policies: policies.size,
+      configSubsystems: Object.keys(contents.settings).length,
+      buckets: contents.buckets.size,
+      bucketsCreated: planned.created,
+      changed: [...changedSettings(before, contents.settings, mode), ...directory!.changed, ...planned.changed],
+      removed: [...configured!.removed.map(name => `config/${name}`), ...directory!.removed, ...planned.removed],
+    }
+  }
+
+  /** In an order in which each part finds what it names. May be repeated from the beginning. */
+  const apply = async (
+    { directory, settings: wanted, buckets: files }: ArchiveContents,
+    mode: ImportMode,
+    lease: Lease,
+  ) => {
+    await lease.check()
+    await settings.apply(wanted, mode)
+    await users.importDirectory(directory, { mode, beforeCommit: lease.check })
+    for (const [name, bucket] of files) {
+      await lease.check()
+      await buckets.apply(name, bucket, mode)
+    }
+    await lease.check()
+    await pending.end()
+  }
+
+  return {
+    async export() {
+      const contents = await gather()
+      const masked = await settings.export(false)
+      const { clock, random } = ports
+      const bytes = await packArchive(contents, {
+        ...credentials(),
+        masked,
+        random,
+        nowMs: clock.now(),
+        server: hostname(),
+      })
+      if (bytes.length > archiveBytesMax) {
+        throw archiveErrors.conflict(
+          `The archive would have more than the ${archiveBytesMax} bytes that an import takes.`,
+        )
+      }
+      return bytes
+    },
+
+    async import(bytes, { mode, isDryRun, startedBy }) {
+      const contents = await unpackArchive(bytes, credentials())
+      if (isDryRun) return plan(contents, mode)
+      return locks.hold(lockName, { source: 'importCluster' }, async lease => {
+        const outcome = await plan(contents, mode)
+        const id = Buffer.from(ports.random.bytes(8)).toString('hex')
+        await pending.begin(bytes, { id, mode, startedMs: ports.clock.now(), startedBy })
+        await apply(contents, mode, lease)
+        return outcome
+      })
+    },
+
+    async resume() {
+      if ((await pending.head()) === undefined) return false
+      // One that runs is not interrupted.
+      if ((await locks.list()).some(({ resource }) => resource === lockName)) return false
+      return locks.hold(lockName, { source: 'importCluster' }, async lease => {
+        const head = await pending.head()
+        if (head === undefined) return false
+        const { mode, startedBy, startedMs } = head
+        const contents = await unpackArchive(await pending.bytes(head), credentials())
+        await apply(contents, mode, lease)
+        log.warn(
+          { mode, startedBy, started: new Date(startedMs).toISOString() },
+          'an import of a cluster archive was interrupted, and is complete now',
+        )
+        return true
+      })
+    },
+  }
+}
+
+/** Puts what is wrong with a part beside what is wrong with the others. */
+async function orProblems<T>(file: string, problems: ArchiveProblem[], work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isCatalogError(error) || error.status >= 500) throw error
+    const listed = Array.isArray(error.cause) ? (error.cause as ArchiveProblem[]) : []
+    if (listed.length === 0) problems.push({ element: file, message: error.message })
+    for (const { element, message } of listed) problems.push({ element: `${file}/${element}`, message })
+    return undefined
+  }
+}
+
+function changedSettings(before: SettingsMap, wanted: SettingsMap, mode: ImportMode): string[] {
+  return Object.entries(wanted)
+    .filter(([name, values]) => {
+      const own = Object.hasOwn(before, name) ? before[name]! : {}
+      return canonicalJson(mode === 'merge' ? { ...own, ...values } : values) !== canonicalJson(own)
+    })
+    .map(([name]) => `config/${name}`)
+}

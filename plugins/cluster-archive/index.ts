@@ -1,0 +1,49 @@
+/** The whole of a deployment but its objects, as one file. */
+import { definePlugin } from 'svc/kernel'
+import { bindAdminOperation } from 'svc/plugins/admin/api'
+import { createExportCluster } from './admin/export-cluster.ts'
+import { createImportCluster } from './admin/import-cluster.ts'
+import type {} from './api.ts'
+import { createClusterArchive } from './cluster-archive.ts'
+import { ClusterArchiveConfig } from './config.ts'
+import { createPendingImport } from './pending-import.ts'
+import { archivePoints } from './points.ts'
+
+/** How soon what was interrupted is continued, and tried again. */
+const pauseMs = 5000
+
+export default definePlugin({
+  name: 'cluster-archive',
+  description: 'Users, policies, configuration and settings of buckets as one archive, out and in.',
+  requires: ['iam', 'locks', 'objects', 'settings', 'store', 'users'],
+  points: archivePoints,
+  config: ClusterArchiveConfig,
+  setup({ config: { rootPassword }, services, ports, threads, log, point, contribute, background }) {
+    const { iam, locks, objects, settings, store, users } = services
+    const archive = createClusterArchive({
+      users,
+      settings: settings.administration,
+      objects,
+      store,
+      locks,
+      iam,
+      sections: point('archive.section'),
+      pending: createPendingImport(store),
+      ports,
+      log,
+      rootPassword,
+    })
+    for (const operation of [createExportCluster(archive, ports.clock.now), createImportCluster(archive)]) {
+      contribute('admin.operation', operation.id, bindAdminOperation(operation, {}), { optional: true })
+    }
+    if (!threads.isMain) return
+    background({
+      name: 'interrupted-import',
+      pauseMs,
+      async work() {
+        await archive.resume()
+        return 'idle'
+      },
+    })
+  },
+})

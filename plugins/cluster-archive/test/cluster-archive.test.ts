@@ -1,0 +1,285 @@
+/** Out of one deployment and into another one; what is refused; what is interrupted. */
+
+import { get, request } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import {
+  responseProblems,
+  rootPassword,
+  rootUser,
+  startAdmin,
+  type TestAdmin,
+  userSecret,
+} from 'svc/plugins/admin/testing'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import t from 'tap'
+import { readZip, writeZip } from '../zip-file.ts'
+
+const source = await startAdmin()
+t.teardown(source.stop)
+const target = await startAdmin()
+t.teardown(target.stop)
+const secretOfTarget = 'secret-of-a-webhook'
+
+async function download(server: TestAdmin): Promise<Buffer> {
+  const path = '/api/v1/cluster/export'
+  const host = `127.0.0.1:${server.port}`
+  const signer = { accessKey: rootUser, secret: rootPassword, region: 'us-east-1' }
+  const { headers } = signRequest(signer, { method: 'GET', host, path, query: '', headers: {}, nowMs: Date.now() })
+  return new Promise((done, fail) => {
+    const sent = get({ host: '127.0.0.1', port: server.port, path, headers, agent: false }, answer => {
+      if (answer.statusCode === 200) buffer(answer).then(done, fail)
+      else fail(new Error(`${answer.statusCode}`))
+    })
+    sent.on('error', fail)
+  })
+}
+
+async function upload(server: TestAdmin, bytes: Buffer, query = '', accessKey = rootUser, secret = rootPassword) {
+  const path = '/api/v1/cluster/import'
+  const host = `127.0.0.1:${server.port}`
+  const signer = { accessKey, secret, region: 'us-east-1' }
+  const signed = signRequest(signer, {
+    method: 'POST',
+    host,
+    path,
+    query,
+    headers: {},
+    payload: bytes,
+    nowMs: Date.now(),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it
+  return new Promise<{ status: number; json: any }>((done, fail) => {
+    const options = { host: '127.0.0.1', port: server.port, path: `${path}?${query}`, method: 'POST', agent: false }
+    const sent = request({ ...options, headers: { ...signed.headers, 'content-length': bytes.length } }, answer => {
+      buffer(answer).then(text => done({ status: answer.statusCode!, json: JSON.parse(text.toString()) }), fail)
+    })
+    sent.on('error', fail)
+    sent.end(bytes)
+  })
+}
+
+const changed = async (bytes: Buffer, change: (files: Map<string, Buffer>) => void) => {
+  const files = await readZip(bytes)
+  change(files)
+  return writeZip(files, new Date())
+}
+
+async function fill({ kernel, signed }: TestAdmin) {
+  const { users } = kernel.services
+  const call = async (method: string, path: string, body?: object) => {
+    const { status, text } = await signed({ method, path: `/api/v1${path}`, body })
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`)
+  }
+  const reads = { Effect: 'Allow', Action: ['s3:GetObject'], Resource: 'arn:aws:s3:::photos/*' }
+  await users.putPolicy('readers', { Version: '2012-10-17', Statement: [reads] })
+  await users.createGroup({ name: 'staff' })
+  await users.attachPolicies({ group: 'staff' }, ['readers'])
+  await users.createUser({ accessKey: 'ann', secretKey: userSecret, groups: ['staff'], description: 'Ann' })
+  await users.createUser({ accessKey: '__proto__', secretKey: userSecret, policyNames: ['readonly'] })
+  const ann = (await users.describeIdentity('ann'))!
+  const caller = { identity: ann, isAllowed: () => true }
+  await users.createAccessKey(caller, {
+    accessKey: 'ANNSKEY',
+    secretKey: 'secret-of-anns-key',
+    policy: { Version: '2012-10-17', Statement: [reads] },
+  })
+  await call('PATCH', '/config/notify_webhook:hook', {
+    settings: { enable: 'on', endpoint: 'http://127.0.0.1:9/', auth_token: secretOfTarget },
+  })
+  await call('PATCH', '/config/api', { settings: { requests_max: '77' } })
+  await call('POST', '/buckets', { name: 'photos', versioning: true, objectLock: true, quotaBytes: 1_000_000 })
+  await call('POST', '/buckets', { name: 'plain' })
+  await call('PUT', '/buckets/photos/tags', { tags: { team: 'a' } })
+  await call('PUT', '/buckets/photos/cors', {
+    rules: [{ allowedOrigins: ['https://a.test'], allowedMethods: ['GET'] }],
+  })
+  await call('PUT', '/buckets/photos/policy', {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Deny', Principal: '*', Action: 's3:GetObject', Resource: 'arn:aws:s3:::photos/hidden/*' }],
+  })
+  await call('PUT', '/buckets/photos/lifecycle', { rules: [{ id: 'old', enabled: true, expirationDays: 30 }] }).catch(
+    error => t.comment(error.message),
+  )
+}
+
+await fill(source)
+const archive = await download(source)
+
+t.test('what is in it, and that no secret is readable', async t => {
+  const files = await readZip(archive)
+  t.same([...files.keys()].sort(), [
+    'buckets/photos.json',
+    'buckets/plain.json',
+    'config.json',
+    'iam.bin',
+    'manifest.json',
+    'policies.json',
+  ])
+  const all = Buffer.concat([...files.values()]).toString('latin1')
+  for (const secret of [userSecret, 'secret-of-anns-key', secretOfTarget, rootPassword]) t.notOk(all.includes(secret))
+  t.match(JSON.parse(files.get('config.json')!.toString()), {
+    'notify_webhook:hook': { auth_token: { sealed: String } },
+    api: { requests_max: '77' },
+  })
+  t.match(JSON.parse(files.get('buckets/photos.json')!.toString()), {
+    versioning: 'enabled',
+    objectLock: {},
+    quotaBytes: 1_000_000,
+    tags: { team: 'a' },
+    documents: { 'bucket-cors': {}, 'bucket-policy': {} },
+  })
+})
+
+t.test('a dry run says what would be, and changes nothing', async t => {
+  const { status, json } = await upload(target, archive, 'dryRun=true')
+  t.equal(status, 200, JSON.stringify(json))
+  t.same(responseProblems(target.operations.find(({ id }) => id === 'importCluster')!, json), [])
+  t.match(json, {
+    mode: 'merge',
+    dryRun: true,
+    users: 2,
+    groups: 1,
+    policies: 1,
+    configSubsystems: 2,
+    buckets: 2,
+    bucketsCreated: ['photos', 'plain'],
+    removed: [],
+  })
+  t.same(json.changed, [
+    'config/api',
+    'config/notify_webhook:hook',
+    'policy/readers',
+    'group/staff',
+    'user/__proto__',
+    'user/ann',
+    'access-key/ANNSKEY',
+  ])
+  t.same((await target.signed({ path: '/api/v1/users' })).json.items, [])
+  t.same((await target.signed({ path: '/api/v1/buckets' })).json.items, [])
+})
+
+t.test('a round trip between two deployments', async t => {
+  t.equal((await upload(target, archive)).status, 200)
+  const before = await readZip(archive)
+  const after = await readZip(await download(target))
+  for (const name of ['policies.json', 'buckets/photos.json', 'buckets/plain.json']) {
+    t.same(JSON.parse(after.get(name)!.toString()), JSON.parse(before.get(name)!.toString()), name)
+  }
+  const [one, other] = await Promise.all([source, target].map(({ kernel }) => kernel.services.users.exportDirectory()))
+  t.same(other, one)
+  t.same(
+    await target.kernel.services.settings.administration.export(true),
+    await source.kernel.services.settings.administration.export(true),
+  )
+  t.equal((await target.signedBy('ANNSKEY', 'secret-of-anns-key')({ path: '/api/v1/me/permissions' })).status, 200)
+  const { json } = await upload(target, archive)
+  t.match(json, { bucketsCreated: [], changed: [], removed: [] }, 'a second time nothing is different')
+  t.same(await target.kernel.services.locks.list(), [])
+})
+
+t.test('merge keeps what the archive does not have, replace removes it', async t => {
+  const { users } = target.kernel.services
+  await users.createUser({ accessKey: 'bob', secretKey: userSecret })
+  const own = (await users.describeIdentity('ann'))!
+  await users.createAccessKey(
+    { identity: own, isAllowed: () => true },
+    { accessKey: 'MADEHERE', secretKey: 'made-on-the-target' },
+  )
+  await target.signed({
+    method: 'PUT',
+    path: '/api/v1/buckets/plain/cors',
+    body: { rules: [{ allowedOrigins: ['*'], allowedMethods: ['GET'] }] },
+  })
+  await target.signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'own' } })
+  t.match((await upload(target, archive)).json, { changed: [], removed: [] })
+  const made = target.signedBy('MADEHERE', 'made-on-the-target')
+  t.equal((await made({ path: '/api/v1/me/permissions' })).status, 200)
+  const { json } = await upload(target, archive, 'mode=replace')
+  t.same(json.removed, ['access-key/MADEHERE', 'user/bob', 'bucket/plain/bucket-cors'])
+  t.equal((await made({ path: '/api/v1/me/permissions' })).status, 401)
+  t.same(
+    (await target.signed({ path: '/api/v1/users' })).json.items.map(
+      ({ accessKey }: { accessKey: string }) => accessKey,
+    ),
+    ['__proto__', 'ann'],
+  )
+  t.equal((await target.signed({ path: '/api/v1/buckets/own' })).status, 200, 'buckets are never removed')
+})
+
+t.test('what is refused, and that nothing is changed by it', async t => {
+  const { users } = target.kernel.services
+  const before = await users.exportDirectory()
+  const refused = async (bytes: Buffer, status: number, code: string, detail: RegExp) => {
+    const { status: found, json } = await upload(target, bytes)
+    t.match({ status: found, code: json.code, detail: json.detail }, { status, code, detail })
+  }
+  await refused(Buffer.from('no archive'), 400, 'invalid_archive', /no ZIP file/)
+  await refused(archive.subarray(0, 500), 400, 'invalid_archive', /no ZIP file/)
+  await refused(await writeZip(new Map([['a', Buffer.from('b')]]), new Date()), 400, 'invalid_archive', /no manifest/)
+  const edit = (name: string, from: string, to: string) =>
+    changed(archive, files => files.set(name, Buffer.from(files.get(name)!.toString().replace(from, to))))
+  await refused(
+    await edit('policies.json', 's3:GetObject', 's3:*'),
+    400,
+    'invalid_archive',
+    /policies\.json: was changed/,
+  )
+  await refused(
+    await edit('manifest.json', '"server": "', '"server": "x'),
+    400,
+    'invalid_archive',
+    /manifest\.json was changed/,
+  )
+  await refused(
+    await edit('manifest.json', '"version": 1', '"version": 2'),
+    400,
+    'invalid_archive',
+    /version 2 of the format/,
+  )
+  await refused(
+    await changed(archive, files => files.delete('buckets/plain.json')),
+    400,
+    'invalid_archive',
+    /plain\.json: is missing/,
+  )
+  await refused(
+    await changed(archive, files => files.set('more', Buffer.from('x'))),
+    400,
+    'invalid_archive',
+    /more: is not in manifest/,
+  )
+  const twice = Buffer.from(
+    archive.toString('latin1').replaceAll('buckets/plain.json', 'buckets/photos.json').slice(0),
+    'latin1',
+  )
+  t.equal((await upload(target, twice)).json.code, 'invalid_archive')
+  const outside = Buffer.from(
+    archive.toString('latin1').replaceAll('buckets/plain.json', '../../../plain.json'),
+    'latin1',
+  )
+  t.equal((await upload(target, outside)).json.code, 'invalid_archive')
+  await users.createUser({ accessKey: 'few', secretKey: userSecret })
+  t.equal((await upload(target, archive, '', 'few', userSecret)).status, 403)
+  await users.deleteUser('few', (await users.describeIdentity(rootUser))!)
+  t.same(await users.exportDirectory(), before)
+
+  const other = await startAdmin({ config: { iam: { rootUser, rootPassword: 'another-password' } } })
+  t.teardown(other.stop)
+  const answer = await upload(other, archive, '', rootUser, 'another-password')
+  t.match(answer, { status: 409, json: { code: 'conflict', detail: /other root credentials/ } })
+})
+
+t.test('everything that is wrong is named', async t => {
+  const { users } = target.kernel.services
+  const directory = await source.kernel.services.users.exportDirectory()
+  const wrong = {
+    ...directory,
+    users: new Map([['ann', { ...directory.users.get('ann')!, groups: ['nowhere'], policyNames: ['missing'] }]]),
+    policies: new Map([['bad', { Version: '2012-10-17', Statement: [{ Effect: 'Maybe' }] }]]),
+  }
+  const error: Error & { cause?: { element: string }[] } = await users
+    .importDirectory(wrong, { mode: 'replace' })
+    .catch(error => error)
+  t.match(error, { code: 'invalid_argument' })
+  t.same([...new Set(error.cause!.map(({ element }) => element))].sort(), ['groups/staff', 'policies/bad', 'users/ann'])
+})

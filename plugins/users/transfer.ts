@@ -1,0 +1,212 @@
+/**
+ * All users, groups, named policies and access keys at once: out of this deployment, and into another one. What comes in is checked
+ * whole before anything is stored; then it is stored in commits of some hundred documents, and storing it again changes nothing.
+ *
+ * Who is there already keeps its uid: what is not in the archive, as access keys of the same user that were made here, stays good.
+ */
+import { isCatalogError } from 'svc/kernel'
+import type { PolicyDocument } from 'svc/plugins/policy/api'
+import { canonicalJson } from 'svc/plugins/sealing/api'
+import type { Collection, TransactionBuilder } from 'svc/plugins/store/api'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/schema'
+import type { Directory, DirectoryImport, DirectoryImportOptions, UsersService } from './api.ts'
+import type { Context } from './context.ts'
+import { type AccessKeyDocument, allOf, directorySchemas, only, type UserDocument } from './documents.ts'
+import { usersErrors } from './errors.ts'
+import { requireAccessKey, requireGroupName, requirePolicyName, requireSecretKey, sharePrefix } from './names.ts'
+import { requireCompiled } from './policy-directory.ts'
+
+const documentsPerCommit = 400
+const exportAttemptsMax = 16
+/** As many as are worth reading. */
+const problemsMax = 100
+
+interface Problem {
+  readonly element: string
+  readonly message: string
+}
+
+const nobody: Directory = { users: new Map(), groups: new Map(), policies: new Map(), accessKeys: new Map() }
+const overwrite = { overwriteUnreadable: true }
+
+/** One document that is put or deleted. */
+interface Change {
+  /** `user/ann` */
+  readonly name: string
+  stage(tx: TransactionBuilder): void
+}
+
+export function createTransfer(context: Context): Pick<UsersService, 'exportDirectory' | 'importDirectory'> {
+  const { documents, changes, policy, owner } = context
+  const { users, groups, policies, accessKeys, revisions } = documents
+
+  const read = async (): Promise<Directory> => ({
+    users: await entries(users),
+    groups: await entries(groups),
+    policies: new Map([...(await entries(policies))].map(([name, { document }]) => [name, document])),
+    accessKeys: await entries(accessKeys, ({ revokedMs }) => revokedMs === undefined),
+  })
+
+  /** The problems of what comes in, where `now` is there already and stays. */
+  const check = (incoming: Directory, now: Directory): Problem[] => {
+    const problems: Problem[] = []
+    const at = (element: string, work: () => void) => {
+      try {
+        work()
+      } catch (error) {
+        if (!isCatalogError(error)) throw error
+        problems.push({ element, message: error.message })
+      }
+    }
+    const refuse = (element: string, message: string) => problems.push({ element, message })
+    for (const [kind, schema] of Object.entries(directorySchemas) as [keyof Directory, TSchema][]) {
+      const validator = Compile(schema)
+      for (const [name, value] of incoming[kind]) {
+        if (!validator.Check(kind === 'policies' ? { document: value } : value)) {
+          refuse(`${kind}/${name}`, 'is not of the form that this release stores')
+        }
+      }
+    }
+    if (problems.length > 0) return problems
+    const has = (kind: 'users' | 'groups' | 'policies', name: string) => incoming[kind].has(name) || now[kind].has(name)
+    const attached = (element: string, names: readonly string[]) => {
+      const missing = names.find(name => !policy.builtIn().has(name) && !has('policies', name))
+      if (missing !== undefined)
+        refuse(element, `names the policy ${missing}, which is neither in the archive nor here`)
+    }
+    for (const [name, document] of incoming.policies) {
+      if (policy.builtIn().has(name)) refuse(`policies/${name}`, 'has the name of a policy that is built in')
+      at(`policies/${name}`, () => {
+        requirePolicyName(name)
+        requireCompiled(context, document, 'identity')
+      })
+    }
+    for (const [name, { policyNames }] of incoming.groups) {
+      at(`groups/${name}`, () => requireGroupName(name))
+      attached(`groups/${name}`, policyNames)
+    }
+    for (const [name, user] of incoming.users) {
+      at(`users/${name}`, () => {
+        requireAccessKey(name)
+        requireSecretKey(user.secretKey)
+      })
+      attached(`users/${name}`, user.policyNames)
+      const group = user.groups.find(group => !has('groups', group))
+      if (group !== undefined)
+        refuse(`users/${name}`, `is in the group ${group}, which is neither in the archive nor here`)
+      if (incoming.accessKeys.has(name) || now.accessKeys.has(name))
+        refuse(`users/${name}`, 'has the name of an access key')
+      if (name === owner.accessKey) refuse(`users/${name}`, 'has the name of the root user')
+    }
+    for (const [name, key] of incoming.accessKeys) {
+      at(`accessKeys/${name}`, () => {
+        if (key.kind === 'access-key') requireAccessKey(name)
+        else if (!name.startsWith(sharePrefix)) throw usersErrors.invalid_argument('It is no share link by its name')
+        requireSecretKey(key.secretKey)
+        if (key.policy !== undefined) requireCompiled(context, key.policy, 'session')
+      })
+      if (now.users.has(name)) refuse(`accessKeys/${name}`, 'has the name of a user')
+      if (name === owner.accessKey) refuse(`accessKeys/${name}`, 'has the name of the root user')
+      if (key.owner !== undefined && !has('users', key.owner.name)) {
+        refuse(`accessKeys/${name}`, `belongs to the user ${key.owner.name}, who is neither in the archive nor here`)
+      }
+    }
+    return problems
+  }
+
+  const plan = async (incoming: Directory, mode: 'merge' | 'replace') => {
+    const here = await read()
+    const problems = check(incoming, mode === 'merge' ? here : nobody)
+    if (problems.length > 0) {
+      const [{ element, message }] = problems as [Problem, ...Problem[]]
+      throw usersErrors.invalid_argument(`${element} ${message}`, { cause: problems.slice(0, problemsMax) })
+    }
+    const adapted = adapt(incoming, here)
+    const put: Change[] = []
+    const removed: Change[] = []
+    const compare = <T, D>(
+      label: string,
+      collection: Collection<D>,
+      [wanted, found]: readonly [ReadonlyMap<string, T>, ReadonlyMap<string, T>],
+      documentOf: (value: T) => D,
+    ) => {
+      for (const [name, value] of wanted) {
+        const before = found.get(name)
+        if (before !== undefined && canonicalJson(before) === canonicalJson(value)) continue
+        put.push({ name: `${label}/${name}`, stage: tx => tx.put(collection, name, documentOf(value), overwrite) })
+      }
+      for (const name of mode === 'merge' ? [] : found.keys()) {
+        if (wanted.has(name)) continue
+        removed.push({ name: `${label}/${name}`, stage: tx => tx.delete(collection, name, overwrite) })
+      }
+    }
+    const same = <T>(value: T): T => value
+    // What others name comes before them, and goes after them.
+    compare('policy', policies, [adapted.policies, here.policies], document => ({
+      document: document as PolicyDocument,
+    }))
+    compare('group', groups, [adapted.groups, here.groups], same)
+    compare('user', users, [adapted.users, here.users], same)
+    compare('access-key', accessKeys, [adapted.accessKeys, here.accessKeys], same)
+    return { put, removed: removed.reverse() }
+  }
+
+  return {
+    async exportDirectory() {
+      for (let attempt = 0; attempt < exportAttemptsMax; attempt++) {
+        const before = (await revisions.get(only))?.sequence
+        const directory = await read()
+        if ((await revisions.get(only))?.sequence === before) return directory
+      }
+      throw usersErrors.busy()
+    },
+
+    async importDirectory(incoming: Directory, { mode, isDryRun = false, beforeCommit }: DirectoryImportOptions) {
+      const { put, removed } = await plan(incoming, mode)
+      const result: DirectoryImport = {
+        changed: put.map(({ name }) => name),
+        removed: removed.map(({ name }) => name),
+      }
+      if (isDryRun) return result
+      const all = [...put, ...removed]
+      for (let from = 0; from < all.length; from += documentsPerCommit) {
+        await beforeCommit?.()
+        const some = all.slice(from, from + documentsPerCommit)
+        await changes.commit(async () => tx => {
+          for (const { stage } of some) stage(tx)
+        })
+      }
+      return result
+    },
+  }
+}
+
+/** With the uids that users and access keys have here already. */
+function adapt(incoming: Directory, here: Directory): Directory {
+  const users = new Map<string, UserDocument>()
+  for (const [name, user] of incoming.users) {
+    users.set(name, { ...user, uid: here.users.get(name)?.uid ?? user.uid })
+  }
+  const uidOf = (name: string) => (users.get(name) ?? here.users.get(name))!.uid
+  const keyUidOf = (name: string) => here.accessKeys.get(name)?.uid ?? incoming.accessKeys.get(name)?.uid
+  const accessKeys = new Map<string, AccessKeyDocument>()
+  for (const [name, key] of incoming.accessKeys) {
+    const { owner, uid: _, parentUid, ...rest } = key
+    const uid = keyUidOf(name)
+    const itsParentUid = key.parent === undefined ? undefined : (keyUidOf(key.parent) ?? parentUid)
+    accessKeys.set(name, {
+      ...rest,
+      ...(uid !== undefined && { uid }),
+      ...(owner !== undefined && { owner: { name: owner.name, uid: uidOf(owner.name) } }),
+      ...(itsParentUid !== undefined && { parentUid: itsParentUid }),
+    })
+  }
+  return { ...incoming, users, accessKeys }
+}
+
+async function entries<T>(collection: Collection<T>, isWanted: (value: T) => boolean = () => true) {
+  const found = new Map<string, T>()
+  for await (const { id, value } of allOf(collection)) if (isWanted(value)) found.set(id, value)
+  return found
+}

@@ -1,0 +1,110 @@
+/**
+ * An import of a cluster archive that is killed (kill -9) at any moment: afterwards all of it is there, or nothing. Seeds and rounds:
+ * `SEED`, `ROUNDS`.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { createAdminClient } from '../wire/admin.ts'
+import { accessKey, secretKey, startServer, type TestServer } from '../wire/server.ts'
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+const rounds = Number(process.env.ROUNDS ?? 4)
+/** After the import has the lock. */
+const killedWithinMs = 600
+const userCount = 300
+const bucketCount = 40
+const folder = mkdtempSync(join(tmpdir(), 'svc-import-'))
+t.setTimeout(300_000)
+t.teardown(() => rmSync(folder, { recursive: true }))
+const archive = join(folder, 'cluster.zip')
+
+/** In [0, 1), from the seed (mulberry32). */
+function createRandom(state: number) {
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Never rejects: who is killed answers nothing. */
+function svcctl(server: TestServer, ...args: string[]): Promise<{ code: number; output: string }> {
+  const environment = { ...process.env, SVCCTL_CONFIG_DIR: join(folder, 'config'), SVCCTL_SECRET_KEY: secretKey }
+  return new Promise(done => {
+    const program = resolve(import.meta.dirname, '../../contrib/svcctl/main.ts')
+    const all = ['--conditions=svc-src', program, '--admin-url', `http://${server.startup.console}`, ...args]
+    execFile(process.execPath, all, { env: environment }, (error, stdout, stderr) =>
+      done({ code: error === null ? 0 : Number(error.code ?? 1), output: stdout + stderr }),
+    )
+  })
+}
+
+const setAlias = (server: TestServer) => svcctl(server, 'alias', 'set', 'home', server.endpoint, accessKey)
+
+async function countsOf(server: TestServer) {
+  const admin = createAdminClient(server)
+  const [users, buckets] = await Promise.all([admin.call('GET', '/users'), admin.call('GET', '/buckets')])
+  return { users: users.items.length, buckets: buckets.items.length }
+}
+
+t.test(`seed ${seed}`, async t => {
+  const source = await startServer()
+  const admin = createAdminClient(source)
+  await admin.putPolicy('readers', { Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::*' })
+  for (let first = 0; first < userCount; first += 50) {
+    await Promise.all(
+      Array.from({ length: 50 }, (_, i) => admin.createUser(`user-${first + i}`, { policyNames: ['readers'] })),
+    )
+  }
+  for (let i = 0; i < bucketCount; i++) {
+    await admin.call('POST', '/buckets', { name: `bucket-${i}`, versioning: true })
+    await admin.call('PUT', `/buckets/bucket-${i}/tags`, { tags: { number: `${i}` } })
+  }
+  t.match(await setAlias(source), { code: 0 })
+  t.match(await svcctl(source, 'admin', 'cluster', 'export', 'home', '--output', archive), { code: 0 })
+  await source.remove()
+
+  const random = createRandom(seed)
+  const ends = { nothing: 0, all: 0, resumed: 0 }
+  for (let round = 0; round < rounds; round++) {
+    const server = await startServer()
+    t.match(await setAlias(server), { code: 0 })
+    const importing = svcctl(server, 'admin', 'cluster', 'import', 'home', archive)
+    let isOver = false
+    void importing.then(() => {
+      isOver = true
+    })
+    const { call } = createAdminClient(server)
+    while (!isOver && (await call('GET', '/locks')).items.length === 0) await sleep(5)
+    await sleep(random() * killedWithinMs)
+    await server.kill()
+    await importing
+    await server.start()
+    // Nothing at all, or what is there becomes more until it is all.
+    let counts = await countsOf(server)
+    for (let i = 0; i < 300 && counts.users + counts.buckets > 0 && counts.buckets < bucketCount; i++) {
+      await sleep(100)
+      counts = await countsOf(server)
+    }
+    if (counts.users === 0 && counts.buckets === 0) {
+      await sleep(2000)
+      counts = await countsOf(server)
+    }
+    const isAll = counts.users === userCount && counts.buckets === bucketCount
+    t.ok(isAll || (counts.users === 0 && counts.buckets === 0), `round ${round}: ${JSON.stringify(counts)}`)
+    ends[isAll ? 'all' : 'nothing']++
+    if (server.log().includes('was interrupted, and is complete now')) ends.resumed++
+    t.match(await setAlias(server), { code: 0 })
+    const again = await svcctl(server, 'admin', 'cluster', 'import', 'home', archive)
+    t.equal(again.code, 0, again.output)
+    if (isAll) t.match(again.output, /Nothing is different/)
+    t.same(await countsOf(server), { users: userCount, buckets: bucketCount })
+    await server.remove()
+  }
+  t.comment(JSON.stringify(ends))
+})
