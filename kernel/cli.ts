@@ -4,12 +4,13 @@ import { type Boot, boot } from './boot.ts'
 import { ConfigurationError, describeConfiguration, formatProblems, suggest } from './config/index.ts'
 import { dryRun } from './dry-run.ts'
 import { createKernel } from './kernel.ts'
-import type { CliCommand, CliIo } from './kernel-service.ts'
+import type { CliCommand, CliCommandDefinition, CliIo } from './kernel-service.ts'
 import { createLogger, createStderrSink } from './log.ts'
+import type { AnyPlugin, ServiceName } from './plugin.ts'
 import { revision } from './revision.ts'
 import { runServer } from './server.ts'
 import { kernelSection } from './settings.ts'
-import { type ListedPlugin, listPlugins, setUpToAsk } from './start-facts.ts'
+import { type ListedPlugin, listPlugins } from './start-facts.ts'
 
 const EXIT_USAGE = 2
 
@@ -95,56 +96,44 @@ async function runPluginsCommand(argv: readonly string[], version: string, io: C
 /** Sets up what can be set up: a command must work before the server is configured. The others can still be explained. */
 async function runContributed(name: string | undefined, argv: readonly string[], version: string, io: CliIo) {
   const { plugins, resolved } = await boot([], io.env, process.cwd())
+  const commands = new Map(plugins.flatMap(plugin => commandsOf(plugin).map(about => [about.name, { plugin, about }])))
+  const problemsOf = (plugin: AnyPlugin) => {
+    const needed = pluginsBehind(plugin, plugins)
+    return resolved.problems.filter(problem => needed.has(problem.plugin ?? ''))
+  }
+  const isHelp = name === '--help' || name === '-h' || name === 'help'
+  if (name === undefined || isHelp) {
+    const about = [...commands.values()].map(({ plugin, about }) => ({
+      ...about,
+      waits: problemsOf(plugin).length > 0,
+    }))
+    const target = isHelp ? io.stdout : io.stderr
+    target.write(describeCommands(about))
+    return isHelp ? 0 : EXIT_USAGE
+  }
+  const known = commands.get(name)
+  if (known === undefined) {
+    io.stderr.write(`svc: unknown command "${name}"${suggest(name, ['server', 'plugins', ...commands.keys()])}\n`)
+    io.stderr.write('`svc --help` lists the commands.\n')
+    return EXIT_USAGE
+  }
+  if (asksForHelp(argv)) {
+    io.stdout.write(describeCommand(name, known.about))
+    return 0
+  }
+  const problems = problemsOf(known.plugin)
+  if (problems.length > 0) {
+    io.stderr.write(`svc ${name}: the configuration is incomplete\n`)
+    for (const line of formatProblems(problems)) io.stderr.write(`  ${line}\n`)
+    io.stderr.write(`\`svc ${name} --help\` says what it does.\n`)
+    return EXIT_USAGE
+  }
   const skip = new Set(resolved.problems.flatMap(({ plugin }) => plugin ?? []))
   const log = createLogger('warn', createStderrSink('text'))
   const kernel = createKernel({ plugins, config: resolved.sections, log, version, skip })
   kernel.setup()
-  const commandsOf = ({ point }: Pick<typeof kernel, 'point'>) =>
-    new Map<string, CliCommand>(
-      point('cli.command')
-        .list()
-        .map(({ id, value }) => [id, value]),
-    )
-  const runnable = commandsOf(kernel)
-  const asked = () => setUpToAsk(plugins, resolved.sections)
-  const all = () => {
-    if (skip.size === 0) return runnable
-    try {
-      return commandsOf(asked())
-    } catch {
-      return runnable // Some plugin does not take what stands for its configuration; the others can still be explained.
-    }
-  }
-  const isHelp = name === '--help' || name === '-h' || name === 'help'
-  if (name === undefined || isHelp) {
-    const target = isHelp ? io.stdout : io.stderr
-    target.write(describeCommands(all(), runnable))
-    return isHelp ? 0 : EXIT_USAGE
-  }
-  const command = runnable.get(name)
-  const known = command ?? all().get(name)
-  if (known !== undefined && asksForHelp(argv)) {
-    io.stdout.write(describeCommand(name, known))
-    return 0
-  }
-  if (known === undefined) {
-    io.stderr.write(`svc: unknown command "${name}"${suggest(name, ['server', 'plugins', ...all().keys()])}\n`)
-  } else if (command === undefined) {
-    const owner = asked()
-      .point('cli.command')
-      .list()
-      .find(({ id }) => id === name)!.plugin
-    const needed = pluginsBehind(owner, plugins)
-    io.stderr.write(`svc ${name}: the configuration is incomplete\n`)
-    for (const line of formatProblems(resolved.problems.filter(({ plugin }) => needed.has(plugin ?? ''))))
-      io.stderr.write(`  ${line}\n`)
-    io.stderr.write(`\`svc ${name} --help\` says what it does.\n`)
-    return EXIT_USAGE
-  }
-  if (command === undefined) {
-    io.stderr.write('`svc --help` lists the commands.\n')
-    return EXIT_USAGE
-  }
+  const command = kernel.point('cli.command').get(name)
+  if (command === undefined) throw new Error(`the command ${name} needs a plugin that is not loaded`)
   try {
     return await command.run(argv, io)
   } catch (error) {
@@ -155,9 +144,12 @@ async function runContributed(name: string | undefined, argv: readonly string[],
   }
 }
 
+const commandsOf = ({ contributes }: AnyPlugin): readonly CliCommandDefinition<ServiceName>[] =>
+  contributes?.['cli.command'] ?? []
+
 /** The plugin and all that it requires, in steps. */
-function pluginsBehind(owner: string, plugins: Boot['plugins']): ReadonlySet<string> {
-  const found = new Set([owner])
+function pluginsBehind(owner: AnyPlugin, plugins: Boot['plugins']): ReadonlySet<string> {
+  const found = new Set([owner.name])
   for (const name of found) {
     const requires: readonly string[] = plugins.find(plugin => plugin.name === name)?.requires ?? []
     for (const { name, provides = [] } of plugins)
@@ -166,11 +158,11 @@ function pluginsBehind(owner: string, plugins: Boot['plugins']): ReadonlySet<str
   return found
 }
 
-function describeCommands(all: ReadonlyMap<string, Described>, runnable: ReadonlyMap<string, Described>): string {
-  const rows = [...Object.entries({ server, plugins }), ...all]
+function describeCommands(listed: readonly (Described & { readonly name: string; readonly waits: boolean })[]): string {
+  const rows = [...Object.entries({ server, plugins }), ...listed.map(about => [about.name, about] as const)]
   const width = Math.max(...rows.map(([name]) => name.length))
   const lines = rows.map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
-  const waiting = [...all.keys()].filter(name => !runnable.has(name))
+  const waiting = listed.filter(({ waits }) => waits).map(({ name }) => name)
   if (waiting.length > 0)
     lines.push('', `Without their configuration these only explain themselves: ${waiting.join(', ')}.`)
   const more = '`svc <command> --help` says more; `svc --version` prints the version.'

@@ -18,7 +18,7 @@ export {
 } from './config/index.ts'
 export * from './errors.ts'
 export { exit } from './exit.ts'
-export type * from './kernel-service.ts'
+export * from './kernel-service.ts'
 export type { LogFormat, Logger, LogLevel } from './log.ts'
 export { chain, type MaybePromise } from './maybe-promise.ts'
 export * from './plugin.ts'

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox'
 import type { PluginOrigin } from './discover.ts'
 import type { LogFormat, LogLevel } from './log.ts'
+import type { ServiceName, Services } from './plugin.ts'
 import type { WorkerStatus } from './worker.ts'
 
 /** `ready` is reached when every plugin of every thread serves; `draining` begins before the first `drain`. */
@@ -88,20 +89,38 @@ export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/**
- * A command of `svc`, contributed to `cli.command` under its name. Plugins are set up but not started when it runs, and a
- * plugin whose configuration is incomplete is left out: a command works without what it does not require.
- */
-export interface CliCommand {
+interface CliCommandDeclaration {
   /** One line for the list of commands. */
   readonly summary: string
   /** What follows the command's name: `[--ready] [--certs-dir DIR]`. */
   readonly usage: string
   /** Complete command lines, beginning with `svc`. */
   readonly examples: readonly string[]
+}
+
+/** A command of `svc`, contributed to `cli.command` under its name. */
+export interface CliCommand extends CliCommandDeclaration {
   /**
    * Runs it; resolves with the exit code (0 success, 1 failure, 2 wrong usage). Errors of `util.parseArgs` may be thrown:
    * they become a usage message and exit code 2. `--help` never arrives here.
    */
   run(argv: readonly string[], io: CliIo): Promise<number>
+}
+
+/**
+ * A command as a plugin lists it. Plugins are set up but not started when it runs, and a plugin whose configuration is incomplete is left
+ * out: a command works without what its plugin does not require.
+ */
+export interface CliCommandDefinition<Uses extends ServiceName> extends CliCommandDeclaration {
+  readonly name: string
+  /** Services that `run` needs. */
+  readonly uses?: readonly Uses[]
+  /** As `run` of a CliCommand. */
+  run(argv: readonly string[], io: CliIo, services: Pick<Services, Uses>): Promise<number>
+}
+
+export function defineCliCommand<const Uses extends ServiceName = never>(
+  definition: CliCommandDefinition<Uses>,
+): CliCommandDefinition<Uses> {
+  return Object.freeze(definition)
 }

@@ -6,10 +6,20 @@
 import { Type } from 'typebox'
 import { composePlugins, wanted } from './composition.ts'
 import { originOf } from './discover.ts'
-import type { DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
+import type { CliCommand, CliCommandDefinition, DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
 import { createLifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
-import type { AnyPlugin, ExtensionPoints, Findings, Point, PointDeclaration, PointName, Services } from './plugin.ts'
+import type {
+  AnyPlugin,
+  ExtensionPoints,
+  Findings,
+  ListedEntry,
+  Point,
+  PointDeclaration,
+  PointName,
+  ServiceName,
+  Services,
+} from './plugin.ts'
 import { createPoints, type OwnedPoint } from './points.ts'
 import type { Ports } from './ports.ts'
 import { buildDate, revision } from './revision.ts'
@@ -77,6 +87,14 @@ const commandPoint: PointDeclaration = {
     },
     { description: 'A command of `svc`; its id is the name of the command.' },
   ),
+  listed: {
+    isRequired: true,
+    id: ({ name }: CliCommandDefinition<ServiceName>) => name,
+    bind: ({ run, ...about }: CliCommandDefinition<ServiceName>, services: Services): CliCommand => ({
+      ...about,
+      run: (argv, io) => run(argv, io, services),
+    }),
+  },
 }
 
 /** Only POSIX systems have it; there it is in every Node.js that runs this. */
@@ -187,6 +205,21 @@ export function createKernel(options: KernelOptions): Kernel {
     announce: (key, value) => announce({ key, value }),
   }
 
+  const builtIn = { kernel: Object.freeze(service), ports: Object.freeze(ports) }
+
+  const contributeListed = (plugin: AnyPlugin, services: Readonly<Record<string, unknown>>): void => {
+    const lists: Readonly<Record<string, readonly ListedEntry[]>> = plugin.contributes ?? {}
+    const known = [...wanted(plugin), ...(plugin.provides ?? []), ...(plugin.internal ?? []), ...Object.keys(builtIn)]
+    for (const [point, entries] of Object.entries(lists)) {
+      for (const { uses = [] } of entries) {
+        const unknown = uses.find(service => !known.includes(service))
+        if (unknown !== undefined)
+          throw new Error(`what it lists for "${point}" uses "${unknown}", a service that it does not name`)
+      }
+      points.contributeListed(point, plugin.name, entries, services)
+    }
+  }
+
   const setUpOne = (plugin: AnyPlugin, given: Readonly<Record<string, unknown>>) => {
     const background: BackgroundWorker[] = []
     const pluginLog = log.child({ plugin: plugin.name })
@@ -211,7 +244,7 @@ export function createKernel(options: KernelOptions): Kernel {
       },
       background(worker: BackgroundWorker) {
         requireOpen(`adds the background worker "${worker.name}"`)
-        background.push(worker)
+        if (threads.isMain || worker.runsIn === 'every-thread') background.push(worker)
       },
     }
     const parts = plugin.setup(context as never) ?? {}
@@ -223,6 +256,7 @@ export function createKernel(options: KernelOptions): Kernel {
     }
     const extra = Object.keys(provided).find(name => !plugin.provides?.includes(name))
     if (extra !== undefined) throw new Error(`setup returned the service "${extra}", which is not in "provides"`)
+    contributeListed(plugin, { ...builtIn, ...given, ...provided, ...parts.internal })
     units.push({ plugin, log: pluginLog, parts, background })
     return provided
   }
@@ -230,7 +264,7 @@ export function createKernel(options: KernelOptions): Kernel {
   const setup = (): void => {
     services = composePlugins({
       plugins,
-      builtIn: { services: { kernel: Object.freeze(service) }, points: ['cli.command'] },
+      builtIn: { services: builtIn, points: ['cli.command'] },
       skipped,
       setUp(plugin, given) {
         try {

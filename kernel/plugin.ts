@@ -11,20 +11,29 @@
  * Life of a plugin: `setup` (synchronous, no I/O) -> points freeze -> `start` -> `serve` -> … -> `drain` -> `stop`.
  */
 import type { Static, TObject, TSchema } from 'typebox'
-import type { CliCommand, KernelService } from './kernel-service.ts'
+import type { CliCommand, CliCommandDefinition, KernelService } from './kernel-service.ts'
 import type { Logger } from './log.ts'
 import type { Ports } from './ports.ts'
 import type { Threads } from './threads/threads.ts'
 import type { BackgroundWorker } from './worker.ts'
 
-/** Services by name. The kernel provides the first; plugins add theirs through declaration merging. */
+/** Services by name. The kernel provides the first two; plugins add theirs through declaration merging. */
 export interface Services {
   kernel: KernelService
+  ports: Ports
 }
 
 /** What one contribution to each point is. The kernel owns the first; plugins add theirs through declaration merging. */
 export interface ExtensionPoints {
   'cli.command': CliCommand
+}
+
+/**
+ * What a plugin may list in `contributes`, by the name of the point; `Uses` are the services that it has for its entries. The kernel
+ * owns the first; owners of points add theirs through declaration merging.
+ */
+export interface Listed<Uses extends ServiceName> {
+  'cli.command': CliCommandDefinition<Uses>
 }
 
 export type ServiceName = keyof Services & string
@@ -44,6 +53,23 @@ export interface PointDeclaration {
   readonly cardinality: 'one' | 'many'
   /** Of a contribution; `Type.Function([], Type.Unknown())` stands for any function. */
   readonly schema: TSchema
+  /** For points that plugins name in `contributes`: makes a contribution of an entry of their lists. */
+  readonly listed?: ListedBinding
+}
+
+/** An entry of a list in `contributes`. Whatever else it holds is between the plugin and the owner of the point. */
+export interface ListedEntry {
+  /** Services that it needs; it is left out where one of them is not there. */
+  readonly uses?: readonly string[]
+}
+
+export interface ListedBinding {
+  /** Nothing else is taken: whoever asks what there is does not set plugins up. */
+  readonly isRequired?: boolean
+  /** The id of the contribution. */
+  id(entry: never): string
+  /** The contribution. The services are all those that the plugin has, and `kernel` and `ports`. */
+  bind(entry: never, services: never): unknown
 }
 
 /** What everybody contributed to one point. Readable only after set-up: the arrays are frozen by then. */
@@ -97,9 +123,11 @@ export interface Findings {
   readonly plan?: readonly string[]
 }
 
-export interface PluginParts<Provided extends ServiceName> {
+export interface PluginParts<Provided extends ServiceName, Internal extends ServiceName = never> {
   /** One implementation for each name in `provides`. */
   readonly services?: Pick<Services, Provided>
+  /** For the entries of `contributes` alone: those of `internal`, and what stands for services in `optional` that are not there. */
+  readonly internal?: Partial<Pick<Services, Internal>>
   /**
    * Instead of `start`, for `server --dry-run`: looks with I/O for what `start` and `serve` would refuse (permissions, free ports,
    * readable files) and would do. Changes nothing, leaves nothing open. Runs in dependency order, after the set-up of all plugins;
@@ -131,6 +159,7 @@ export interface PluginDefinition<
   Provided extends ServiceName = ServiceName,
   Owned extends PointName = PointName,
   Optional extends ServiceName = ServiceName,
+  Internal extends ServiceName = ServiceName,
 > {
   /** kebab-case; equals the folder, the log field, the metric subsystem and the configuration section. */
   readonly name: string
@@ -142,8 +171,19 @@ export interface PluginDefinition<
   /** Services that may be missing; where their plugin is loaded it is set up and started before this one, as with `requires`. */
   readonly optional?: readonly Optional[]
   readonly provides?: readonly Provided[]
+  /** Services that it makes for the entries of `contributes` alone; other plugins do not get them. */
+  readonly internal?: readonly Internal[]
   /** Extension points that this plugin owns. */
   readonly points?: Readonly<Record<Owned, PointDeclaration>>
+  /**
+   * Contributions that can be told without set-up, by the point: operations of S3 and of the Admin API. The owner of the point binds each to
+   * the services of this plugin. What is for a point that no loaded plugin owns is left out.
+   */
+  readonly contributes?: {
+    readonly [P in keyof Listed<never>]?: readonly Listed<
+      Required | Provided | Optional | Internal | 'kernel' | 'ports'
+    >[P][]
+  }
   readonly config?: Schema
   /** Milliseconds that `start` may take. */
   readonly startTimeoutMs?: number
@@ -157,12 +197,14 @@ export interface PluginDefinition<
    * other problems of the configuration.
    */
   validate?(config: ObjectOf<Schema>): readonly string[]
-  setup(context: PluginContext<ObjectOf<Schema>, Required, Owned, Optional>): PluginParts<Provided> | undefined | void
+  setup(
+    context: PluginContext<ObjectOf<Schema>, Required, Owned, Optional>,
+  ): PluginParts<Provided, Internal | Optional> | undefined | void
 }
 
 /** Any plugin, whatever its types: what a list of plugins holds. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where plugins of different types meet
-export type AnyPlugin = PluginDefinition<any, any, any, any, any>
+export type AnyPlugin = PluginDefinition<any, any, any, any, any, any>
 
 /** Declares a plugin; returns it frozen, with its types inferred. */
 export function definePlugin<
@@ -171,6 +213,7 @@ export function definePlugin<
   const Provided extends ServiceName = never,
   const Owned extends PointName = never,
   const Optional extends ServiceName = never,
->(definition: PluginDefinition<Schema, Required, Provided, Owned, Optional>): AnyPlugin {
+  const Internal extends ServiceName = never,
+>(definition: PluginDefinition<Schema, Required, Provided, Owned, Optional, Internal>): AnyPlugin {
   return Object.freeze(definition) as AnyPlugin
 }

@@ -1,7 +1,7 @@
 /** The registry of extension points: filled while plugins are set up, frozen into arrays before the first one starts. */
 import { schemaProblems } from './config/index.ts'
 import type { PointDescription } from './kernel-service.ts'
-import type { Contribution, Point, PointDeclaration } from './plugin.ts'
+import type { Contribution, ListedEntry, Point, PointDeclaration } from './plugin.ts'
 
 export interface OwnedPoint extends PointDeclaration {
   readonly owner: string
@@ -14,6 +14,13 @@ interface OpenPoint extends OwnedPoint {
 export interface PointRegistry {
   /** Adds a contribution; one that is `optional` is dropped where nobody owns the point. Throws after the freeze and for an id that is taken. */
   contribute(point: string, contribution: Contribution<unknown>, optional?: boolean): void
+  /** Adds those entries of a plugin's list whose services are there. Drops all where nobody owns the point. */
+  contributeListed(
+    point: string,
+    plugin: string,
+    entries: readonly ListedEntry[],
+    services: Readonly<Record<string, unknown>>,
+  ): void
   /** The reading side; what it returns throws until the freeze. */
   point(name: string): Point<unknown>
   /**
@@ -35,6 +42,15 @@ export function createPoints(owned: ReadonlyMap<string, OwnedPoint>): PointRegis
     if (!frozen) throw new Error(`the extension point "${name}" cannot be read before all plugins are set up`)
   }
 
+  const add = (point: OpenPoint, name: string, contribution: Contribution<unknown>): void => {
+    const { id, plugin } = contribution
+    const first = point.list.find(({ id: taken }) => taken === id)
+    if (first !== undefined) {
+      throw new Error(`"${id}" in "${name}" is contributed by both "${first.plugin}" and "${plugin}"`)
+    }
+    point.list.push(Object.freeze(contribution))
+  }
+
   return {
     contribute(name, contribution, optional = false) {
       const { id, plugin } = contribution
@@ -44,11 +60,20 @@ export function createPoints(owned: ReadonlyMap<string, OwnedPoint>): PointRegis
         if (!optional) unowned.push(`"${plugin}" contributes "${id}" to "${name}", a point that no plugin owns`)
         return
       }
-      const first = point.list.find(({ id: taken }) => taken === id)
-      if (first !== undefined) {
-        throw new Error(`"${id}" in "${name}" is contributed by both "${first.plugin}" and "${plugin}"`)
+      if (point.listed?.isRequired)
+        throw new Error(`"${plugin}" contributes "${id}" to "${name}" during set-up: list it in "contributes"`)
+      add(point, name, contribution)
+    },
+    contributeListed(name, plugin, entries, services) {
+      const point = points.get(name)
+      if (point === undefined) return
+      const { listed } = point
+      if (listed === undefined) throw new Error(`"${plugin}" lists contributions to "${name}", which takes no lists`)
+      for (const entry of entries) {
+        if (entry.uses?.some(service => services[service] === undefined)) continue
+        const value = listed.bind(entry as never, services as never)
+        add(point, name, { id: listed.id(entry as never), plugin, value })
       }
-      point.list.push(Object.freeze(contribution))
     },
     point(name) {
       const point = points.get(name)

@@ -16,7 +16,7 @@ type Booted = Pick<Boot, 'discovery' | 'plugins' | 'resolved' | 'falling'>
 type Sections = Boot['resolved']['sections']
 
 /** Sets plugins up to be asked what they offer, with something in the place of each required setting that is missing. Never to run. */
-export function setUpToAsk(plugins: readonly AnyPlugin[], sections: Sections): Kernel {
+function setUpToAsk(plugins: readonly AnyPlugin[], sections: Sections): Kernel {
   const standIns = resolveConfiguration([kernelSection, ...plugins], { argv: [], env: {} }, { standIns: true })
   const log = createLogger('error', createStderrSink('text'))
   const kernel = createKernel({ plugins, config: { ...standIns.sections, ...sections }, log })

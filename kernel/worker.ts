@@ -8,6 +8,8 @@ import type { Clock } from './ports.ts'
 export interface BackgroundWorker {
   /** Unique within its plugin, kebab-case. */
   readonly name: string
+  /** Default `main`: one thread does it for all. */
+  readonly runsIn?: 'main' | 'every-thread'
   /** Pause after a unit of work that found nothing to do. */
   readonly pauseMs: number
   /** Longest pause after failures, which begin at one second and double. Default one minute. */

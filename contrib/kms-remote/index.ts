@@ -34,6 +34,8 @@ export default definePlugin({
     )
     background({
       name: 'probe',
+      // Each thread has its own connections.
+      runsIn: 'every-thread',
       pauseMs: config.probeIntervalMs,
       async work() {
         if (!isConfigured) return 'done'

@@ -325,6 +325,49 @@ t.test('an optional contribution to a point that nobody owns is dropped, one to 
   await owned.stop()
 })
 
+t.test(
+  'what a plugin lists is bound to its services, and left out where one of them or the point is not there',
+  async t => {
+    const points = {
+      'p.q': {
+        cardinality: 'many',
+        schema: Type.Unknown(),
+        listed: {
+          id: ({ id }: { id: string }) => id,
+          bind: (_entry: unknown, services: object) => Object.keys(services),
+        },
+      },
+    }
+    const entry = (id: string, ...uses: string[]) => ({ id, uses })
+    const giver = tracer([], 'giver', {
+      requires: ['own'],
+      optional: ['absent', 'replaced'],
+      provides: ['made'],
+      internal: ['hidden'],
+      contributes: {
+        'p.q': [
+          entry('plain'),
+          entry('all', 'own', 'made', 'hidden', 'replaced', 'kernel', 'ports'),
+          entry('no', 'absent'),
+        ],
+      },
+      setup: () => ({ internal: { hidden: {}, replaced: {} } }),
+    } as PluginOptions)
+    const owner = tracer([], 'owner', { provides: ['own'], points } as never)
+    const kernel = await startKernel({ plugins: [giver, owner] })
+    const services = ['kernel', 'ports', 'own', 'made', 'hidden', 'replaced']
+    t.same(
+      kernel.point('p.q' as never).list(),
+      ['plain', 'all'].map(id => ({ id, plugin: 'giver', value: services })),
+    )
+    t.notOk('hidden' in kernel.services, 'no other plugin could get it')
+    await kernel.stop()
+    const alone = await startKernel({ plugins: [giver, tracer([], 'other', { provides: ['own'] } as never)] })
+    t.notOk(alone.kernel.points().some(({ name }) => name === 'p.q'))
+    await alone.stop()
+  },
+)
+
 t.test('a plugin gets its own frozen configuration and exactly the services that it requires', async t => {
   let seen: { config: Record<string, unknown>; services: Record<string, unknown> } | undefined
   const plugins = [
@@ -370,9 +413,22 @@ t.test('what a set-up does wrong is refused, with the name of the plugin', async
     ],
     [context(c => [1, 2].map(() => c.contribute('p.q' as never, 'i', 1 as never))), /by both "bad" and "bad"/],
     [
-      context(c => c.contribute('cli.command', 'go', { summary: 'Goes.', usage: '', examples: [] } as never)),
-      /^"bad" contributes "go" to "cli.command": it must have required properties run$/,
+      { contributes: { 'cli.command': [{ name: 'go', usage: '', examples: [] } as never] } },
+      /^"bad" contributes "go" to "cli.command": it must have required properties summary$/,
     ],
+    [
+      context(c => c.contribute('cli.command', 'go', {} as never)),
+      /"bad" contributes "go" to "cli.command" during set-up: list it in "contributes"$/,
+    ],
+    [
+      {
+        contributes: {
+          'cli.command': [{ name: 'go', summary: 'Goes.', usage: '', examples: [], uses: ['x'] } as never],
+        },
+      },
+      /^plugin "bad": set-up: what it lists for "cli.command" uses "x", a service that it does not name$/,
+    ],
+    [{ contributes: { 'p.q': [{}] } as never }, /"bad" lists contributions to "p.q", which takes no lists$/],
     [context(c => [1, 2].map(() => c.threads.handle('n', () => 1))), /"n" has two handlers in thread 0/],
   ]
   for (const [options, message] of refusals) {

@@ -23,9 +23,9 @@ const modules = {
       log.info({ hasBell: services.bell !== undefined }, 'the clerk is here')
     } }
     const bell = { name: 'bell', provides: ['bell'], points: { 'bell.ringer': many }, setup: () => ({ services: { bell: {} } }) }
-    const sign = { name: 'sign', setup({ contribute }) {
+    const light = { name: 'light', summary: 'Lights the sign.', usage: '', examples: [], run: async () => 0 }
+    const sign = { name: 'sign', contributes: { 'cli.command': [light] }, setup({ contribute }) {
       contribute('bell.ringer', 'sign', () => {}, { optional: true })
-      contribute('cli.command', 'light', { summary: 'Lights the sign.', usage: '', examples: [], run: async () => 0 })
     } }
     export default [till, shelves, clerk, bell, sign]
   `,

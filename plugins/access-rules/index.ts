@@ -1,5 +1,5 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import 'svc/plugins/bucket-policy/api'
 import 'svc/plugins/object-ownership/api'
 import 'svc/plugins/objects/api'
@@ -14,16 +14,9 @@ export default definePlugin({
   name: 'access-rules',
   description: 'Block public access over the Admin API.',
   requires: ['objectOwnership', 'objects'],
+  // It has the cluster's block. Without it there are no public policies, and the flags are those of S3 alone.
   optional: ['bucketPolicy'],
+  contributes: { 'admin.operation': operations },
   config: Type.Object({}),
-  setup({ services, contribute }) {
-    const { bucketPolicy } = services
-    // It has the cluster's block. Without it there are no public policies, and the flags are those of S3 alone.
-    if (bucketPolicy === undefined) return
-    for (const operation of operations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, bucketPolicy }), {
-        optional: true,
-      })
-    }
-  },
+  setup() {},
 })

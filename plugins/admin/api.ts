@@ -207,7 +207,7 @@ export interface AdminOperation extends AdminOperationDeclaration<any, any, any,
   handle(request: AdminRequest<any, any, any>): MaybePromise<AdminResult<unknown>>
 }
 
-/** An operation whose services are still to be given. */
+/** An operation that a plugin lists in `contributes`: its services are given when the plugin is set up. */
 export interface AdminOperationDefinition<
   Params extends TObject,
   Query extends TObject,
@@ -235,16 +235,11 @@ export function defineAdminOperation<
   return Object.freeze(definition)
 }
 
-/** Gives an operation its services, for `contribute('admin.operation', definition.id, bindAdminOperation(definition, services))`. */
-export function bindAdminOperation<Uses extends ServiceName>(
-  // biome-ignore lint/suspicious/noExplicitAny: an operation of any shape
-  definition: AdminOperationDefinition<any, any, any, any, Uses>,
-  services: Pick<Services, Uses>,
-): AdminOperation {
-  return { ...definition, handle: request => definition.handle(request, services) }
-}
-
 declare module 'svc/kernel' {
+  interface Listed<Uses extends ServiceName> {
+    // biome-ignore lint/suspicious/noExplicitAny: an operation of any shape
+    'admin.operation': AdminOperationDefinition<any, any, any, any, Uses>
+  }
   interface ExtensionPoints {
     'admin.operation': AdminOperation
   }

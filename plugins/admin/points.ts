@@ -1,5 +1,10 @@
 /** What other plugins add to the Admin API. */
+import type { ServiceName, Services } from 'svc/kernel'
 import { Type } from 'typebox'
+import type { AdminOperation, AdminOperationDefinition } from './api.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: an operation of any shape
+type AnyDefinition = AdminOperationDefinition<any, any, any, any, ServiceName>
 
 const method = Type.Function([], Type.Unknown())
 
@@ -17,5 +22,12 @@ export const adminPoints = {
       },
       { description: 'An operation of the Admin API, its services bound; its id is that of the contribution.' },
     ),
+    listed: {
+      id: (definition: AnyDefinition) => definition.id,
+      bind: (definition: AnyDefinition, services: Services): AdminOperation => ({
+        ...definition,
+        handle: request => definition.handle(request, services),
+      }),
+    },
   },
 } as const

@@ -1,12 +1,12 @@
 /** Audit records of every request. */
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
-import { createSearchAudit } from './admin/search-audit.ts'
+import searchAudit from './admin/search-audit.ts'
 import { auditPoints } from './points.ts'
 import { createAuditService } from './service.ts'
 import { createAuditTargets } from './targets.ts'
@@ -18,6 +18,7 @@ export default definePlugin({
   optional: ['metrics'],
   provides: ['audit'],
   points: auditPoints,
+  contributes: { 'admin.operation': [searchAudit] },
   setup({ log, services, ports, threads, contribute, point }) {
     const { metrics = noMetrics, queue, settings } = services
     const { clock } = ports
@@ -28,8 +29,6 @@ export default definePlugin({
     const audit = createAuditService({ log, clock, threads, node, outlet: targets.outlet })
     contribute('s3.observer', 'audit', audit.observeS3)
     contribute('http.observer', 'audit', audit.observeHttp)
-    const searchAudit = createSearchAudit(clock.now)
-    contribute('admin.operation', searchAudit.id, bindAdminOperation(searchAudit, { audit }), { optional: true })
     return { services: { audit }, start: () => targets.start(kinds.list()), stop: targets.stop }
   },
 })

@@ -1,8 +1,8 @@
 /** Console sessions. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import type {} from 'svc/plugins/admin/api'
 import getSession from './admin/get-session.ts'
-import { createLogin } from './admin/login.ts'
+import login from './admin/login.ts'
 import logout from './admin/logout.ts'
 import { declareBrowserSettings } from './browser-settings.ts'
 import { authSessionConfig } from './config.ts'
@@ -14,6 +14,8 @@ export default definePlugin({
   description: 'Sessions of the console: login, logout, cookie.',
   requires: ['iam', 'settings'],
   provides: ['authSession'],
+  internal: ['runningSessions'],
+  contributes: { 'admin.operation': [login, logout, getSession] },
   config: authSessionConfig,
   setup({ config, services, ports, contribute }) {
     const browser = declareBrowserSettings(services.settings)
@@ -25,11 +27,9 @@ export default definePlugin({
       publicUrl: config.browserRedirectUrl,
     })
     contribute('auth.provider', 'session', createSessionProvider(authSession))
-    for (const operation of [createLogin(authSession), logout, getSession]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, {}), { optional: true })
-    }
     return {
       services: { authSession },
+      internal: { runningSessions: authSession },
       // Once: sessions end in the order of their beginning, because all live equally long.
       start: async () => authSession.start((await browser.get()).session_duration),
       stop: authSession.stop,

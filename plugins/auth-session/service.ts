@@ -63,3 +63,10 @@ export function createAuthSession({ iam, clock, random, publicUrl, browser }: Au
     },
   }
 }
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** For the operations of this plugin alone. */
+    runningSessions: RunningAuthSession
+  }
+}

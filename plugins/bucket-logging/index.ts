@@ -10,16 +10,18 @@ import { createCollector } from './collector.ts'
 import { BucketLoggingConfig } from './config.ts'
 import { createDeliverer } from './deliverer.ts'
 import { LoggingStatus } from './logging-status.ts'
-import { createGetBucketLogging } from './s3/get-bucket-logging.ts'
-import { createPutBucketLogging } from './s3/put-bucket-logging.ts'
+import getBucketLogging from './s3/get-bucket-logging.ts'
+import putBucketLogging from './s3/put-bucket-logging.ts'
 
 export default definePlugin({
   name: 'bucket-logging',
   description: 'Access logs of buckets, as objects in a target bucket.',
   requires: ['authSigv4', 'iam', 'objects', 'queue', 'store'],
   optional: ['metrics'],
+  internal: ['bucketLogging'],
+  contributes: { 's3.operation': [getBucketLogging, putBucketLogging] },
   config: BucketLoggingConfig,
-  setup({ config: { intervalMs }, services, ports, threads, contribute, background, log }) {
+  setup({ config: { intervalMs }, services, ports, contribute, background, log }) {
     const { authSigv4, iam, objects, queue, store, metrics = noMetrics } = services
     const { clock } = ports
     const { region } = authSigv4
@@ -46,14 +48,8 @@ export default definePlugin({
       onLost: losses.add,
     })
     contribute('s3.observer', 'bucket-logging', collector.observe)
-    for (const operation of [
-      createGetBucketLogging(objects, documents),
-      createPutBucketLogging({ objects, documents, region, ports }),
-    ]) {
-      contribute('s3.operation', operation.name, operation)
-    }
     const deliverer = createDeliverer({ objects, topic, region, intervalMs, ports, log })
-    if (threads.isMain) background(deliverer.worker)
-    return { drain: deliverer.stop, stop: collector.stop }
+    background(deliverer.worker)
+    return { internal: { bucketLogging: documents }, drain: deliverer.stop, stop: collector.stop }
   },
 })

@@ -1,5 +1,6 @@
 /** Where the access log of a bucket goes: what its configuration says, and the keys of the objects that follow from it. */
 import type { Random } from 'svc/kernel'
+import type { BucketDocument } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 
 export const LoggingStatus = Type.Object(
@@ -36,4 +37,11 @@ export function keyOfLog({ status, account, region, source, eventMs, deliveryMs,
   const name = `${day}-${timeOfDay}-${random.bytes(8).toString('hex').toUpperCase()}`
   if (keyFormat === 'simple') return `${targetPrefix}${name}`
   return `${targetPrefix}${account}/${region}/${source}/${day.replaceAll('-', '/')}/${name}`
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** For the operations of this plugin alone. */
+    bucketLogging: BucketDocument<LoggingStatus>
+  }
 }

@@ -1,7 +1,7 @@
 import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/admin/api'
+import 'svc/plugins/s3/api'
 import 'svc/plugins/stored-needs/api'
 import deleteBucketAccess from './admin/delete-bucket-access.ts'
 import deletePolicyAsAdmin from './admin/delete-bucket-policy.ts'
@@ -14,7 +14,7 @@ import { bucketPolicyConfig } from './config.ts'
 import deleteBucketPolicy from './s3/delete-bucket-policy.ts'
 import getBucketPolicy from './s3/get-bucket-policy.ts'
 import getBucketPolicyStatus from './s3/get-bucket-policy-status.ts'
-import { createPutBucketPolicy } from './s3/put-bucket-policy.ts'
+import putBucketPolicy from './s3/put-bucket-policy.ts'
 
 const adminOperations = [
   deleteBucketAccess,
@@ -30,8 +30,12 @@ export default definePlugin({
   description: 'Policies of buckets, for S3 and for the Admin API.',
   requires: ['objectOwnership', 'checksums', 'objects', 'policy', 'store'],
   provides: ['bucketPolicy'],
+  contributes: {
+    's3.operation': [deleteBucketPolicy, getBucketPolicy, getBucketPolicyStatus, putBucketPolicy],
+    'admin.operation': adminOperations,
+  },
   config: bucketPolicyConfig,
-  setup({ config, services, ports, log, contribute }) {
+  setup({ config, services, log, contribute }) {
     const { service: bucketPolicy, source, section } = createBucketPolicy({ ...services, config, log })
     contribute('policy.source', 'bucket-policy', source)
     contribute('archive.section', section.documents.name, section, { optional: true })
@@ -46,15 +50,6 @@ export default definePlugin({
       },
       { optional: true },
     )
-    const operations = [deleteBucketPolicy, getBucketPolicy, getBucketPolicyStatus, createPutBucketPolicy(ports.clock)]
-    for (const operation of operations) {
-      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, bucketPolicy }))
-    }
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...services, bucketPolicy }), {
-        optional: true,
-      })
-    }
     return { services: { bucketPolicy } }
   },
 })

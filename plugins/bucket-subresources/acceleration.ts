@@ -29,3 +29,10 @@ export function createAcceleration(store: StoreService): Acceleration {
     },
   }
 }
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** For the operations of this plugin alone. */
+    acceleration: Acceleration
+  }
+}

@@ -1,13 +1,13 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import createBucketAsAdmin from './admin/create-bucket.ts'
 import deleteBucketAsAdmin from './admin/delete-bucket.ts'
 import getBucket from './admin/get-bucket.ts'
 import getVersioningAsAdmin from './admin/get-bucket-versioning.ts'
-import { createGetUsage } from './admin/get-usage.ts'
+import getUsage from './admin/get-usage.ts'
 import listBucketsAsAdmin from './admin/list-buckets.ts'
 import setBucketVersioning from './admin/set-bucket-versioning.ts'
 import createBucket from './s3/create-bucket.ts'
@@ -49,13 +49,10 @@ export default definePlugin({
   description: 'Creates, lists and deletes buckets, and switches their versioning.',
   requires: ['objects', 'iam', 'authSigv4', 'locks', 'objectOwnership', 'policy'],
   optional: ['metrics'],
+  contributes: { 's3.operation': operations, 'admin.operation': [...adminOperations, getUsage] },
   config: Type.Object({}),
-  setup({ services, ports, threads, log, contribute }) {
+  setup({ services, threads, log }) {
     const { objects, metrics = noMetrics } = services
     if (threads.isMain) registerUsageFamilies({ metrics, objects, log })
-    for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
-    for (const operation of [...adminOperations, createGetUsage(ports.clock.now)]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
-    }
   },
 })

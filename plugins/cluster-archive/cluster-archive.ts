@@ -183,3 +183,10 @@ function changedSettings(before: SettingsMap, wanted: SettingsMap, mode: ImportM
     })
     .map(([name]) => `config/${name}`)
 }
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** For the operations of this plugin alone. */
+    clusterArchive: ClusterArchive
+  }
+}

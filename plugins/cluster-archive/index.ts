@@ -1,8 +1,8 @@
 /** The whole of a deployment but its objects, as one file. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
-import { createExportCluster } from './admin/export-cluster.ts'
-import { createImportCluster } from './admin/import-cluster.ts'
+import 'svc/plugins/admin/api'
+import exportCluster from './admin/export-cluster.ts'
+import importCluster from './admin/import-cluster.ts'
 import type {} from './api.ts'
 import { createClusterArchive } from './cluster-archive.ts'
 import { ClusterArchiveConfig } from './config.ts'
@@ -17,10 +17,12 @@ export default definePlugin({
   description: 'Users, policies, configuration and settings of buckets as one archive, out and in.',
   requires: ['iam', 'locks', 'objects', 'settings', 'store', 'users'],
   points: archivePoints,
+  internal: ['clusterArchive'],
+  contributes: { 'admin.operation': [exportCluster, importCluster] },
   config: ClusterArchiveConfig,
-  setup({ config: { rootPassword }, services, ports, threads, log, point, contribute, background }) {
+  setup({ config: { rootPassword }, services, ports, log, point, background }) {
     const { iam, locks, objects, settings, store, users } = services
-    const archive = createClusterArchive({
+    const clusterArchive = createClusterArchive({
       users,
       settings: settings.administration,
       objects,
@@ -33,17 +35,14 @@ export default definePlugin({
       log,
       rootPassword,
     })
-    for (const operation of [createExportCluster(archive, ports.clock.now), createImportCluster(archive)]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, {}), { optional: true })
-    }
-    if (!threads.isMain) return
     background({
       name: 'interrupted-import',
       pauseMs,
       async work() {
-        await archive.resume()
+        await clusterArchive.resume()
         return 'idle'
       },
     })
+    return { internal: { clusterArchive } }
   },
 })

@@ -46,3 +46,10 @@ export function createCors(store: StoreService, api: Settings<ApiSettings>): Cor
     section: { documents },
   }
 }
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** For the operations of this plugin alone. */
+    corsMatcher: Cors
+  }
+}

@@ -1,4 +1,6 @@
 /** Diagnostics over the Admin API: the shapes that its operations and its capture share. */
+import type { Captures } from './captures.ts'
+
 export const profileTypes = ['cpu', 'heap', 'goroutine', 'mutex', 'block'] as const
 export const profileFormats = ['pprof', 'v8'] as const
 
@@ -12,4 +14,10 @@ export interface ProfileWanted {
   readonly format: ProfileFormat
   /** Of `v8`: 0 is the main thread. */
   readonly thread: number
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    captures: Captures
+  }
 }

@@ -20,7 +20,7 @@ export const driveOn = (disk: Disk) =>
     config: DriveConfig,
     // A start may replay the whole journal.
     startTimeoutMs: 3_600_000,
-    setup({ config, services, contribute, background, threads }) {
+    setup({ config, services, contribute, background }) {
       const { service, open } = createDrives(config, disk, registerFamilies(services.metrics ?? noMetrics))
       contribute('storage.backend', 'drive', {
         validate: validateEndpoints,
@@ -35,7 +35,7 @@ export const driveOn = (disk: Disk) =>
         },
         create: options => createBackend(options, service),
       })
-      if (threads.isMain) for (const worker of createBackgroundWork(open)) background(worker)
+      for (const worker of createBackgroundWork(open)) background(worker)
       return { services: { drives: service } }
     },
   })

@@ -1,9 +1,9 @@
 import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noKms } from 'svc/plugins/kms/api'
 import 'svc/plugins/policy/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/s3/api'
 import 'svc/plugins/stored-needs/api'
 import deleteEncryptionAsAdmin from './admin/delete-bucket-encryption.ts'
 import getEncryptionAsAdmin from './admin/get-bucket-encryption.ts'
@@ -30,11 +30,11 @@ export default definePlugin({
   requires: ['locks', 'objects', 'store'],
   optional: ['kms'],
   provides: ['encryption'],
+  contributes: { 's3.operation': operations, 'admin.operation': adminOperations },
   config: EncryptionConfig,
   setup({ config, services, ports, contribute }) {
     // Without key management SSE-C works, and requests for SSE-S3 and SSE-KMS are refused.
     const { kms = noKms, locks, objects, store } = services
-    const used = { kms, objects, store }
     const { configuration, replace, effectiveRequest, section } = createBucketEncryptions(store, kms)
     contribute('archive.section', section.documents.name, section, { optional: true })
     const dataKeys = createDataKeys(kms, ports.random)
@@ -71,14 +71,6 @@ export default definePlugin({
       level: 'object',
       description: 'put the data key of an object under another key',
     })
-    for (const operation of operations) {
-      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...used, encryption }))
-    }
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { ...used, encryption }), {
-        optional: true,
-      })
-    }
-    return { services: { encryption } }
+    return { services: { encryption }, internal: { kms } }
   },
 })

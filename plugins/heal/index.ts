@@ -3,7 +3,7 @@
  * to heal from. The healing itself is in `erasure`.
  */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import cancelHealJob from './admin/cancel-heal-job.ts'
 import getHealJob from './admin/get-heal-job.ts'
@@ -23,7 +23,8 @@ export default definePlugin({
   requires: ['locks', 'objects', 'storage', 'redundancy', 'store', 'scanner'],
   optional: ['metrics'],
   provides: ['heal'],
-  setup({ services, threads, ports, log, contribute, background }) {
+  contributes: { 'admin.operation': [startHeal, listHealJobs, getHealJob, cancelHealJob, getRedundancy] },
+  setup({ services, threads, ports, log, background }) {
     const { locks, objects, storage, redundancy, store, scanner, metrics = noMetrics } = services
     const documents = declareJobs(store)
     const scans = declareDeepScans(store)
@@ -32,10 +33,6 @@ export default definePlugin({
       threads,
       jobs && { jobs, redundancy: () => readRedundancy({ redundancy, scans, jobs }) },
     )
-    contribute('admin.operation', startHeal.id, bindAdminOperation(startHeal, { objects, heal }), { optional: true })
-    for (const operation of [listHealJobs, getHealJob, cancelHealJob, getRedundancy]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { heal }), { optional: true })
-    }
     if (jobs === undefined) return { services: { heal } }
     registerRebuildFamilies(metrics, storage, log)
     const { onPass } = registerFamilies({ metrics, redundancy, objects, jobs, log })

@@ -4,64 +4,64 @@ import { request as requestHttps } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { parseArgs } from 'node:util'
-import type { CliCommand } from 'svc/kernel'
+import { defineCliCommand } from 'svc/kernel'
 import { parseListenAddress } from 'svc/plugins/http/api'
-import type { HealthConfig } from './config.ts'
+import type {} from './config.ts'
 
 const timeoutMs = 5_000
 const bodyBytesMax = 64 * 1024
 
-export function createHealthcheckCommand(config: HealthConfig): CliCommand {
-  return {
-    summary: 'Asks the server on this machine whether it is alive; exits 0 when it is.',
-    usage: '[--ready] [--address HOST:PORT] [--certs-dir DIR]',
-    examples: [
-      'svc healthcheck',
-      'svc healthcheck --ready',
-      'svc healthcheck --address :9100',
-      'svc healthcheck --ready --certs-dir /etc/svc/certs',
-    ],
-    async run(argv, io) {
-      const { values } = parseArgs({
-        args: [...argv],
-        options: {
-          ready: { type: 'boolean', default: false },
-          address: { type: 'string' },
-          'certs-dir': { type: 'string' },
-        },
-      })
-      const address = parseListenAddress(values.address ?? config.address)
-      if (typeof address === 'string' && values.address !== undefined) {
-        io.stderr.write(`svc healthcheck: --address: ${address}\n`)
-        return 2
-      }
-      if (typeof address === 'string' || address.port === 0) {
-        io.stderr.write(
-          'svc healthcheck: --address or SVC_ADDRESS must name the port of the running server: 127.0.0.1:9000\n',
-        )
-        return 2
-      }
-      const target: Target = {
-        host: localHost(address.host),
-        port: address.port,
-        path: values.ready ? '/svc/health/ready' : '/svc/health/live',
-        tls: (values['certs-dir'] ?? config.certsDir) !== undefined,
-        proxyHeader: config.proxyProtocol.includes('s3'),
-      }
-      try {
-        const { status, body } = await probe(target)
-        io.stdout.write(`${body}\n`)
-        return status === 200 ? 0 : 1
-      } catch (error) {
-        const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
-        io.stderr.write(
-          `svc healthcheck: no answer from ${target.host}:${target.port}: ${reason}${hintFor(reason, target)}\n`,
-        )
-        return 1
-      }
-    },
-  }
-}
+export default defineCliCommand({
+  name: 'healthcheck',
+  summary: 'Asks the server on this machine whether it is alive; exits 0 when it is.',
+  usage: '[--ready] [--address HOST:PORT] [--certs-dir DIR]',
+  examples: [
+    'svc healthcheck',
+    'svc healthcheck --ready',
+    'svc healthcheck --address :9100',
+    'svc healthcheck --ready --certs-dir /etc/svc/certs',
+  ],
+  uses: ['healthcheck'],
+  async run(argv, io, { healthcheck: config }) {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        ready: { type: 'boolean', default: false },
+        address: { type: 'string' },
+        'certs-dir': { type: 'string' },
+      },
+    })
+    const address = parseListenAddress(values.address ?? config.address)
+    if (typeof address === 'string' && values.address !== undefined) {
+      io.stderr.write(`svc healthcheck: --address: ${address}\n`)
+      return 2
+    }
+    if (typeof address === 'string' || address.port === 0) {
+      io.stderr.write(
+        'svc healthcheck: --address or SVC_ADDRESS must name the port of the running server: 127.0.0.1:9000\n',
+      )
+      return 2
+    }
+    const target: Target = {
+      host: localHost(address.host),
+      port: address.port,
+      path: values.ready ? '/svc/health/ready' : '/svc/health/live',
+      tls: (values['certs-dir'] ?? config.certsDir) !== undefined,
+      proxyHeader: config.proxyProtocol.includes('s3'),
+    }
+    try {
+      const { status, body } = await probe(target)
+      io.stdout.write(`${body}\n`)
+      return status === 200 ? 0 : 1
+    } catch (error) {
+      const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
+      io.stderr.write(
+        `svc healthcheck: no answer from ${target.host}:${target.port}: ${reason}${hintFor(reason, target)}\n`,
+      )
+      return 1
+    }
+  },
+})
 
 /** What the reason usually means. */
 function hintFor(reason: string, { tls }: Target): string {

@@ -10,3 +10,10 @@ export const healthConfig = Type.Object({
 })
 
 export type HealthConfig = Static<typeof healthConfig>
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** For the operations of this plugin alone. */
+    healthcheck: HealthConfig
+  }
+}

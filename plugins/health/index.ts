@@ -3,7 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/http/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
-import { createHealthcheckCommand } from './command.ts'
+import healthcheck from './command.ts'
 import { healthConfig } from './config.ts'
 import { registerFamilies } from './families.ts'
 import { healthPoints } from './points.ts'
@@ -15,6 +15,8 @@ export default definePlugin({
   description: 'Health for load balancers and orchestrators.',
   requires: ['kernel'],
   optional: ['metrics'],
+  internal: ['healthcheck'],
+  contributes: { 'cli.command': [healthcheck] },
   points: healthPoints,
   config: healthConfig,
 
@@ -27,7 +29,7 @@ export default definePlugin({
       ports,
       log,
     })
-    contribute('cli.command', 'healthcheck', createHealthcheckCommand(config))
     contribute('http.routes', 'health', { listeners: ['s3', 'console'], plugin: createHealthRoutes(probes) })
+    return { internal: { healthcheck: config } }
   },
 })

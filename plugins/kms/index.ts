@@ -1,5 +1,5 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/health/api'
 import createKmsKey from './admin/create-kms-key.ts'
@@ -23,6 +23,7 @@ export default definePlugin({
   optional: ['metrics'],
   provides: ['kms'],
   points: kmsPoints,
+  contributes: { 'admin.operation': adminOperations },
   config: KmsConfig,
   setup({ config, services, ports, threads, log, point, contribute }) {
     const { store, metrics = noMetrics } = services
@@ -78,11 +79,6 @@ export default definePlugin({
         return createBuiltInKeys({ masterKey, previousMasterKeys, created, random, clock })
       },
     })
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { kms: kms.service }), {
-        optional: true,
-      })
-    }
     contribute(
       'health.check',
       'kms',

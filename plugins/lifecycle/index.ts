@@ -1,8 +1,8 @@
 import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import getBucketLifecycle from './admin/get-bucket-lifecycle.ts'
 import putBucketLifecycle from './admin/put-bucket-lifecycle.ts'
@@ -25,6 +25,7 @@ export default definePlugin({
   requires: ['locks', 'objects', 'scanner', 'store'],
   optional: ['metrics'],
   provides: ['lifecycle'],
+  contributes: { 's3.operation': operations, 'admin.operation': adminOperations },
   config: Type.Object({
     dayMs: Type.Optional(
       Type.Integer({
@@ -56,18 +57,10 @@ export default definePlugin({
       onRound,
     })
     const { service, worker } = lifecycle
-    for (const operation of operations) {
-      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, lifecycle: service }))
-    }
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { objects, lifecycle: service }), {
-        optional: true,
-      })
-    }
     contribute('archive.section', lifecycle.section.documents.name, lifecycle.section, { optional: true })
     contribute('s3.attribute', 'expiration', expirationHeader(service))
     // Everything under one hand: rules of a bucket are never applied twice at a time.
-    if (threads.isMain) background(scanner.atSpeed(families.watch(worker)))
+    background(scanner.atSpeed(families.watch(worker)))
     return {
       services: { lifecycle: service },
       async start() {

@@ -1,9 +1,9 @@
 /** Locks that are leases: for what takes long and must not be done twice at a time. */
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
-import { createListLocks } from './admin/list-locks.ts'
+import listLocks from './admin/list-locks.ts'
 import releaseLocks from './admin/release-locks.ts'
 import type {} from './api.ts'
 import { LockConfig } from './config.ts'
@@ -17,8 +17,9 @@ export default definePlugin({
   requires: ['store'],
   optional: ['metrics'],
   provides: ['locks'],
+  contributes: { 'admin.operation': [listLocks, releaseLocks] },
   config: LockConfig,
-  setup({ config, services, ports, threads, log, contribute, background }) {
+  setup({ config, services, ports, threads, log, background }) {
     const { store, metrics = noMetrics } = services
     const { refreshMs, staleAfterMs } = config
     if (refreshMs * 2 > staleAfterMs) {
@@ -35,9 +36,6 @@ export default definePlugin({
     const owner = hostname()
     const onTimeout = () => timeouts.inc({ type: 'write' })
     const locks = createLocks({ store, documents, ports, log, owner, refreshMs, staleAfterMs, onTimeout })
-    for (const operation of [createListLocks(ports.clock.now), releaseLocks]) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { locks }), { optional: true })
-    }
     if (!threads.isMain) return { services: { locks } }
     const stale = createStaleLocks({ store, documents, clock: ports.clock, log, refreshMs, staleAfterMs })
     background(stale.worker)

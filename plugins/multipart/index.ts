@@ -1,6 +1,6 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/admin/api'
+import 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import abortUpload from './admin/abort-upload.ts'
 import completeUpload from './admin/complete-upload.ts'
@@ -32,11 +32,7 @@ export default definePlugin({
   name: 'multipart',
   description: 'Uploads in parts.',
   requires: ['objects', 'checksums', 'iam', 's3'],
+  contributes: { 's3.operation': operations, 'admin.operation': adminOperations },
   config: Type.Object({}),
-  setup({ services, contribute }) {
-    for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
-    }
-  },
+  setup() {},
 })

@@ -1,10 +1,10 @@
 import 'svc/plugins/cluster-archive/api'
 import { hostname } from 'node:os'
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { createLossLog, createTargets } from 'svc/plugins/delivery/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/s3/api'
 import { createAccessEvents } from './accessed.ts'
 import discardNotifyDeadLetters from './admin/discard-notify-dead-letters.ts'
 import discardNotifyQueue from './admin/discard-notify-queue.ts'
@@ -12,7 +12,7 @@ import getBucketEvents from './admin/get-bucket-events.ts'
 import listNotifyDeadLetters from './admin/list-notify-dead-letters.ts'
 import listNotifyQueues from './admin/list-notify-queues.ts'
 import listNotifyTargets from './admin/list-notify-targets.ts'
-import { createPutBucketEvents } from './admin/put-bucket-events.ts'
+import putBucketEvents from './admin/put-bucket-events.ts'
 import replayNotifyTarget from './admin/replay-notify-target.ts'
 import retryNotifyDeadLetters from './admin/retry-notify-dead-letters.ts'
 import testNotifyTarget from './admin/test-notify-target.ts'
@@ -28,7 +28,7 @@ import { createOutbox, deriveCount, tableByte } from './outbox.ts'
 import { notifyPoints } from './points.ts'
 import { createQueues } from './queues.ts'
 import getBucketNotification from './s3/get-bucket-notification-configuration.ts'
-import { createPutBucketNotification } from './s3/put-bucket-notification-configuration.ts'
+import putBucketNotification from './s3/put-bucket-notification-configuration.ts'
 import { createService } from './service.ts'
 import { createTargetStates } from './targets.ts'
 import { createTrimmer } from './trimmer.ts'
@@ -51,6 +51,10 @@ export default definePlugin({
   optional: ['metrics'],
   provides: ['notify', 'bucketNotifications'],
   points: notifyPoints,
+  contributes: {
+    's3.operation': [getBucketNotification, putBucketNotification],
+    'admin.operation': [getBucketEvents, putBucketEvents, ...adminOperations],
+  },
   config: NotifyConfig,
   setup({ config, services, ports, threads, log, point, contribute, background }) {
     const { authSigv4, iam, metrics = noMetrics, queue, settings, storage } = services
@@ -142,24 +146,8 @@ export default definePlugin({
       test: created.test,
     })
     contribute('notification.target', 'notify', notification)
-    const forBuckets = { objects: services.objects, bucketNotifications }
-    const putBucketNotification = createPutBucketNotification(forBuckets, ports)
-    contribute(
-      's3.operation',
-      getBucketNotification.name,
-      bindS3Operation(getBucketNotification, { ...services, bucketNotifications }),
-    )
-    contribute('s3.operation', putBucketNotification.name, putBucketNotification)
-    for (const operation of [getBucketEvents, createPutBucketEvents(ports)]) {
-      const bound = bindAdminOperation(operation, { ...services, bucketNotifications })
-      contribute('admin.operation', operation.id, bound, { optional: true })
-    }
-    for (const operation of adminOperations) {
-      const bound = { notify: created.service, objects: services.objects }
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, bound), { optional: true })
-    }
     // Also when no events are kept any more: it deletes those of the time before.
-    if (isMain) background(createTrimmer({ outbox: allOutbox, clock, ...config }))
+    background(createTrimmer({ outbox: allOutbox, clock, ...config }))
     return {
       services: { notify: created.service, bucketNotifications },
       async start() {

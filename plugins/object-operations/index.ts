@@ -1,16 +1,16 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/admin/api'
+import 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import copyObjectAsAdmin from './admin/copy-object.ts'
 import deleteObjectsAsAdmin from './admin/delete-objects.ts'
 import downloadObject from './admin/download-object.ts'
-import { createDownloadZip } from './admin/download-zip.ts'
+import downloadZip from './admin/download-zip.ts'
 import listObjectVersions from './admin/list-object-versions.ts'
 import listObjects from './admin/list-objects.ts'
 import setObjectMetadata from './admin/set-object-metadata.ts'
 import statObject from './admin/stat-object.ts'
-import { createUploadObject } from './admin/upload-object.ts'
+import uploadObject from './admin/upload-object.ts'
 import copyObject from './s3/copy-object.ts'
 import deleteObject from './s3/delete-object.ts'
 import deleteObjects from './s3/delete-objects.ts'
@@ -46,12 +46,7 @@ export default definePlugin({
   description: 'Stores, reads, copies, renames and deletes objects.',
   requires: ['objects', 'checksums', 's3'],
   optional: ['authSession'],
+  contributes: { 's3.operation': operations, 'admin.operation': [...adminOperations, uploadObject, downloadZip] },
   config: Type.Object({}),
-  setup({ services, ports, contribute }) {
-    for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
-    const own = [...adminOperations, createUploadObject(services.authSession), createDownloadZip(ports.clock.now)]
-    for (const operation of own) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
-    }
-  },
+  setup() {},
 })

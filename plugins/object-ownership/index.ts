@@ -1,6 +1,6 @@
 import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/s3/api'
 import 'svc/plugins/stored-needs/api'
 import { Type } from 'typebox'
 import { createObjectOwnership } from './ownership.ts'
@@ -34,6 +34,7 @@ export default definePlugin({
   description: 'Object ownership, ACLs and blocks of public access.',
   requires: ['iam', 'objects', 'policy', 'store'],
   provides: ['objectOwnership'],
+  contributes: { 's3.operation': operations },
   config: Type.Object({}),
   setup({ services, contribute }) {
     const { service, source, sections } = createObjectOwnership(services.store, services.policy)
@@ -48,9 +49,6 @@ export default definePlugin({
       describe: () => undefined,
       acceptAcl: request => acceptAcl(request, service, services.iam.owner),
     })
-    for (const operation of operations) {
-      contribute('s3.operation', operation.name, bindS3Operation(operation, { ...services, objectOwnership }))
-    }
     contribute(
       'stored.need',
       'public-access-block',

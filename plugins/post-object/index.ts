@@ -1,14 +1,12 @@
 import { definePlugin } from 'svc/kernel'
 import { Type } from 'typebox'
-import { createPostObject } from './s3/post-object.ts'
+import postObject from './s3/post-object.ts'
 
 export default definePlugin({
   name: 'post-object',
   description: 'Uploads by forms of browsers.',
   requires: ['objects', 'checksums'],
+  contributes: { 's3.operation': [postObject] },
   config: Type.Object({}),
-  setup({ services, ports, contribute }) {
-    const operation = createPostObject({ ...services, clock: ports.clock })
-    contribute('s3.operation', operation.name, operation)
-  },
+  setup() {},
 })

@@ -1,12 +1,12 @@
 /** Metrics for Prometheus: the endpoints that hand them out, and the tokens that open them. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import 'svc/plugins/http/api'
 import 'svc/plugins/metrics/api'
 import type { PolicyService } from 'svc/plugins/policy/api'
 import 'svc/plugins/s3/api'
-import { createPrometheusTokenOperation } from './admin/create-prometheus-token.ts'
-import { createPrometheusCommand } from './command.ts'
+import createPrometheusToken from './admin/create-prometheus-token.ts'
+import prometheus from './command.ts'
 import { prometheusConfig } from './config.ts'
 import { createMetricsRoutes } from './routes.ts'
 import { createTokenCheck } from './scrape-token.ts'
@@ -19,10 +19,12 @@ export default definePlugin({
   description: 'Metrics for Prometheus, and the tokens that open them.',
   requires: ['iam'],
   optional: ['metrics', 'policy', 's3'],
+  internal: ['scraping'],
+  contributes: { 'cli.command': [prometheus], 'admin.operation': [createPrometheusToken] },
   config: prometheusConfig,
 
   setup({ config, services, ports, contribute }) {
-    const { iam, policy, metrics, s3 } = services
+    const { iam, policy, metrics } = services
     if (metrics === undefined) return
     const authorize =
       config.authType === 'public' ? async () => undefined : createTokenCheck(iam, policy ?? rootAlone, ports.clock.now)
@@ -30,9 +32,6 @@ export default definePlugin({
       listeners: ['s3', 'console'],
       plugin: createMetricsRoutes(metrics, authorize),
     })
-    contribute('cli.command', 'prometheus', createPrometheusCommand(iam, config.authType, ports.clock.now))
-    if (s3 === undefined) return
-    const createToken = createPrometheusTokenOperation(config.authType, ports.clock.now)
-    contribute('admin.operation', createToken.id, bindAdminOperation(createToken, { iam, s3 }), { optional: true })
+    return { internal: { scraping: { authType: config.authType } } }
   },
 })

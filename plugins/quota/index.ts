@@ -1,5 +1,5 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import 'svc/plugins/stored-needs/api'
 import { Type } from 'typebox'
 import getBucketQuota from './admin/get-bucket-quota.ts'
@@ -13,12 +13,10 @@ export default definePlugin({
   description: 'Limits on the bytes of buckets.',
   requires: ['objects'],
   provides: ['quota'],
+  contributes: { 'admin.operation': adminOperations },
   config: Type.Object({}),
   setup({ services, contribute }) {
     const quota = createQuota(services.objects)
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { quota }), { optional: true })
-    }
     contribute(
       'stored.need',
       'quota',

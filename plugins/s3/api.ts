@@ -219,30 +219,19 @@ export interface S3Operation extends S3OperationDeclaration {
   handle(request: S3Request): S3Result | Promise<S3Result>
 }
 
-/** An operation whose services are still to be given: `bind` is called once, by the plugin that contributes it. */
+/** An operation that a plugin lists in `contributes`: its services are given when the plugin is set up. */
 export interface S3OperationDefinition<Uses extends ServiceName> extends S3OperationDeclaration {
+  /** Services that `before` and `handle` need. */
+  readonly uses?: readonly Uses[]
   /** Runs when the request is allowed and its body is still unread; throws where nothing in the body could make it succeed. */
   before?(request: S3Request, services: Pick<Services, Uses>): MaybePromise<void>
   handle(request: S3Request, services: Pick<Services, Uses>): S3Result | Promise<S3Result>
 }
 
-export function defineS3Operation<Uses extends ServiceName = never>(
+export function defineS3Operation<const Uses extends ServiceName = never>(
   definition: S3OperationDefinition<Uses>,
 ): S3OperationDefinition<Uses> {
   return Object.freeze(definition)
-}
-
-/** Gives an operation its services, for `contribute('s3.operation', definition.name, bindS3Operation(definition, services))`. */
-export function bindS3Operation<Uses extends ServiceName>(
-  definition: S3OperationDefinition<Uses>,
-  services: Pick<Services, Uses>,
-): S3Operation {
-  const { before } = definition
-  return {
-    ...definition,
-    before: before && (request => before(request, services)),
-    handle: request => definition.handle(request, services),
-  }
 }
 
 /** What the attributes of a write are read from: an S3 request, or another one that says the same in the same headers. */
@@ -363,6 +352,9 @@ export interface QueryApiRequest {
 declare module 'svc/kernel' {
   interface Services {
     s3: S3Service
+  }
+  interface Listed<Uses extends ServiceName> {
+    's3.operation': S3OperationDefinition<Uses>
   }
   interface ExtensionPoints {
     's3.operation': S3Operation

@@ -1,5 +1,7 @@
 /** What other plugins add to the S3 protocol. */
+import type { ServiceName, Services } from 'svc/kernel'
 import { Type } from 'typebox'
+import type { S3Operation, S3OperationDefinition } from './api.ts'
 
 const method = Type.Function([], Type.Unknown())
 
@@ -24,6 +26,14 @@ export const s3Points = {
       },
       { description: 'An operation of S3, its services bound; its id is its name at AWS.' },
     ),
+    listed: {
+      id: (definition: S3OperationDefinition<ServiceName>) => definition.name,
+      bind: (definition: S3OperationDefinition<ServiceName>, services: Services): S3Operation => ({
+        ...definition,
+        before: definition.before && (request => definition.before?.(request, services)),
+        handle: request => definition.handle(request, services),
+      }),
+    },
   },
   's3.attribute': {
     cardinality: 'many',

@@ -1,5 +1,5 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import exportConfig from './admin/export-config.ts'
 import getConfig from './admin/get-config.ts'
 import getConfigSchema from './admin/get-config-schema.ts'
@@ -26,13 +26,9 @@ export default definePlugin({
   description: 'Settings that change while the server runs.',
   requires: ['store'],
   provides: ['settings'],
-  setup({ services, threads, log, contribute }) {
+  contributes: { 'admin.operation': adminOperations },
+  setup({ services, threads, log }) {
     const { service, start, stop } = createSettings({ store: services.store, log })
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { settings: service }), {
-        optional: true,
-      })
-    }
     return {
       services: { settings: service },
       start,

@@ -1,14 +1,16 @@
 /** How fast drives and objects are here, measured by the server itself. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
-import { createRunSpeedtest } from './admin/run-speedtest.ts'
+import 'svc/plugins/admin/api'
+import runSpeedtest from './admin/run-speedtest.ts'
 import { createSpeedtests } from './speedtests.ts'
 
 export default definePlugin({
   name: 'speedtest',
   description: 'Measures how fast the drives are, and how fast objects are stored and read.',
   requires: ['storage', 'drives', 'objects', 'iam', 'authSigv4'],
-  setup({ services, threads, ports, log, contribute }) {
+  internal: ['speedtests'],
+  contributes: { 'admin.operation': [runSpeedtest] },
+  setup({ services, threads, ports, log }) {
     const { storage, drives, objects, iam, authSigv4 } = services
     const speedtests = createSpeedtests({
       threads,
@@ -20,7 +22,6 @@ export default definePlugin({
       owner: () => iam.owner,
       region: () => authSigv4.region,
     })
-    const runSpeedtest = createRunSpeedtest(speedtests)
-    contribute('admin.operation', runSpeedtest.id, bindAdminOperation(runSpeedtest, {}), { optional: true })
+    return { internal: { speedtests } }
   },
 })

@@ -189,3 +189,10 @@ export function createSpeedtests(options: SpeedtestsOptions): Speedtests {
 
 export const concurrencyMax = 256
 const testTags: Tags = new Map([[bucketTag, 'remove']])
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** For the operations of this plugin alone. */
+    speedtests: Speedtests
+  }
+}

@@ -20,8 +20,8 @@ export default definePlugin({
     const store = createStore({ storage, threads, random: ports.random, log, cacheBytes, credentials })
     storage.define(store.procedures)
     storage.derive(recordTable.document, store.derive)
-    background({ name: 'resync', pauseMs: resyncIntervalMs, work: store.resync })
-    if (threads.isMain) background({ name: 'unreadable-documents', pauseMs: 0, work: store.scan })
+    background({ name: 'resync', runsIn: 'every-thread', pauseMs: resyncIntervalMs, work: store.resync })
+    background({ name: 'unreadable-documents', pauseMs: 0, work: store.scan })
     const { metrics = noMetrics } = services
     // The family describes the node: one thread speaks for all.
     if (threads.isMain) registerQuarantineFamily(metrics, store.service)

@@ -1,6 +1,6 @@
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
-import { bindS3Operation } from 'svc/plugins/s3/api'
+import 'svc/plugins/admin/api'
+import 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import getBucketTags from './admin/get-bucket-tags.ts'
 import setBucketTags from './admin/set-bucket-tags.ts'
@@ -28,12 +28,9 @@ export default definePlugin({
   name: 'tagging',
   description: 'Tags of objects and buckets.',
   requires: ['objects'],
+  contributes: { 's3.operation': operations, 'admin.operation': adminOperations },
   config: Type.Object({}),
-  setup({ services, contribute }) {
-    for (const operation of operations) contribute('s3.operation', operation.name, bindS3Operation(operation, services))
-    for (const operation of adminOperations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, services), { optional: true })
-    }
+  setup({ contribute }) {
     contribute('s3.attribute', 'tags', objectTags)
   },
 })

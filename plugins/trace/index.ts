@@ -1,6 +1,6 @@
 /** Live trace of requests. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import './api.ts'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
@@ -11,11 +11,11 @@ export default definePlugin({
   name: 'trace',
   description: 'Live trace of requests.',
   provides: ['trace'],
+  contributes: { 'admin.operation': [streamTrace] },
   setup({ threads, ports, contribute }) {
     const trace = createTraceService(threads, ports.clock, ports.random)
     contribute('s3.observer', 'trace', trace.observe)
     contribute('http.observer', 'trace', trace.observe)
-    contribute('admin.operation', streamTrace.id, bindAdminOperation(streamTrace, { trace }), { optional: true })
     return { services: { trace }, start: trace.start, stop: trace.stop }
   },
 })

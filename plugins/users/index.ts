@@ -1,11 +1,11 @@
 /** Users, groups, named policies, access keys and sessions. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import 'svc/plugins/iam/api'
 import 'svc/plugins/http/api'
 import 'svc/plugins/s3/api'
 import { createAccessKeyDirectory } from './access-key-directory.ts'
-import { createAdminOperations } from './admin/operations.ts'
+import { adminOperations } from './admin/operations.ts'
 import type { UsersService } from './api.ts'
 import { createChanges } from './changes.ts'
 import { UsersConfig } from './config.ts'
@@ -28,9 +28,10 @@ export default definePlugin({
   description: 'Users, groups, named policies and access keys.',
   requires: ['authSession', 'iam', 'policy', 'store'],
   provides: ['users'],
+  contributes: { 'admin.operation': adminOperations },
   config: UsersConfig,
   setup({ config, services, ports, log, contribute }) {
-    const { authSession, iam, policy, store } = services
+    const { iam, policy, store } = services
     const { clock, random } = ports
     const { owner } = iam
     const documents = declareDocuments(store, policy)
@@ -65,11 +66,6 @@ export default definePlugin({
       ...createTransfer(context),
       describeIdentity: (user: string) => (user === owner.accessKey ? owner : principals.describe(user)),
       createSession: sessions.create,
-    }
-    for (const operation of createAdminOperations(clock)) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { users, authSession, policy }), {
-        optional: true,
-      })
     }
     return {
       services: { users: Object.freeze(users) },

@@ -13,7 +13,6 @@ import {
   type AdminOperation,
   type AdminRequest,
   adminErrors,
-  bindAdminOperation,
   decodeCursor,
   defineAdminOperation,
   type EventSink,
@@ -107,11 +106,8 @@ const places = [
 
 const plugin = definePlugin({
   name: 'test-operations',
-  setup({ contribute }) {
-    for (const operation of places) contribute('admin.operation', operation.id, bindAdminOperation(operation, {}))
-    contribute('admin.operation', put.id, bindAdminOperation(put, {}))
-    contribute('admin.operation', fail.id, bindAdminOperation(fail, {}))
-  },
+  contributes: { 'admin.operation': [...places, put, fail] },
+  setup() {},
 })
 
 const server = await startAdmin({ plugins: [plugin] })
@@ -291,9 +287,8 @@ t.test('the router', async t => {
   }
   const twice = definePlugin({
     name: 'test-twice',
-    setup({ contribute }) {
-      contribute('admin.operation', 'GET /info', bindAdminOperation(place('GET', '/info'), {}))
-    },
+    contributes: { 'admin.operation': [place('GET', '/info')] },
+    setup() {},
   })
   await t.rejects(startAdmin({ plugins: [twice] }), /Method 'GET' already declared for route '\/api\/v1\/info'/)
 })

@@ -7,7 +7,7 @@ import 'svc/plugins/users/api'
 import { createFakeClock } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
-import { bindAdminOperation, defineAdminOperation } from '../api.ts'
+import { defineAdminOperation } from '../api.ts'
 import { adminErrors } from '../errors.ts'
 import { heartbeatMs } from '../event-stream.ts'
 import { rootPassword, rootUser, startAdmin } from '../testing.ts'
@@ -26,6 +26,7 @@ const streamed = defineAdminOperation({
 const tickets = new Set<string>()
 const plugin = definePlugin({
   name: 'test-streams',
+  contributes: { 'admin.operation': [streamed] },
   setup({ contribute }) {
     contribute('auth.provider', 'ticket', {
       authenticate({ headers: { authorization } }) {
@@ -35,7 +36,6 @@ const plugin = definePlugin({
         return { identity, method: 'header' }
       },
     })
-    contribute('admin.operation', streamed.id, bindAdminOperation(streamed, {}))
   },
 })
 const clock = createFakeClock(Date.now())

@@ -56,39 +56,37 @@ const AuditQuery = Type.Object({
   ...pageParameters,
 })
 
-export function createSearchAudit(now: () => number) {
-  return defineAdminOperation({
-    id: 'searchAudit',
-    method: 'GET',
-    path: '/audit',
-    tag: 'monitoring',
-    summary: 'Searches the last audit records of the node, newest first.',
-    authorize: ['admin:AuditLog'],
-    query: AuditQuery,
-    response: Type.Object({
-      items: Type.Array(AuditRecord),
-      nextCursor: Type.String({ description: 'Empty on the last page.' }),
-      oldest: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-        description: 'Of the records that are still held; null when there are none.',
-      }),
+export default defineAdminOperation({
+  id: 'searchAudit',
+  method: 'GET',
+  path: '/audit',
+  tag: 'monitoring',
+  summary: 'Searches the last audit records of the node, newest first.',
+  authorize: ['admin:AuditLog'],
+  query: AuditQuery,
+  response: Type.Object({
+    items: Type.Array(AuditRecord),
+    nextCursor: Type.String({ description: 'Empty on the last page.' }),
+    oldest: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+      description: 'Of the records that are still held; null when there are none.',
     }),
-    uses: ['audit'],
-    async handle({ query }, { audit }) {
-      const { cursor, status, since, until, ...wanted } = query
-      const nowMs = now()
-      const { items, isMore, oldest } = await audit.search({
-        ...wanted,
-        since: timeOf('since', since, nowMs),
-        until: timeOf('until', until, nowMs),
-        statuses: status?.split(','),
-        after: readCursor(cursor),
-      })
-      const last = items.at(-1)
-      const position = isMore && last !== undefined ? `${last.time} ${last.requestId}` : undefined
-      return { items: [...items], nextCursor: encodeCursor(position), oldest: oldest ?? null }
-    },
-  })
-}
+  }),
+  uses: ['audit', 'ports'],
+  async handle({ query }, { audit, ports: { clock } }) {
+    const { cursor, status, since, until, ...wanted } = query
+    const nowMs = clock.now()
+    const { items, isMore, oldest } = await audit.search({
+      ...wanted,
+      since: timeOf('since', since, nowMs),
+      until: timeOf('until', until, nowMs),
+      statuses: status?.split(','),
+      after: readCursor(cursor),
+    })
+    const last = items.at(-1)
+    const position = isMore && last !== undefined ? `${last.time} ${last.requestId}` : undefined
+    return { items: [...items], nextCursor: encodeCursor(position), oldest: oldest ?? null }
+  },
+})
 
 /** The record that the page before ended with; records that came meanwhile are in front of it. */
 function readCursor(cursor: string): AuditSearch['after'] {

@@ -2,7 +2,7 @@ import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { sessionCookie } from '../cookie.ts'
 import { sessionErrors } from '../errors.ts'
-import type { RunningAuthSession } from '../service.ts'
+import type {} from '../service.ts'
 import { describeSession, Session } from './session-schema.ts'
 
 const LoginRequest = Type.Object(
@@ -13,30 +13,28 @@ const LoginRequest = Type.Object(
   { $id: 'LoginRequest' },
 )
 
-/** Only this operation may begin a session, so it gets the service itself and not its face. */
-export function createLogin(sessions: RunningAuthSession) {
-  return defineAdminOperation({
-    id: 'login',
-    method: 'POST',
-    path: '/auth/login',
-    tag: 'session',
-    summary: 'Begins a console session: sets the cookie, and returns the CSRF token in the body only.',
-    authorize: 'public',
-    body: LoginRequest,
-    bodyBytesMax: 16 * 1024,
-    response: Session,
-    errors: ['cross_site_request', 'invalid_credentials', 'too_many_requests', 'unsupported_media_type'],
-    handle({ body, exchange }) {
-      if (sessions.originOf(exchange) === 'foreign') throw sessionErrors.cross_site_request()
-      const identity = sessions.verify(exchange.clientAddress, body.accessKey, body.secretKey)
-      if (identity === undefined) throw sessionErrors.invalid_credentials()
-      // Whatever session the browser had ends, so that nobody can have prepared it.
-      sessions.find(exchange)?.end()
-      const { cookie, session } = sessions.begin(identity)
-      return replyWith(describeSession(session), {
-        headers: { 'set-cookie': sessionCookie(cookie, exchange.secure, sessions.lifetimeMs / 1000) },
-        identity,
-      })
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'login',
+  method: 'POST',
+  path: '/auth/login',
+  tag: 'session',
+  summary: 'Begins a console session: sets the cookie, and returns the CSRF token in the body only.',
+  authorize: 'public',
+  body: LoginRequest,
+  bodyBytesMax: 16 * 1024,
+  response: Session,
+  errors: ['cross_site_request', 'invalid_credentials', 'too_many_requests', 'unsupported_media_type'],
+  uses: ['runningSessions'],
+  handle({ body, exchange }, { runningSessions: sessions }) {
+    if (sessions.originOf(exchange) === 'foreign') throw sessionErrors.cross_site_request()
+    const identity = sessions.verify(exchange.clientAddress, body.accessKey, body.secretKey)
+    if (identity === undefined) throw sessionErrors.invalid_credentials()
+    // Whatever session the browser had ends, so that nobody can have prepared it.
+    sessions.find(exchange)?.end()
+    const { cookie, session } = sessions.begin(identity)
+    return replyWith(describeSession(session), {
+      headers: { 'set-cookie': sessionCookie(cookie, exchange.secure, sessions.lifetimeMs / 1000) },
+      identity,
+    })
+  },
+})

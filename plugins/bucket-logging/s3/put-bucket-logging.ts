@@ -1,69 +1,59 @@
-import type { Ports } from 'svc/kernel'
-import { keyBytesMax, type ObjectsService, objectErrors } from 'svc/plugins/objects/api'
-import { childrenNamed, childText, type S3Operation, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
-import type { BucketDocument } from 'svc/plugins/store/api'
+import { keyBytesMax, objectErrors } from 'svc/plugins/objects/api'
+import { childrenNamed, childText, defineS3Operation, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 import { loggingErrors } from '../errors.ts'
 import { account } from '../log-line.ts'
 import { keyOfLog, type LoggingStatus } from '../logging-status.ts'
 
-export interface PutLoggingServices {
-  readonly objects: Pick<ObjectsService, 'getBucket'>
-  readonly documents: Pick<BucketDocument<LoggingStatus>, 'replace'>
-  readonly region: string
-  readonly ports: Ports
-}
-
-export function createPutBucketLogging({ objects, documents, region, ports }: PutLoggingServices): S3Operation {
-  return {
-    name: 'PutBucketLogging',
-    summary:
-      'Turns the access log of a bucket on, with the bucket that its objects go to; an empty document turns it off.',
-    match: { method: 'PUT', level: 'bucket', query: ['logging'] },
-    action: 's3:PutBucketLogging',
-    body: {
-      kind: 'xml',
-      root: 'BucketLoggingStatus',
-      elements: {
-        LoggingEnabled: {
-          TargetBucket: 'text',
-          TargetPrefix: 'text',
-          TargetGrants: 'anything',
-          TargetObjectKeyFormat: { SimplePrefix: {}, PartitionedPrefix: { PartitionDateSource: 'text' } },
-        },
+export default defineS3Operation({
+  name: 'PutBucketLogging',
+  summary:
+    'Turns the access log of a bucket on, with the bucket that its objects go to; an empty document turns it off.',
+  match: { method: 'PUT', level: 'bucket', query: ['logging'] },
+  action: 's3:PutBucketLogging',
+  body: {
+    kind: 'xml',
+    root: 'BucketLoggingStatus',
+    elements: {
+      LoggingEnabled: {
+        TargetBucket: 'text',
+        TargetPrefix: 'text',
+        TargetGrants: 'anything',
+        TargetObjectKeyFormat: { SimplePrefix: {}, PartitionedPrefix: { PartitionDateSource: 'text' } },
       },
-      maxBytes: 64 * 1024,
     },
-    reply: { kind: 'empty', status: 200 },
-    errors: [
-      'AccessControlListNotSupported',
-      'InvalidTargetBucketForLogging',
-      'KeyTooLongError',
-      'MalformedXML',
-      'NoSuchBucket',
-    ],
-    async handle(request) {
-      const { bucket, xml } = request
-      const status = readStatus(xml!)
-      await objects.getBucket(bucket)
-      if (status !== undefined) {
-        const nowMs = ports.clock.now()
-        const { random } = ports
-        const key = keyOfLog({ status, account, region, source: bucket, eventMs: nowMs, deliveryMs: nowMs, random })
-        if (Buffer.byteLength(key) > keyBytesMax) throw objectErrors.KeyTooLongError()
-        // Who may not write there must not have the server write, nor learn whether the bucket exists.
-        await request.prepareAccess(status.targetBucket)
-        if (!request.isAllowed('s3:PutObject', status.targetBucket, key)) throw refusedTarget(status)
-        try {
-          await objects.getBucket(status.targetBucket)
-        } catch (error) {
-          throw (error as { code?: unknown }).code === 'NoSuchBucket' ? refusedTarget(status) : error
-        }
+    maxBytes: 64 * 1024,
+  },
+  reply: { kind: 'empty', status: 200 },
+  errors: [
+    'AccessControlListNotSupported',
+    'InvalidTargetBucketForLogging',
+    'KeyTooLongError',
+    'MalformedXML',
+    'NoSuchBucket',
+  ],
+  uses: ['authSigv4', 'bucketLogging', 'objects', 'ports'],
+  async handle(request, { authSigv4: { region }, bucketLogging: documents, objects, ports }) {
+    const { bucket, xml } = request
+    const status = readStatus(xml!)
+    await objects.getBucket(bucket)
+    if (status !== undefined) {
+      const nowMs = ports.clock.now()
+      const { random } = ports
+      const key = keyOfLog({ status, account, region, source: bucket, eventMs: nowMs, deliveryMs: nowMs, random })
+      if (Buffer.byteLength(key) > keyBytesMax) throw objectErrors.KeyTooLongError()
+      // Who may not write there must not have the server write, nor learn whether the bucket exists.
+      await request.prepareAccess(status.targetBucket)
+      if (!request.isAllowed('s3:PutObject', status.targetBucket, key)) throw refusedTarget(status)
+      try {
+        await objects.getBucket(status.targetBucket)
+      } catch (error) {
+        throw (error as { code?: unknown }).code === 'NoSuchBucket' ? refusedTarget(status) : error
       }
-      await documents.replace(bucket, status)
-      return {}
-    },
-  }
-}
+    }
+    await documents.replace(bucket, status)
+    return {}
+  },
+})
 
 function refusedTarget({ targetBucket }: LoggingStatus) {
   const detail = `There is no bucket "${targetBucket}", or the caller may not write to it.`

@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { requireDocument } from '../stored-document.ts'
 
-export default defineS3Operation<'bucketPolicy' | 'objects'>({
+export default defineS3Operation({
   name: 'GetBucketPolicyStatus',
   summary: 'Says whether the policy of a bucket allows something to everybody, and public access is not blocked.',
   match: { method: 'GET', level: 'bucket', query: ['policyStatus'] },
@@ -9,6 +9,7 @@ export default defineS3Operation<'bucketPolicy' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'PolicyStatus' },
   errors: ['NoSuchBucket', 'NoSuchBucketPolicy'],
+  uses: ['bucketPolicy', 'objects'],
   async handle({ bucket }, { bucketPolicy, objects }) {
     await objects.getBucket(bucket)
     const { policy } = requireDocument(bucket, await bucketPolicy.get(bucket))

@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { requireDocument } from '../stored-document.ts'
 
-export default defineS3Operation<'bucketPolicy' | 'objects'>({
+export default defineS3Operation({
   name: 'GetBucketPolicy',
   summary: 'Returns the policy of a bucket, byte for byte as it was put.',
   match: { method: 'GET', level: 'bucket', query: ['policy'] },
@@ -9,6 +9,7 @@ export default defineS3Operation<'bucketPolicy' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'data' },
   errors: ['NoSuchBucket', 'NoSuchBucketPolicy'],
+  uses: ['bucketPolicy', 'objects'],
   async handle({ bucket }, { bucketPolicy, objects }) {
     await objects.getBucket(bucket)
     const { text } = requireDocument(bucket, await bucketPolicy.get(bucket))

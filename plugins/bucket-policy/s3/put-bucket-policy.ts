@@ -7,35 +7,31 @@ import { describeProblems } from '../problem-text.ts'
 /** UTF-8 bytes, as on AWS. */
 const textBytesMax = 20 * 1024
 
-export function createPutBucketPolicy(clock: Clock) {
-  return defineS3Operation<'bucketPolicy' | 'checksums' | 'objects'>({
-    name: 'PutBucketPolicy',
-    summary: 'Replaces the policy of a bucket. A caller that could not replace it again afterwards has to confirm.',
-    match: { method: 'PUT', level: 'bucket', query: ['policy'] },
-    action: 's3:PutBucketPolicy',
-    body: { kind: 'stream' },
-    reply: { kind: 'empty', status: 204 },
-    errors: ['BadDigest', 'MalformedPolicy', 'NoSuchBucket'],
-    async handle(request, { bucketPolicy, checksums, objects }) {
-      const { bucket } = request
-      await objects.getBucket(bucket)
-      const text = readText(await readDocument(request.body, textBytesMax, tooLong, checksums))
-      const { policy, errors } = bucketPolicy.compile(bucket, text)
-      if (policy === undefined) throw bucketPolicyErrors.MalformedPolicy(describeProblems(errors))
-      if (policy.isPublic && (await bucketPolicy.refusesPublic(bucket))) throw publicBlocked(policy)
-      if (
-        !isConfirmed(request) &&
-        !bucketPolicy.keepsAccess(request.identity, bucket, policy, factsOf(request, clock))
-      ) {
-        throw s3Errors.AccessDenied(
-          'With this policy you could not replace it again: confirm with x-amz-confirm-remove-self-bucket-access: true.',
-        )
-      }
-      await bucketPolicy.replace(bucket, text)
-      return {}
-    },
-  })
-}
+export default defineS3Operation({
+  name: 'PutBucketPolicy',
+  summary: 'Replaces the policy of a bucket. A caller that could not replace it again afterwards has to confirm.',
+  match: { method: 'PUT', level: 'bucket', query: ['policy'] },
+  action: 's3:PutBucketPolicy',
+  body: { kind: 'stream' },
+  reply: { kind: 'empty', status: 204 },
+  errors: ['BadDigest', 'MalformedPolicy', 'NoSuchBucket'],
+  uses: ['bucketPolicy', 'checksums', 'objects', 'ports'],
+  async handle(request, { bucketPolicy, checksums, objects, ports: { clock } }) {
+    const { bucket } = request
+    await objects.getBucket(bucket)
+    const text = readText(await readDocument(request.body, textBytesMax, tooLong, checksums))
+    const { policy, errors } = bucketPolicy.compile(bucket, text)
+    if (policy === undefined) throw bucketPolicyErrors.MalformedPolicy(describeProblems(errors))
+    if (policy.isPublic && (await bucketPolicy.refusesPublic(bucket))) throw publicBlocked(policy)
+    if (!isConfirmed(request) && !bucketPolicy.keepsAccess(request.identity, bucket, policy, factsOf(request, clock))) {
+      throw s3Errors.AccessDenied(
+        'With this policy you could not replace it again: confirm with x-amz-confirm-remove-self-bucket-access: true.',
+      )
+    }
+    await bucketPolicy.replace(bucket, text)
+    return {}
+  },
+})
 
 function readText(bytes: Buffer): string {
   try {

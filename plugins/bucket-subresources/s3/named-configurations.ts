@@ -51,7 +51,7 @@ const kinds: readonly Kind[] = [
 
 function operationsOf({ parameter, name, action, listRoot }: Kind) {
   return [
-    defineS3Operation<'objects'>({
+    defineS3Operation({
       name: `ListBucket${name}Configurations`,
       summary: 'Returns an empty list: there are no such configurations.',
       match: { method: 'GET', level: 'bucket', query: [parameter] },
@@ -59,6 +59,7 @@ function operationsOf({ parameter, name, action, listRoot }: Kind) {
       body: { kind: 'none' },
       reply: { kind: 'xml', root: listRoot },
       errors: ['InvalidArgument', 'NoSuchBucket'],
+      uses: ['objects'],
       async handle({ bucket, query }, { objects }) {
         await objects.getBucket(bucket)
         const token = query.get('continuation-token')
@@ -70,7 +71,7 @@ function operationsOf({ parameter, name, action, listRoot }: Kind) {
         return { xml: { IsTruncated: false } }
       },
     }),
-    defineS3Operation<'objects'>({
+    defineS3Operation({
       name: `GetBucket${name}Configuration`,
       summary: 'Says that there is no such configuration.',
       match: { method: 'GET', level: 'bucket', query: [parameter, 'id'] },
@@ -78,12 +79,13 @@ function operationsOf({ parameter, name, action, listRoot }: Kind) {
       body: { kind: 'none' },
       reply: { kind: 'xml', root: `${name}Configuration` },
       errors: ['NoSuchBucket', 'NoSuchConfiguration'],
+      uses: ['objects'],
       async handle({ bucket }, { objects }) {
         await objects.getBucket(bucket)
         throw settingErrors.NoSuchConfiguration()
       },
     }),
-    defineS3Operation<'objects'>({
+    defineS3Operation({
       name: `DeleteBucket${name}Configuration`,
       summary: 'Says that there is no such configuration.',
       match: { method: 'DELETE', level: 'bucket', query: [parameter] },
@@ -92,6 +94,7 @@ function operationsOf({ parameter, name, action, listRoot }: Kind) {
       body: { kind: 'none' },
       reply: { kind: 'empty', status: 204 },
       errors: ['NoSuchBucket', 'NoSuchConfiguration'],
+      uses: ['objects'],
       async handle({ bucket }, { objects }) {
         await objects.getBucket(bucket)
         throw settingErrors.NoSuchConfiguration()

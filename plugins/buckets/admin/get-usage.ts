@@ -38,44 +38,42 @@ const Usage = Type.Object(
   { $id: 'Usage' },
 )
 
-export function createGetUsage(now: () => number) {
-  return defineAdminOperation({
-    id: 'getUsage',
-    method: 'GET',
-    path: '/usage',
-    tag: 'server',
-    summary: 'Returns what is stored, in all and by bucket.',
-    authorize: ['admin:DataUsageInfo'],
-    query: Type.Object({
-      bucket: Type.Optional(Type.Array(Type.String(), { maxItems: 1000, description: 'Only these.' })),
-    }),
-    response: Usage,
-    errors: ['bucket_not_found'],
-    uses: ['objects'],
-    async handle({ query: { bucket: wanted } }, { objects }) {
-      const buckets: Record<
-        string,
-        ReturnType<typeof describe> & { prefixes: Record<string, ReturnType<typeof describe>> }
-      > = {}
-      const total = { objectsCount: 0, versionsCount: 0, totalSize: 0, bucketsCount: 0 }
-      let left = prefixesMax.answer
-      const add = async (name: string) => {
-        const usage = await objects.usage(name)
-        const folders = await objects.usageOfFolders(name, Math.min(prefixesMax.bucket, left))
-        left -= folders.size
-        const prefixes = Object.fromEntries([...folders].map(([prefix, folder]) => [prefix, describe(folder)]))
-        buckets[name] = { ...describe(usage), prefixes }
-        total.bucketsCount++
-        total.objectsCount += usage.objects
-        total.versionsCount += usage.versions
-        total.totalSize += usage.sizeBytes
-      }
-      if (wanted === undefined) for await (const name of bucketNames(objects.listBuckets)) await add(name)
-      else for (const name of new Set(wanted)) await add((await objects.getBucket(name)).name)
-      return { lastUpdate: new Date(now()).toISOString(), ...total, buckets }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'getUsage',
+  method: 'GET',
+  path: '/usage',
+  tag: 'server',
+  summary: 'Returns what is stored, in all and by bucket.',
+  authorize: ['admin:DataUsageInfo'],
+  query: Type.Object({
+    bucket: Type.Optional(Type.Array(Type.String(), { maxItems: 1000, description: 'Only these.' })),
+  }),
+  response: Usage,
+  errors: ['bucket_not_found'],
+  uses: ['objects', 'ports'],
+  async handle({ query: { bucket: wanted } }, { objects, ports: { clock } }) {
+    const buckets: Record<
+      string,
+      ReturnType<typeof describe> & { prefixes: Record<string, ReturnType<typeof describe>> }
+    > = {}
+    const total = { objectsCount: 0, versionsCount: 0, totalSize: 0, bucketsCount: 0 }
+    let left = prefixesMax.answer
+    const add = async (name: string) => {
+      const usage = await objects.usage(name)
+      const folders = await objects.usageOfFolders(name, Math.min(prefixesMax.bucket, left))
+      left -= folders.size
+      const prefixes = Object.fromEntries([...folders].map(([prefix, folder]) => [prefix, describe(folder)]))
+      buckets[name] = { ...describe(usage), prefixes }
+      total.bucketsCount++
+      total.objectsCount += usage.objects
+      total.versionsCount += usage.versions
+      total.totalSize += usage.sizeBytes
+    }
+    if (wanted === undefined) for await (const name of bucketNames(objects.listBuckets)) await add(name)
+    else for (const name of new Set(wanted)) await add((await objects.getBucket(name)).name)
+    return { lastUpdate: new Date(clock.now()).toISOString(), ...total, buckets }
+  },
+})
 
 function describe({ sizeBytes, objects, versions, deleteMarkers }: Counters) {
   return { size: sizeBytes, objectsCount: objects, versionsCount: versions, deleteMarkers }

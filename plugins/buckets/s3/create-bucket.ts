@@ -6,7 +6,7 @@ import { childrenNamed, childText, defineS3Operation, type S3Request, s3Errors, 
 import { readTagSet, tagSetElements } from 'svc/plugins/tagging/api'
 import { requireNewBucketName } from '../bucket-name.ts'
 
-export default defineS3Operation<'objects' | 'iam' | 'authSigv4' | 'objectOwnership'>({
+export default defineS3Operation({
   name: 'CreateBucket',
   summary: 'Creates a bucket.',
   match: { method: 'PUT', level: 'bucket' },
@@ -34,6 +34,7 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4' | 'objectOwners
     'MalformedXML',
     'NotImplemented',
   ],
+  uses: ['objects', 'iam', 'authSigv4', 'objectOwnership'],
   async handle(request, { objects, iam, authSigv4, objectOwnership }) {
     const { bucket, xml } = request
     requireNewBucketName(bucket)

@@ -4,7 +4,7 @@ import { emptyBucket } from '../empty-bucket.ts'
 /** Clients of MinIO ask with it for a bucket to be emptied first. */
 const forceHeader = 'x-minio-force-delete'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'DeleteBucket',
   summary: 'Deletes a bucket without objects, versions and delete markers; its uploads in progress are aborted.',
   match: { method: 'DELETE', level: 'bucket' },
@@ -13,6 +13,7 @@ export default defineS3Operation<'objects'>({
   reply: { kind: 'empty', status: 204 },
   features: [forceHeader],
   errors: ['AccessDenied', 'BucketNotEmpty', 'NoSuchBucket'],
+  uses: ['objects'],
   async handle({ bucket, headers, isAllowed, origin }, { objects }) {
     if (headers[forceHeader] === 'true') {
       if (!isAllowed('s3:ForceDeleteBucket', bucket, '')) throw s3Errors.AccessDenied()

@@ -1,6 +1,6 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'HeadBucket',
   summary: 'Says whether a bucket exists, and in which region.',
   match: { method: 'HEAD', level: 'bucket' },
@@ -8,6 +8,7 @@ export default defineS3Operation<'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'empty', status: 200 },
   errors: ['NoSuchBucket'],
+  uses: ['objects'],
   async handle({ bucket }, { objects }) {
     const { region } = await objects.getBucket(bucket)
     return {

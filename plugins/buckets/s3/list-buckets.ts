@@ -3,7 +3,7 @@ import { defineS3Operation, isoTime, type S3Request } from 'svc/plugins/s3/api'
 
 const pageMax = 10_000
 
-export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
+export default defineS3Operation({
   name: 'ListBuckets',
   summary: 'Lists the buckets that the caller may list, all at once unless `max-buckets` is given.',
   match: { method: 'GET', level: 'service' },
@@ -12,6 +12,7 @@ export default defineS3Operation<'objects' | 'iam' | 'authSigv4'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ListAllMyBucketsResult' },
   errors: ['InvalidArgument'],
+  uses: ['objects', 'iam', 'authSigv4'],
   async handle(request, { objects, iam, authSigv4 }) {
     const { query } = request
     const limit = readLimit(query.get('max-buckets'))

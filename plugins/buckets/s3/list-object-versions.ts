@@ -2,7 +2,7 @@ import { objectErrors } from 'svc/plugins/objects/api'
 import { defineS3Operation, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
 import { writePrefixes, writeVersions } from '../listing.ts'
 
-export default defineS3Operation<'objects' | 'iam'>({
+export default defineS3Operation({
   name: 'ListObjectVersions',
   summary: 'Lists every version and delete marker of a bucket, by key and then the newest first.',
   match: { method: 'GET', level: 'bucket', query: ['versions'] },
@@ -10,6 +10,7 @@ export default defineS3Operation<'objects' | 'iam'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ListVersionsResult' },
   errors: ['InvalidArgument', 'NoSuchBucket'],
+  uses: ['objects', 'iam'],
   async handle({ bucket, query, normalizeKey }, { objects, iam }) {
     const encoding = requireEncodingType(query.get('encoding-type'))
     const maxKeys = readListSize(query.get('max-keys'), 'max-keys')

@@ -2,7 +2,7 @@ import { objectErrors } from 'svc/plugins/objects/api'
 import { defineS3Operation, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
 import { readToken, writeObjects, writePrefixes, writeToken } from '../listing.ts'
 
-export default defineS3Operation<'objects' | 'iam'>({
+export default defineS3Operation({
   name: 'ListObjectsV2',
   summary: 'Lists objects of a bucket in UTF-8 byte order, a page at a time.',
   match: { method: 'GET', level: 'bucket', query: ['list-type=2'] },
@@ -10,6 +10,7 @@ export default defineS3Operation<'objects' | 'iam'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ListBucketResult' },
   errors: ['InvalidArgument', 'NoSuchBucket'],
+  uses: ['objects', 'iam'],
   async handle({ bucket, query, normalizeKey }, { objects, iam }) {
     const encoding = requireEncodingType(query.get('encoding-type'))
     const maxKeys = readListSize(query.get('max-keys'), 'max-keys')

@@ -1,7 +1,7 @@
 import { defineS3Operation, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
 import { writeObjects, writePrefixes } from '../listing.ts'
 
-export default defineS3Operation<'objects' | 'iam'>({
+export default defineS3Operation({
   name: 'ListObjects',
   summary: 'Lists objects of a bucket: the first version of the listing, which old clients still use.',
   match: { method: 'GET', level: 'bucket' },
@@ -9,6 +9,7 @@ export default defineS3Operation<'objects' | 'iam'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ListBucketResult' },
   errors: ['InvalidArgument', 'NoSuchBucket'],
+  uses: ['objects', 'iam'],
   async handle({ bucket, query, normalizeKey }, { objects, iam }) {
     const encoding = requireEncodingType(query.get('encoding-type'))
     const maxKeys = readListSize(query.get('max-keys'), 'max-keys')

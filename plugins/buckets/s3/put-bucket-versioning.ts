@@ -1,6 +1,6 @@
 import { childText, defineS3Operation, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'PutBucketVersioning',
   summary: 'Enables or suspends versioning of a bucket.',
   match: { method: 'PUT', level: 'bucket', query: ['versioning'] },
@@ -13,6 +13,7 @@ export default defineS3Operation<'objects'>({
   },
   reply: { kind: 'empty', status: 200 },
   errors: ['InvalidBucketState', 'MalformedXML', 'NoSuchBucket', 'NotImplemented'],
+  uses: ['objects'],
   async handle({ bucket, xml }, { objects }) {
     await objects.changeBucket(bucket, { versioning: readStatus(xml!) })
     return {}

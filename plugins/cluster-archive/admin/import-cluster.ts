@@ -1,46 +1,45 @@
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { ImportResult } from 'svc/plugins/settings/api'
 import { Type } from 'typebox'
-import type { ClusterArchive } from '../cluster-archive.ts'
+import type {} from '../cluster-archive.ts'
 import { importModes } from '../pending-import.ts'
 import { archiveBytesMax } from '../zip-file.ts'
 
-export function createImportCluster(archive: ClusterArchive) {
-  return defineAdminOperation({
-    id: 'importCluster',
-    method: 'POST',
-    path: '/cluster/import',
-    tag: 'cluster',
-    summary:
-      'Takes over an archive of a deployment with the same root credentials, all of it or nothing: it is checked first, and an import that is interrupted is completed. `replace` also removes users, groups, policies, access keys and settings that it does not have; buckets are never removed.',
-    authorize: ['admin:ImportCluster'],
-    query: Type.Object({
-      mode: Type.Enum([...importModes], { default: 'merge' }),
-      dryRun: Type.Boolean({ default: false, description: 'Only says what would be.' }),
-    }),
-    bodyStream: true,
-    bodyBytesMax: archiveBytesMax,
-    response: ImportResult,
-    errors: ['conflict', 'invalid_archive', 'entity_too_large'],
-    async handle({ query: { mode, dryRun }, payload, identity }) {
-      const chunks: Buffer[] = []
-      let sizeBytes = 0
-      await payload.body.consume(chunk => {
-        sizeBytes += chunk.length
-        if (sizeBytes > archiveBytesMax) throw adminErrors.entity_too_large()
-        // A chunk is its sender's again when this returns.
-        chunks.push(Buffer.from(chunk))
-      })
-      const startedBy = identity!.userName ?? identity!.accessKey
-      const outcome = await archive.import(Buffer.concat(chunks), { mode, isDryRun: dryRun, startedBy })
-      return {
-        ...outcome,
-        mode,
-        dryRun,
-        bucketsCreated: [...outcome.bucketsCreated],
-        changed: [...outcome.changed],
-        removed: [...outcome.removed],
-      }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'importCluster',
+  method: 'POST',
+  path: '/cluster/import',
+  tag: 'cluster',
+  summary:
+    'Takes over an archive of a deployment with the same root credentials, all of it or nothing: it is checked first, and an import that is interrupted is completed. `replace` also removes users, groups, policies, access keys and settings that it does not have; buckets are never removed.',
+  authorize: ['admin:ImportCluster'],
+  query: Type.Object({
+    mode: Type.Enum([...importModes], { default: 'merge' }),
+    dryRun: Type.Boolean({ default: false, description: 'Only says what would be.' }),
+  }),
+  bodyStream: true,
+  bodyBytesMax: archiveBytesMax,
+  response: ImportResult,
+  errors: ['conflict', 'invalid_archive', 'entity_too_large'],
+  uses: ['clusterArchive'],
+  async handle({ query: { mode, dryRun }, payload, identity }, { clusterArchive: archive }) {
+    const chunks: Buffer[] = []
+    let sizeBytes = 0
+    await payload.body.consume(chunk => {
+      sizeBytes += chunk.length
+      if (sizeBytes > archiveBytesMax) throw adminErrors.entity_too_large()
+      // A chunk is its sender's again when this returns.
+      chunks.push(Buffer.from(chunk))
+    })
+    const startedBy = identity!.userName ?? identity!.accessKey
+    const outcome = await archive.import(Buffer.concat(chunks), { mode, isDryRun: dryRun, startedBy })
+    return {
+      ...outcome,
+      mode,
+      dryRun,
+      bucketsCreated: [...outcome.bucketsCreated],
+      changed: [...outcome.changed],
+      removed: [...outcome.removed],
+    }
+  },
+})

@@ -2,7 +2,7 @@ import { defineS3Operation, type XmlValue } from 'svc/plugins/s3/api'
 import { corsErrors } from '../errors.ts'
 import type { CorsRule } from '../rules.ts'
 
-export default defineS3Operation<'cors' | 'objects'>({
+export default defineS3Operation({
   name: 'GetBucketCors',
   summary: 'Returns the CORS rules of a bucket.',
   match: { method: 'GET', level: 'bucket', query: ['cors'] },
@@ -10,6 +10,7 @@ export default defineS3Operation<'cors' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'CORSConfiguration' },
   errors: ['NoSuchBucket', 'NoSuchCORSConfiguration'],
+  uses: ['cors', 'objects'],
   async handle({ bucket }, { cors, objects }) {
     await objects.getBucket(bucket)
     const { rules } = await cors.rules(bucket)

@@ -2,13 +2,13 @@
  * What a browser asks before it sends a request of a page of another origin: it comes without credentials, for a bucket or for a key,
  * and is answered alike. Source: AWS S3 API reference, OPTIONS object.
  */
-import type { Level, S3Operation, S3Request, S3Result } from 'svc/plugins/s3/api'
+import { defineS3Operation, type Level, type S3Request, type S3Result } from 'svc/plugins/s3/api'
 import type { Cors } from '../cors.ts'
 import { corsErrors } from '../errors.ts'
 import { namesOf, vary } from '../matching.ts'
 
-export function createPreflights(cors: Cors): readonly S3Operation[] {
-  const declare = (name: string, level: 'bucket' | 'object', summary: string): S3Operation => ({
+const definePreflight = (name: string, level: 'bucket' | 'object', summary: string) =>
+  defineS3Operation({
     name,
     summary,
     match: { method: 'OPTIONS', level },
@@ -16,13 +16,14 @@ export function createPreflights(cors: Cors): readonly S3Operation[] {
     body: { kind: 'none' },
     reply: { kind: 'empty', status: 200 },
     errors: ['AccessForbidden', 'BadRequest'],
-    handle: request => answerPreflight(request, level, cors),
+    uses: ['corsMatcher'],
+    handle: (request, { corsMatcher }) => answerPreflight(request, level, corsMatcher),
   })
-  return [
-    declare('OptionsBucket', 'bucket', 'Says whether a page of another origin may send a request to a bucket.'),
-    declare('OptionsObject', 'object', 'Says whether a page of another origin may send a request for an object.'),
-  ]
-}
+
+export const preflights = [
+  definePreflight('OptionsBucket', 'bucket', 'Says whether a page of another origin may send a request to a bucket.'),
+  definePreflight('OptionsObject', 'object', 'Says whether a page of another origin may send a request for an object.'),
+]
 
 async function answerPreflight({ bucket, headers }: S3Request, level: Level, cors: Cors): Promise<S3Result> {
   const { origin } = headers

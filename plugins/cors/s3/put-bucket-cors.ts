@@ -2,7 +2,7 @@ import { objectErrors } from 'svc/plugins/objects/api'
 import { childText, childTexts, defineS3Operation, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 import { type CorsRule, checkCorsRules } from '../rules.ts'
 
-export default defineS3Operation<'cors' | 'objects'>({
+export default defineS3Operation({
   name: 'PutBucketCors',
   summary: 'Replaces the CORS rules of a bucket.',
   match: { method: 'PUT', level: 'bucket', query: ['cors'] },
@@ -24,6 +24,7 @@ export default defineS3Operation<'cors' | 'objects'>({
   },
   reply: { kind: 'empty', status: 200 },
   errors: ['InvalidRequest', 'MalformedXML', 'NoSuchBucket'],
+  uses: ['cors', 'objects'],
   async handle({ bucket, xml }, { cors, objects }) {
     if (xml!.children.length === 0) throw s3Errors.MalformedXML('CORSConfiguration holds at least one CORSRule.')
     const rules = xml!.children.map(readRule)

@@ -4,58 +4,59 @@ import { adminErrors, defineAdminOperation, replyWithBytes } from 'svc/plugins/a
 import type { ObjectData } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 import { profileFormats, profileTypes } from '../api.ts'
-import type { Captures } from '../captures.ts'
 
-export function createCaptureProfile(captures: Captures, now: () => number) {
-  const named = (suffix: string, mediaType: string) => {
-    const time = new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
-    return {
-      'content-type': mediaType,
-      'content-disposition': `attachment; filename="${hostname()}-${time}-${suffix}"`,
-      'cache-control': 'no-store',
-    }
-  }
-  return defineAdminOperation({
-    id: 'captureProfile',
-    method: 'GET',
-    path: '/profile',
-    tag: 'diagnostics',
-    summary:
-      'Returns what the threads of the answering node spend time or memory on: `cpu` and `heap` as pprof, `goroutine`, `mutex` and `block` as JSON.',
-    authorize: ['admin:Profiling'],
-    query: Type.Object({
-      type: Type.Enum([...profileTypes]),
-      seconds: Type.Integer({ minimum: 1, maximum: 60, default: 10, description: 'How long it looks.' }),
-      snapshot: Type.Boolean({
-        default: false,
-        description:
-          'Of `heap`: every object of the answering thread, which stands still meanwhile. Secrets are in it.',
-      }),
-      format: Type.Enum([...profileFormats], {
-        default: 'pprof',
-        description: 'Of `cpu` and `heap`; `v8`: of one thread, as V8 writes it.',
-      }),
-      thread: Type.Integer({
-        minimum: 0,
-        maximum: 1024,
-        default: 0,
-        description: 'Of the format `v8`; 0 is the main thread.',
-      }),
+export default defineAdminOperation({
+  id: 'captureProfile',
+  method: 'GET',
+  path: '/profile',
+  tag: 'diagnostics',
+  summary:
+    'Returns what the threads of the answering node spend time or memory on: `cpu` and `heap` as pprof, `goroutine`, `mutex` and `block` as JSON.',
+  authorize: ['admin:Profiling'],
+  query: Type.Object({
+    type: Type.Enum([...profileTypes]),
+    seconds: Type.Integer({ minimum: 1, maximum: 60, default: 10, description: 'How long it looks.' }),
+    snapshot: Type.Boolean({
+      default: false,
+      description: 'Of `heap`: every object of the answering thread, which stands still meanwhile. Secrets are in it.',
     }),
-    bytes: 'application/octet-stream',
-    crossSite: 'origin',
-    errors: ['conflict'],
-    async handle({ query: { snapshot, ...wanted } }) {
-      const { type } = wanted
-      if (snapshot) {
-        if (type !== 'heap') throw adminErrors.invalid_argument('query/snapshot: there is one of type heap alone.')
-        return replyWithBytes({ headers: named('heap.heapsnapshot', 'application/json'), data: snapshotData() })
-      }
-      const { bytes, suffix, mediaType } = await captures.capture(wanted)
-      const data: ObjectData = { kind: 'whole', bytes: Buffer.from(bytes) }
-      return replyWithBytes({ headers: named(suffix, mediaType), data, sizeBytes: bytes.length })
-    },
-  })
+    format: Type.Enum([...profileFormats], {
+      default: 'pprof',
+      description: 'Of `cpu` and `heap`; `v8`: of one thread, as V8 writes it.',
+    }),
+    thread: Type.Integer({
+      minimum: 0,
+      maximum: 1024,
+      default: 0,
+      description: 'Of the format `v8`; 0 is the main thread.',
+    }),
+  }),
+  bytes: 'application/octet-stream',
+  crossSite: 'origin',
+  errors: ['conflict'],
+  uses: ['captures', 'ports'],
+  async handle({ query: { snapshot, ...wanted } }, { captures, ports: { clock } }) {
+    const { type } = wanted
+    if (snapshot) {
+      if (type !== 'heap') throw adminErrors.invalid_argument('query/snapshot: there is one of type heap alone.')
+      return replyWithBytes({
+        headers: fileHeaders(clock.now(), 'heap.heapsnapshot', 'application/json'),
+        data: snapshotData(),
+      })
+    }
+    const { bytes, suffix, mediaType } = await captures.capture(wanted)
+    const data: ObjectData = { kind: 'whole', bytes: Buffer.from(bytes) }
+    return replyWithBytes({ headers: fileHeaders(clock.now(), suffix, mediaType), data, sizeBytes: bytes.length })
+  },
+})
+
+function fileHeaders(nowMs: number, suffix: string, mediaType: string) {
+  const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  return {
+    'content-type': mediaType,
+    'content-disposition': `attachment; filename="${hostname()}-${time}-${suffix}"`,
+    'cache-control': 'no-store',
+  }
 }
 
 function snapshotData(): ObjectData {

@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { encryptionErrors } from '../errors.ts'
 
-export default defineS3Operation<'encryption' | 'objects'>({
+export default defineS3Operation({
   name: 'GetBucketEncryption',
   summary: 'Returns the default encryption of a bucket.',
   match: { method: 'GET', level: 'bucket', query: ['encryption'] },
@@ -9,6 +9,7 @@ export default defineS3Operation<'encryption' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ServerSideEncryptionConfiguration' },
   errors: ['NoSuchBucket', 'ServerSideEncryptionConfigurationNotFoundError'],
+  uses: ['encryption', 'objects'],
   async handle({ bucket }, { encryption, objects }) {
     await objects.getBucket(bucket)
     const configuration = await encryption.configuration(bucket)

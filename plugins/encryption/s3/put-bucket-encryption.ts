@@ -5,7 +5,7 @@ import { toS3KeyError } from '../bucket-encryption.ts'
 import { readKeyId } from '../encryption-request.ts'
 import { encryptionErrors } from '../errors.ts'
 
-export default defineS3Operation<'encryption' | 'objects'>({
+export default defineS3Operation({
   name: 'PutBucketEncryption',
   summary: 'Replaces the default encryption of a bucket. Existing objects stay as they are.',
   match: { method: 'PUT', level: 'bucket', query: ['encryption'] },
@@ -24,6 +24,7 @@ export default defineS3Operation<'encryption' | 'objects'>({
   },
   reply: { kind: 'empty', status: 200 },
   errors: ['InvalidArgument', 'KMS.NotFoundException', 'MalformedXML', 'NoSuchBucket', 'NotImplemented'],
+  uses: ['encryption', 'objects'],
   async handle({ bucket, xml }, { encryption, objects }) {
     const configuration = readConfiguration(xml!)
     await objects.getBucket(bucket)

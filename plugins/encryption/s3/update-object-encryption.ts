@@ -2,7 +2,7 @@ import { childrenNamed, childText, defineS3Operation, s3Errors } from 'svc/plugi
 import { toS3KeyError } from '../bucket-encryption.ts'
 import { readKeyId } from '../encryption-request.ts'
 
-export default defineS3Operation<'encryption'>({
+export default defineS3Operation({
   name: 'UpdateObjectEncryption',
   summary: 'Rewraps the data key of an object under another KMS key. Its bytes, ETag and times stay.',
   match: { method: 'PUT', level: 'object', query: ['encryption'] },
@@ -26,6 +26,7 @@ export default defineS3Operation<'encryption'>({
     'NoSuchVersion',
     'NotImplemented',
   ],
+  uses: ['encryption'],
   async handle({ bucket, key, query, xml }, { encryption }) {
     const [chosen, other] = childrenNamed(xml!, 'SSE-KMS')
     if (chosen === undefined || other !== undefined) throw s3Errors.MalformedXML('ObjectEncryption holds one SSE-KMS.')

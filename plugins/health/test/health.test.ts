@@ -14,7 +14,7 @@ import storage from 'svc/plugins/storage/index'
 import tls from 'svc/plugins/tls/index'
 import { createFakeClock, openPoints, startKernel, type TestKernel } from 'svc/testing'
 import t from 'tap'
-import { createHealthcheckCommand } from '../command.ts'
+import healthcheck from '../command.ts'
 import type { HealthConfig } from '../config.ts'
 import health from '../index.ts'
 
@@ -176,8 +176,8 @@ async function check(config: Partial<HealthConfig>, ...argv: string[]): Promise<
     },
   } as unknown as NodeJS.WritableStream
   const io: CliIo = { stdout: stream, stderr: stream, env: {} }
-  const command = createHealthcheckCommand({ address: ':9000', proxyProtocol: [], ...config } as HealthConfig)
-  return { code: await command.run(argv, io), text }
+  const own = { address: ':9000', proxyProtocol: [], ...config } as HealthConfig
+  return { code: await healthcheck.run(argv, io, { healthcheck: own }), text }
 }
 
 t.test('the command finds the server as it is configured', async t => {

@@ -1,6 +1,6 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 
-export default defineS3Operation<'lifecycle' | 'objects'>({
+export default defineS3Operation({
   name: 'DeleteBucketLifecycle',
   summary: 'Removes the lifecycle rules of a bucket.',
   match: { method: 'DELETE', level: 'bucket', query: ['lifecycle'] },
@@ -8,6 +8,7 @@ export default defineS3Operation<'lifecycle' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'empty', status: 204 },
   errors: ['NoSuchBucket'],
+  uses: ['lifecycle', 'objects'],
   async handle({ bucket }, { lifecycle, objects }) {
     await objects.getBucket(bucket)
     await lifecycle.replace(bucket, [])

@@ -3,7 +3,7 @@ import { lifecycleErrors } from '../errors.ts'
 import { describeLifecycleRule } from '../rule-xml.ts'
 import { minimumHeader } from '../transition-minimum.ts'
 
-export default defineS3Operation<'lifecycle' | 'objects'>({
+export default defineS3Operation({
   name: 'GetBucketLifecycleConfiguration',
   summary: 'Returns the lifecycle rules of a bucket, as they were put.',
   match: { method: 'GET', level: 'bucket', query: ['lifecycle'] },
@@ -11,6 +11,7 @@ export default defineS3Operation<'lifecycle' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'LifecycleConfiguration' },
   errors: ['NoSuchBucket', 'NoSuchLifecycleConfiguration'],
+  uses: ['lifecycle', 'objects'],
   async handle({ bucket }, { lifecycle, objects }) {
     await objects.getBucket(bucket)
     const { rules, transitionMinimum } = await lifecycle.configuration(bucket)

@@ -4,7 +4,7 @@ import { readLifecycleRule, ruleElements } from '../rule-xml.ts'
 import { checkLifecycleRules, type LifecycleRuleProblem } from '../rules.ts'
 import { minimumHeader, readTransitionMinimum } from '../transition-minimum.ts'
 
-export default defineS3Operation<'lifecycle' | 'objects'>({
+export default defineS3Operation({
   name: 'PutBucketLifecycleConfiguration',
   summary: 'Replaces the lifecycle rules of a bucket.',
   match: { method: 'PUT', level: 'bucket', query: ['lifecycle'] },
@@ -19,6 +19,7 @@ export default defineS3Operation<'lifecycle' | 'objects'>({
   },
   reply: { kind: 'empty', status: 200 },
   errors: ['InvalidArgument', 'InvalidRequest', 'MalformedXML', 'NoSuchBucket', 'NotImplemented'],
+  uses: ['lifecycle', 'objects'],
   async handle({ bucket, xml, headers }, { lifecycle, objects }) {
     const transitionMinimum = readTransitionMinimum(headers)
     if (xml!.children.length === 0) throw s3Errors.MalformedXML('A lifecycle configuration has at least one Rule.')

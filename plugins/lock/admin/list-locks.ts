@@ -11,39 +11,38 @@ import { Type } from 'typebox'
 import type {} from '../api.ts'
 import { describeLock, LockType, LockView } from './lock-schema.ts'
 
-export const createListLocks = (now: () => number) =>
-  defineAdminOperation({
-    id: 'listLocks',
-    method: 'GET',
-    path: '/locks',
-    tag: 'cluster',
-    summary: 'Lists what is being done under a lock, oldest first.',
-    authorize: ['admin:TopLocksInfo'],
-    query: Type.Object({
-      bucket: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Of this bucket.' })),
-      type: Type.Optional(LockType),
-      olderThan: Type.Optional(Type.String({ description: 'Held for longer than this: `5m`.' })),
-      ...pageParameters,
-    }),
-    response: pageOf(LockView),
-    uses: ['locks'],
-    async handle({ query: { bucket, type, olderThan, cursor, limit } }, { locks }) {
-      const untilMs = olderThan === undefined ? Number.POSITIVE_INFINITY : now() - parseAge(olderThan)
-      const after = decodeCursor(cursor)
-      const found = (await locks.list()).filter(
-        lock =>
-          (bucket === undefined || lock.resource.startsWith(`${bucket}/`)) &&
-          (type === undefined || lock.type === type) &&
-          lock.sinceMs < untilMs &&
-          (after === undefined || placeOf(lock) > after),
-      )
-      const page = found.slice(0, limit)
-      return {
-        items: page.map(describeLock),
-        nextCursor: encodeCursor(found.length > page.length ? placeOf(page.at(-1)!) : undefined),
-      }
-    },
-  })
+export default defineAdminOperation({
+  id: 'listLocks',
+  method: 'GET',
+  path: '/locks',
+  tag: 'cluster',
+  summary: 'Lists what is being done under a lock, oldest first.',
+  authorize: ['admin:TopLocksInfo'],
+  query: Type.Object({
+    bucket: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Of this bucket.' })),
+    type: Type.Optional(LockType),
+    olderThan: Type.Optional(Type.String({ description: 'Held for longer than this: `5m`.' })),
+    ...pageParameters,
+  }),
+  response: pageOf(LockView),
+  uses: ['locks', 'ports'],
+  async handle({ query: { bucket, type, olderThan, cursor, limit } }, { locks, ports: { clock } }) {
+    const untilMs = olderThan === undefined ? Number.POSITIVE_INFINITY : clock.now() - parseAge(olderThan)
+    const after = decodeCursor(cursor)
+    const found = (await locks.list()).filter(
+      lock =>
+        (bucket === undefined || lock.resource.startsWith(`${bucket}/`)) &&
+        (type === undefined || lock.type === type) &&
+        lock.sinceMs < untilMs &&
+        (after === undefined || placeOf(lock) > after),
+    )
+    const page = found.slice(0, limit)
+    return {
+      items: page.map(describeLock),
+      nextCursor: encodeCursor(found.length > page.length ? placeOf(page.at(-1)!) : undefined),
+    }
+  },
+})
 
 function parseAge(text: string): number {
   try {

@@ -76,46 +76,44 @@ const MetricsQueryResult = Type.Object(
 
 const hourSeconds = 3600
 
-export function createQueryMetrics(now: () => number) {
-  return defineAdminOperation({
-    id: 'queryMetrics',
-    method: 'GET',
-    path: '/metrics/query',
-    tag: 'monitoring',
-    summary:
-      'Answers from the last 24 hours of a family of metrics: samples, rates, quantiles, and sums of them over series.',
-    authorize: [['admin:Prometheus', 'admin:ServerInfo']],
-    query: MetricsQuery,
-    response: MetricsQueryResult,
-    uses: ['metricsHistory'],
-    async handle({ query }, { metricsHistory }) {
-      const { name, fn, agg, q, step, by = '' } = query
-      const node = requireNode(query)
-      const nowSeconds = now() / 1000
-      const end = secondsOf('end', query.end, nowSeconds) ?? nowSeconds
-      const start = secondsOf('start', query.start, nowSeconds) ?? end - hourSeconds
-      const labels = (query.label ?? []).map(readFilter)
-      const kept = by.split(',').filter(label => label !== '')
-      const result = await metricsHistory.query({ name, labels, start, end, step, fn, q, agg, by: kept })
-      return {
-        name,
-        type: result.type,
-        fn,
-        agg,
-        start: timeOf(result.start),
-        end: timeOf(result.end),
-        step: result.step,
-        bufferStart: result.bufferStart === undefined ? null : timeOf(result.bufferStart),
-        series: result.series.map(({ labels, values }) => ({
-          labels: { ...labels },
-          node,
-          points: values.map((value, point): [number, number | null] => [result.start + point * result.step, value]),
-        })),
-        truncated: result.truncated,
-      }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'queryMetrics',
+  method: 'GET',
+  path: '/metrics/query',
+  tag: 'monitoring',
+  summary:
+    'Answers from the last 24 hours of a family of metrics: samples, rates, quantiles, and sums of them over series.',
+  authorize: [['admin:Prometheus', 'admin:ServerInfo']],
+  query: MetricsQuery,
+  response: MetricsQueryResult,
+  uses: ['metricsHistory', 'ports'],
+  async handle({ query }, { metricsHistory, ports: { clock } }) {
+    const { name, fn, agg, q, step, by = '' } = query
+    const node = requireNode(query)
+    const nowSeconds = clock.now() / 1000
+    const end = secondsOf('end', query.end, nowSeconds) ?? nowSeconds
+    const start = secondsOf('start', query.start, nowSeconds) ?? end - hourSeconds
+    const labels = (query.label ?? []).map(readFilter)
+    const kept = by.split(',').filter(label => label !== '')
+    const result = await metricsHistory.query({ name, labels, start, end, step, fn, q, agg, by: kept })
+    return {
+      name,
+      type: result.type,
+      fn,
+      agg,
+      start: timeOf(result.start),
+      end: timeOf(result.end),
+      step: result.step,
+      bufferStart: result.bufferStart === undefined ? null : timeOf(result.bufferStart),
+      series: result.series.map(({ labels, values }) => ({
+        labels: { ...labels },
+        node,
+        points: values.map((value, point): [number, number | null] => [result.start + point * result.step, value]),
+      })),
+      truncated: result.truncated,
+    }
+  },
+})
 
 const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString()
 

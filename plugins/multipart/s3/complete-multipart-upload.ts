@@ -18,7 +18,7 @@ import { mayTellChecksums, partChecksums, readChecksumType } from '../part-check
 
 const partsMax = 10_000
 
-export default defineS3Operation<'objects' | 'checksums'>({
+export default defineS3Operation({
   name: 'CompleteMultipartUpload',
   summary: 'Makes an object of the parts of an upload.',
   match: { method: 'POST', level: 'object', query: ['uploadId'] },
@@ -50,6 +50,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'NotImplemented',
     'PreconditionFailed',
   ],
+  uses: ['objects', 'checksums'],
   before: ({ bucket, key, query }, { objects }) => objects.requireCompletable(bucket, key, query.get('uploadId')!),
   async handle(request, { objects, checksums }) {
     const { bucket, key, query, headers, xml, secure, host } = request

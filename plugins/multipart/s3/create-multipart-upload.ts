@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { readUploadChecksum } from '../part-checksums.ts'
 
-export default defineS3Operation<'objects' | 'checksums'>({
+export default defineS3Operation({
   name: 'CreateMultipartUpload',
   summary: 'Begins an upload in parts.',
   match: { method: 'POST', level: 'object', query: ['uploads'] },
@@ -16,6 +16,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'MetadataTooLarge',
     'NoSuchBucket',
   ],
+  uses: ['objects', 'checksums'],
   async handle(request, { objects, checksums }) {
     const { bucket, key } = request
     const { algorithm, type, isUnasked } = readUploadChecksum(request, checksums)

@@ -1,7 +1,7 @@
 import { defineS3Operation, isoTime, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
 import { toldChecksum } from '../part-checksums.ts'
 
-export default defineS3Operation<'objects' | 'iam'>({
+export default defineS3Operation({
   name: 'ListMultipartUploads',
   summary: 'Lists the uploads in progress, by key and then by their beginning.',
   match: { method: 'GET', level: 'bucket', query: ['uploads'] },
@@ -9,6 +9,7 @@ export default defineS3Operation<'objects' | 'iam'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ListMultipartUploadsResult' },
   errors: ['InvalidArgument', 'NoSuchBucket'],
+  uses: ['objects', 'iam'],
   async handle({ bucket, query, normalizeKey }, { objects, iam }) {
     const encoding = requireEncodingType(query.get('encoding-type'))
     const maxUploads = readListSize(query.get('max-uploads'), 'max-uploads')

@@ -2,7 +2,7 @@ import { defineS3Operation, isoTime, quoteEtag, readListSize } from 'svc/plugins
 import { readPartMarker } from '../parameters.ts'
 import { mayTellChecksums, toldChecksum } from '../part-checksums.ts'
 
-export default defineS3Operation<'objects' | 'iam'>({
+export default defineS3Operation({
   name: 'ListParts',
   summary: 'Lists the parts that an upload has so far, by number.',
   match: { method: 'GET', level: 'object', query: ['uploadId'] },
@@ -10,6 +10,7 @@ export default defineS3Operation<'objects' | 'iam'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ListPartsResult' },
   errors: ['InvalidArgument', 'NoSuchBucket', 'NoSuchUpload'],
+  uses: ['objects', 'iam'],
   async handle(request, { objects, iam }) {
     const { bucket, key, query } = request
     const marker = readPartMarker(query.get('part-number-marker'))

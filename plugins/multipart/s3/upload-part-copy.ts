@@ -11,7 +11,7 @@ import { readPartNumber } from '../parameters.ts'
 
 const partBytesMax = 5 * 1024 ** 3
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'UploadPartCopy',
   summary: 'Stores a part of an upload from bytes of an object.',
   match: { method: 'PUT', level: 'object', query: ['partNumber', 'uploadId'], header: 'x-amz-copy-source' },
@@ -29,6 +29,7 @@ export default defineS3Operation<'objects'>({
     'NoSuchVersion',
     'PreconditionFailed',
   ],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query, headers } = request
     const partNumber = readPartNumber(request)

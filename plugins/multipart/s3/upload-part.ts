@@ -3,7 +3,7 @@ import { readPartNumber } from '../parameters.ts'
 import { requirePartChecksum } from '../part-checksums.ts'
 import { putPart } from '../put-part.ts'
 
-export default defineS3Operation<'objects' | 'checksums'>({
+export default defineS3Operation({
   name: 'UploadPart',
   summary: 'Stores a part of an upload; a part that was there under the same number is replaced.',
   match: { method: 'PUT', level: 'object', query: ['partNumber', 'uploadId'] },
@@ -21,6 +21,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'NoSuchBucket',
     'NoSuchUpload',
   ],
+  uses: ['objects', 'checksums'],
   async handle(request, { objects, checksums }) {
     const { bucket, key, query, body, checksumAlgorithm } = request
     const partNumber = readPartNumber(request)

@@ -1,54 +1,55 @@
-import type { Ports, Random } from 'svc/kernel'
+import type { Random } from 'svc/kernel'
 import { BucketParameters, defineAdminOperation, invalidRules, replyWith } from 'svc/plugins/admin/api'
 import type { Static } from 'typebox'
 import { findUnreachable } from '../destinations.ts'
 import { checkNotificationRules, type NotificationProblem, type NotificationRule, newRuleId } from '../rules.ts'
 import { describeEvents, Events } from './events-schema.ts'
 
-export function createPutBucketEvents({ clock, random }: Ports) {
-  return defineAdminOperation({
-    id: 'putBucketEvents',
-    method: 'PUT',
-    path: '/buckets/{bucket}/events',
-    tag: 'buckets',
-    summary:
-      'Replaces which events of a bucket are told to whom; none removes all. Each destination gets a test event first. What is wrong with which subscription is in `ruleErrors`.',
-    authorize: ['s3:PutBucketNotification'],
-    params: BucketParameters,
-    body: Events,
-    response: Events,
-    etag: true,
-    errors: ['bucket_not_found', 'invalid_configuration', 'precondition_failed'],
-    uses: ['bucketNotifications', 'objects'],
-    async handle({ params: { bucket }, body, ifMatch, requestId }, { bucketNotifications, objects }) {
-      await objects.getBucket(bucket)
-      await bucketNotifications.prepareTargets()
-      const { rules: current } = await bucketNotifications.rules(bucket)
-      const rules = body.subscriptions.map(subscription => readRule(subscription, current, random))
-      const problems = checkNotificationRules(rules, arn => bucketNotifications.target(arn) !== undefined)
-      if (problems.length > 0) {
-        throw invalidRules(
-          problems.map(problem => {
-            const { index, code } = problem
-            return { rule: index, id: rules[index]?.id, code, message: explain(problem) }
-          }),
-        )
-      }
-      const unreachable = await findUnreachable(bucketNotifications, rules, { bucket, requestId, clock })
-      if (unreachable.length > 0) {
-        throw invalidRules(
-          rules.flatMap(({ id, arn }, rule) => {
-            const reason = unreachable.find(other => other.arn === arn)?.reason
-            const message = `Unable to validate the following destination configurations (Arn ${arn}): ${reason}`
-            return reason === undefined ? [] : [{ rule, id, code: 'InvalidArgument', message }]
-          }),
-        )
-      }
-      const etag = await bucketNotifications.replace(bucket, rules, { ifMatch })
-      return replyWith(describeEvents(rules), { etag })
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'putBucketEvents',
+  method: 'PUT',
+  path: '/buckets/{bucket}/events',
+  tag: 'buckets',
+  summary:
+    'Replaces which events of a bucket are told to whom; none removes all. Each destination gets a test event first. What is wrong with which subscription is in `ruleErrors`.',
+  authorize: ['s3:PutBucketNotification'],
+  params: BucketParameters,
+  body: Events,
+  response: Events,
+  etag: true,
+  errors: ['bucket_not_found', 'invalid_configuration', 'precondition_failed'],
+  uses: ['bucketNotifications', 'objects', 'ports'],
+  async handle(
+    { params: { bucket }, body, ifMatch, requestId },
+    { bucketNotifications, objects, ports: { clock, random } },
+  ) {
+    await objects.getBucket(bucket)
+    await bucketNotifications.prepareTargets()
+    const { rules: current } = await bucketNotifications.rules(bucket)
+    const rules = body.subscriptions.map(subscription => readRule(subscription, current, random))
+    const problems = checkNotificationRules(rules, arn => bucketNotifications.target(arn) !== undefined)
+    if (problems.length > 0) {
+      throw invalidRules(
+        problems.map(problem => {
+          const { index, code } = problem
+          return { rule: index, id: rules[index]?.id, code, message: explain(problem) }
+        }),
+      )
+    }
+    const unreachable = await findUnreachable(bucketNotifications, rules, { bucket, requestId, clock })
+    if (unreachable.length > 0) {
+      throw invalidRules(
+        rules.flatMap(({ id, arn }, rule) => {
+          const reason = unreachable.find(other => other.arn === arn)?.reason
+          const message = `Unable to validate the following destination configurations (Arn ${arn}): ${reason}`
+          return reason === undefined ? [] : [{ rule, id, code: 'InvalidArgument', message }]
+        }),
+      )
+    }
+    const etag = await bucketNotifications.replace(bucket, rules, { ifMatch })
+    return replyWith(describeEvents(rules), { etag })
+  },
+})
 
 /** As AWS says it, with what it is about. */
 function explain({ message, argument, detail }: NotificationProblem): string {

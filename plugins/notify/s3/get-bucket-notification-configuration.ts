@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { describeRules } from '../document.ts'
 
-export default defineS3Operation<'bucketNotifications' | 'objects'>({
+export default defineS3Operation({
   name: 'GetBucketNotificationConfiguration',
   summary: 'Says which events of a bucket are told to whom; empty where none are.',
   match: { method: 'GET', level: 'bucket', query: ['notification'] },
@@ -9,6 +9,7 @@ export default defineS3Operation<'bucketNotifications' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'NotificationConfiguration' },
   errors: ['NoSuchBucket'],
+  uses: ['bucketNotifications', 'objects'],
   async handle({ bucket }, { bucketNotifications, objects }) {
     await objects.getBucket(bucket)
     const { rules } = await bucketNotifications.rules(bucket)

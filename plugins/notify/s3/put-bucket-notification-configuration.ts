@@ -1,54 +1,43 @@
-import type { Ports } from 'svc/kernel'
-import { type ObjectsService, objectErrors } from 'svc/plugins/objects/api'
-import { type S3Operation, s3Errors } from 'svc/plugins/s3/api'
-import type { BucketNotificationsService } from '../bucket-notifications.ts'
+import { objectErrors } from 'svc/plugins/objects/api'
+import { defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
 import { findUnreachable } from '../destinations.ts'
 import { notificationElements, readRules } from '../document.ts'
 import { checkNotificationRules, type NotificationProblem } from '../rules.ts'
 
-export interface PutNotificationServices {
-  readonly bucketNotifications: BucketNotificationsService
-  readonly objects: ObjectsService
-}
-
-export function createPutBucketNotification(
-  { bucketNotifications, objects }: PutNotificationServices,
-  { clock, random }: Ports,
-): S3Operation {
-  return {
-    name: 'PutBucketNotificationConfiguration',
-    summary: 'Replaces which events of a bucket are told to whom; an empty document removes all.',
-    match: { method: 'PUT', level: 'bucket', query: ['notification'] },
-    action: 's3:PutBucketNotification',
-    body: {
-      kind: 'xml',
-      root: 'NotificationConfiguration',
-      elements: notificationElements,
-      maxBytes: 256 * 1024,
-    },
-    reply: { kind: 'empty', status: 200 },
-    errors: ['InvalidArgument', 'MalformedXML', 'NoSuchBucket', 'NotImplemented'],
-    async handle(request) {
-      const rules = readRules(request.xml!, random)
-      await objects.getBucket(request.bucket)
-      await bucketNotifications.prepareTargets()
-      const problems = checkNotificationRules(rules, arn => bucketNotifications.target(arn) !== undefined)
-      if (problems.length > 0) throw refusal(problems[0]!)
-      if (request.headers['x-amz-skip-destination-validation'] !== 'true') {
-        const { bucket, requestId } = request
-        const [unreachable] = await findUnreachable(bucketNotifications, rules, { bucket, requestId, clock })
-        if (unreachable !== undefined) {
-          throw objectErrors.InvalidArgument('Unable to validate the following destination configurations', {
-            cause: new Error(unreachable.reason),
-            extra: { ArgumentName: 'Arn', ArgumentValue: unreachable.arn },
-          })
-        }
+export default defineS3Operation({
+  name: 'PutBucketNotificationConfiguration',
+  summary: 'Replaces which events of a bucket are told to whom; an empty document removes all.',
+  match: { method: 'PUT', level: 'bucket', query: ['notification'] },
+  action: 's3:PutBucketNotification',
+  body: {
+    kind: 'xml',
+    root: 'NotificationConfiguration',
+    elements: notificationElements,
+    maxBytes: 256 * 1024,
+  },
+  reply: { kind: 'empty', status: 200 },
+  errors: ['InvalidArgument', 'MalformedXML', 'NoSuchBucket', 'NotImplemented'],
+  uses: ['bucketNotifications', 'objects', 'ports'],
+  async handle(request, { bucketNotifications, objects, ports: { clock, random } }) {
+    const rules = readRules(request.xml!, random)
+    await objects.getBucket(request.bucket)
+    await bucketNotifications.prepareTargets()
+    const problems = checkNotificationRules(rules, arn => bucketNotifications.target(arn) !== undefined)
+    if (problems.length > 0) throw refusal(problems[0]!)
+    if (request.headers['x-amz-skip-destination-validation'] !== 'true') {
+      const { bucket, requestId } = request
+      const [unreachable] = await findUnreachable(bucketNotifications, rules, { bucket, requestId, clock })
+      if (unreachable !== undefined) {
+        throw objectErrors.InvalidArgument('Unable to validate the following destination configurations', {
+          cause: new Error(unreachable.reason),
+          extra: { ArgumentName: 'Arn', ArgumentValue: unreachable.arn },
+        })
       }
-      await bucketNotifications.replace(request.bucket, rules)
-      return {}
-    },
-  }
-}
+    }
+    await bucketNotifications.replace(request.bucket, rules)
+    return {}
+  },
+})
 
 function refusal({ code, message, argument }: NotificationProblem) {
   const extra = argument && { ArgumentName: argument.name, ArgumentValue: argument.value }

@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { objectLockErrors } from '../errors.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'GetObjectLockConfiguration',
   summary: 'Returns whether a bucket has object lock, and its default retention.',
   match: { method: 'GET', level: 'bucket', query: ['object-lock'] },
@@ -9,6 +9,7 @@ export default defineS3Operation<'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'ObjectLockConfiguration' },
   errors: ['NoSuchBucket', 'ObjectLockConfigurationNotFoundError'],
+  uses: ['objects'],
   async handle({ bucket }, { objects }) {
     const { objectLock } = await objects.getBucket(bucket)
     if (objectLock === undefined) {

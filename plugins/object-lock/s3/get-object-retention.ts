@@ -3,7 +3,7 @@ import { defineS3Operation, isoTime } from 'svc/plugins/s3/api'
 import { objectLockErrors } from '../errors.ts'
 import { requireLockBucket } from '../retention.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'GetObjectRetention',
   summary: 'Returns until when an object is kept, and in which mode.',
   match: { method: 'GET', level: 'object', query: ['retention'] },
@@ -20,6 +20,7 @@ export default defineS3Operation<'objects'>({
     'NoSuchObjectLockConfiguration',
     'NoSuchVersion',
   ],
+  uses: ['objects'],
   async handle({ bucket, key, query }, { objects }) {
     requireLockBucket(await objects.getBucket(bucket))
     const { isDeleteMarker, versionId, lock } = await objects.getObject(bucket, key, query.get('versionId'))

@@ -1,6 +1,6 @@
 import { childText, defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'PutObjectLegalHold',
   summary: 'Puts an object under a legal hold, or ends it.',
   match: { method: 'PUT', level: 'object', query: ['legal-hold'] },
@@ -17,6 +17,7 @@ export default defineS3Operation<'objects'>({
     'NoSuchKey',
     'NoSuchVersion',
   ],
+  uses: ['objects'],
   async handle({ bucket, key, query, xml, origin }, { objects }) {
     const status = childText(xml!, 'Status')
     if (status !== 'ON' && status !== 'OFF') throw s3Errors.MalformedXML('Status is ON or OFF.')

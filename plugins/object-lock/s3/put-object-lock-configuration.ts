@@ -2,7 +2,7 @@ import type { BucketLock } from 'svc/plugins/objects/api'
 import { childrenNamed, childText, defineS3Operation, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 import { requireMode, requirePeriod } from '../retention.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'PutObjectLockConfiguration',
   summary: 'Enables object lock on a bucket with versioning, and sets its default retention.',
   match: { method: 'PUT', level: 'bucket', query: ['object-lock'] },
@@ -18,6 +18,7 @@ export default defineS3Operation<'objects'>({
   },
   reply: { kind: 'empty', status: 200 },
   errors: ['InvalidBucketState', 'InvalidRetentionPeriod', 'MalformedXML', 'NoSuchBucket'],
+  uses: ['objects'],
   async handle({ bucket, xml }, { objects }) {
     await objects.changeBucket(bucket, { objectLock: readConfiguration(xml!) })
     return {}

@@ -3,7 +3,7 @@ import { childText, defineS3Operation, s3Errors, type XmlNode } from 'svc/plugin
 import { mayBypassGovernance } from '../governance.ts'
 import { parseTime, requireMode } from '../retention.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'PutObjectRetention',
   summary: 'Keeps an object until a time, or changes until when; an empty document ends it.',
   match: { method: 'PUT', level: 'object', query: ['retention'] },
@@ -26,6 +26,7 @@ export default defineS3Operation<'objects'>({
     'NoSuchKey',
     'NoSuchVersion',
   ],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query, xml, origin } = request
     const retention = readRetention(xml!)

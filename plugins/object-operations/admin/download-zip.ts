@@ -31,62 +31,60 @@ const ZipRequest = Type.Object(
   { $id: 'ZipRequest' },
 )
 
-export function createDownloadZip(now: () => number) {
-  return defineAdminOperation({
-    id: 'downloadZip',
-    method: 'POST',
-    path: '/buckets/{bucket}/objects/download-zip',
-    tag: 'objects',
-    summary:
-      'Returns objects, and what is in folders, as one archive. An object that is named and missing, or whose key is, fails the request; what may not or cannot be read in a folder is listed in _skipped.json with the reason. An archive that breaks off ends with its connection.',
-    authorize: 'service',
-    params: BucketParameters,
-    body: ZipRequest,
-    formField: 'request',
-    crossSite: 'origin',
-    bytes: 'application/zip',
-    errors: ['bucket_not_found', 'invalid_object_key', 'object_not_found', 'version_not_found'],
-    uses: ['objects', 'checksums'],
-    async handle(request, { objects, checksums }) {
-      const { bucket } = request.params
-      const { name = bucket } = request.body
-      const wanted = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
-      const prefixes = request.body.prefixes.map(prefix =>
-        request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
-      )
-      if (wanted.length + prefixes.length === 0) throw adminErrors.invalid_argument('There is nothing to download.')
-      for (const prefix of prefixes) {
-        await request.authorize(['s3:ListBucket'], { bucket, facts: { query: new Map([['prefix', prefix]]) } })
-      }
-      const named: ObjectVersion[] = []
-      for (const { key, versionId } of wanted) {
-        requireKeyLength(key)
-        const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
-        await request.authorize([action], { bucket, key, versionId, facts: { versionId } })
-        const version = await objects.getObject(bucket, key, versionId)
-        if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
-        named.push(version)
-      }
-      await requireKeys(objects, named)
-      await objects.getBucket(bucket)
-      const keys = wanted.map(({ key }) => key)
-      const entries = zipEntries({
-        objects,
-        bucket,
-        named,
-        prefixes,
-        skipChars: commonFolderLength(keys, prefixes),
-        nowMs: now(),
-        mayRead: key => request.isAllowed('s3:GetObject', bucket, key),
-      })
-      return replyWithBytes({
-        headers: {
-          ...untrustedHeaders,
-          'content-type': 'application/zip',
-          'content-disposition': disposition('attachment', name.endsWith('.zip') ? name : `${name}.zip`),
-        },
-        data: { kind: 'stream', ...createZipStream(entries, checksums) },
-      })
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'downloadZip',
+  method: 'POST',
+  path: '/buckets/{bucket}/objects/download-zip',
+  tag: 'objects',
+  summary:
+    'Returns objects, and what is in folders, as one archive. An object that is named and missing, or whose key is, fails the request; what may not or cannot be read in a folder is listed in _skipped.json with the reason. An archive that breaks off ends with its connection.',
+  authorize: 'service',
+  params: BucketParameters,
+  body: ZipRequest,
+  formField: 'request',
+  crossSite: 'origin',
+  bytes: 'application/zip',
+  errors: ['bucket_not_found', 'invalid_object_key', 'object_not_found', 'version_not_found'],
+  uses: ['objects', 'checksums', 'ports'],
+  async handle(request, { objects, checksums, ports: { clock } }) {
+    const { bucket } = request.params
+    const { name = bucket } = request.body
+    const wanted = request.body.objects.map(({ key, versionId }) => ({ key: request.normalizeKey(key), versionId }))
+    const prefixes = request.body.prefixes.map(prefix =>
+      request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
+    )
+    if (wanted.length + prefixes.length === 0) throw adminErrors.invalid_argument('There is nothing to download.')
+    for (const prefix of prefixes) {
+      await request.authorize(['s3:ListBucket'], { bucket, facts: { query: new Map([['prefix', prefix]]) } })
+    }
+    const named: ObjectVersion[] = []
+    for (const { key, versionId } of wanted) {
+      requireKeyLength(key)
+      const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
+      await request.authorize([action], { bucket, key, versionId, facts: { versionId } })
+      const version = await objects.getObject(bucket, key, versionId)
+      if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
+      named.push(version)
+    }
+    await requireKeys(objects, named)
+    await objects.getBucket(bucket)
+    const keys = wanted.map(({ key }) => key)
+    const entries = zipEntries({
+      objects,
+      bucket,
+      named,
+      prefixes,
+      skipChars: commonFolderLength(keys, prefixes),
+      nowMs: clock.now(),
+      mayRead: key => request.isAllowed('s3:GetObject', bucket, key),
+    })
+    return replyWithBytes({
+      headers: {
+        ...untrustedHeaders,
+        'content-type': 'application/zip',
+        'content-disposition': disposition('attachment', name.endsWith('.zip') ? name : `${name}.zip`),
+      },
+      data: { kind: 'stream', ...createZipStream(entries, checksums) },
+    })
+  },
+})

@@ -5,59 +5,55 @@ import {
   ObjectKey,
   readObjectParameters,
 } from 'svc/plugins/admin/api'
-import type { AuthSessionService } from 'svc/plugins/iam/api'
 import { readWriteConditions } from 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import { describeStored, ObjectSummary } from './object-schema.ts'
 
-/** `authSession`: what it says of the size of uploads. */
-export function createUploadObject(authSession: AuthSessionService | undefined) {
-  return defineAdminOperation({
-    id: 'uploadObject',
-    method: 'POST',
-    path: '/buckets/{bucket}/objects/upload',
-    tag: 'uploads',
-    summary:
-      'Stores the body of the request as an object. Type, metadata, tags, locks and checksums are said in the headers of S3. A key that ends with a slash and no bytes make a folder.',
-    authorize: ['s3:PutObject'],
-    authorizeRequest(request) {
-      const { bucket, key } = readObjectParameters(request)
-      const { actions, facts } = attributeRequirements(request.headers)
-      // Whether a condition on what is there holds tells what is there.
-      const read = request.headers['if-match'] === undefined ? [] : ['s3:GetObject']
-      return { actions: ['s3:PutObject', ...read, ...actions], bucket, key, facts: { ...facts, createsObject: true } }
-    },
-    params: BucketParameters,
-    query: Type.Object({ key: ObjectKey }),
-    bodyStream: true,
-    response: ObjectSummary,
-    location: ({ key }, { bucket }) => `/buckets/${bucket}/objects/stat?key=${encodeURIComponent(key)}`,
-    errors: [
-      'bad_digest',
-      'bucket_not_found',
-      'insufficient_storage',
-      'invalid_object_key',
-      'precondition_failed',
-      'quota_exceeded',
-    ],
-    uses: ['objects', 's3'],
-    async handle(request, { objects, s3 }) {
-      const { bucket, key } = readObjectParameters(request)
-      const { headers, payload } = request
-      const { facts } = attributeRequirements(headers)
-      const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
-      const attributes = s3.readAttributes({ bucket, key, headers, isAllowed })
-      const stored = await objects.putObject({
-        bucket,
-        key,
-        attributes,
-        body: payload.body,
-        bytesMax: await authSession?.uploadBytesMax(),
-        checksumAlgorithm: payload.checksumAlgorithm,
-        conditions: readWriteConditions(headers),
-        origin: request.origin,
-      })
-      return describeStored(key, stored, attributes)
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'uploadObject',
+  method: 'POST',
+  path: '/buckets/{bucket}/objects/upload',
+  tag: 'uploads',
+  summary:
+    'Stores the body of the request as an object. Type, metadata, tags, locks and checksums are said in the headers of S3. A key that ends with a slash and no bytes make a folder.',
+  authorize: ['s3:PutObject'],
+  authorizeRequest(request) {
+    const { bucket, key } = readObjectParameters(request)
+    const { actions, facts } = attributeRequirements(request.headers)
+    // Whether a condition on what is there holds tells what is there.
+    const read = request.headers['if-match'] === undefined ? [] : ['s3:GetObject']
+    return { actions: ['s3:PutObject', ...read, ...actions], bucket, key, facts: { ...facts, createsObject: true } }
+  },
+  params: BucketParameters,
+  query: Type.Object({ key: ObjectKey }),
+  bodyStream: true,
+  response: ObjectSummary,
+  location: ({ key }, { bucket }) => `/buckets/${bucket}/objects/stat?key=${encodeURIComponent(key)}`,
+  errors: [
+    'bad_digest',
+    'bucket_not_found',
+    'insufficient_storage',
+    'invalid_object_key',
+    'precondition_failed',
+    'quota_exceeded',
+  ],
+  uses: ['objects', 's3', 'authSession'],
+  async handle(request, { objects, s3, authSession }) {
+    const { bucket, key } = readObjectParameters(request)
+    const { headers, payload } = request
+    const { facts } = attributeRequirements(headers)
+    const isAllowed = (action: string) => request.isAllowed(action, bucket, key, facts)
+    const attributes = s3.readAttributes({ bucket, key, headers, isAllowed })
+    const stored = await objects.putObject({
+      bucket,
+      key,
+      attributes,
+      body: payload.body,
+      bytesMax: await authSession?.uploadBytesMax(),
+      checksumAlgorithm: payload.checksumAlgorithm,
+      conditions: readWriteConditions(headers),
+      origin: request.origin,
+    })
+    return describeStored(key, stored, attributes)
+  },
+})

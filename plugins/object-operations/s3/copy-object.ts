@@ -16,7 +16,7 @@ import {
 import { copyBytesMax } from '../copy-size.ts'
 import { requireTagCopy } from '../tag-copy.ts'
 
-export default defineS3Operation<'objects' | 'checksums'>({
+export default defineS3Operation({
   name: 'CopyObject',
   summary: 'Stores a copy of an object.',
   match: { method: 'PUT', level: 'object', header: 'x-amz-copy-source' },
@@ -37,6 +37,7 @@ export default defineS3Operation<'objects' | 'checksums'>({
     'NotImplemented',
     'PreconditionFailed',
   ],
+  uses: ['objects', 'checksums'],
   async handle(request, { objects, checksums }) {
     const { bucket, key, headers } = request
     const from = readCopySource(request)

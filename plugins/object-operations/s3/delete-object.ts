@@ -1,7 +1,7 @@
 import { mayBypassGovernance } from 'svc/plugins/object-lock/api'
 import { allowedDeleteConditions, defineS3Operation } from 'svc/plugins/s3/api'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'DeleteObject',
   summary: 'Deletes an object; one that is not there is deleted, too.',
   match: { method: 'DELETE', level: 'object' },
@@ -10,6 +10,7 @@ export default defineS3Operation<'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'empty', status: 204 },
   errors: ['AccessDenied', 'InvalidArgument', 'NoSuchBucket', 'PreconditionFailed'],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query } = request
     const named = query.get('versionId')

@@ -26,7 +26,7 @@ interface Outcome {
   readonly Error?: XmlValue
 }
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'DeleteObjects',
   summary: 'Deletes up to 1000 objects; what fails is listed in the answer.',
   match: { method: 'POST', level: 'bucket', query: ['delete'] },
@@ -45,6 +45,7 @@ export default defineS3Operation<'objects'>({
   },
   reply: { kind: 'xml', root: 'DeleteResult' },
   errors: ['BadDigest', 'InvalidDigest', 'InvalidRequest', 'MalformedXML', 'NoSuchBucket'],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const xml = request.xml!
     const items = readItems(request, xml)

@@ -12,7 +12,7 @@ import { refuseDeleteMarker } from '../read-answer.ts'
 
 const known = new Set(['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'])
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'GetObjectAttributes',
   summary: 'Returns chosen attributes of an object, its parts among them.',
   match: { method: 'GET', level: 'object', query: ['attributes'] },
@@ -21,6 +21,7 @@ export default defineS3Operation<'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'GetObjectAttributesResponse' },
   errors: ['InvalidArgument', 'MethodNotAllowed', 'NoSuchBucket', 'NoSuchKey', 'NoSuchVersion'],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query, headers } = request
     const wanted = readWanted(headers['x-amz-object-attributes'] as string | undefined)

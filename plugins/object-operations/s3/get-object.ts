@@ -1,7 +1,7 @@
 import { defineS3Operation, shownVersionId } from 'svc/plugins/s3/api'
 import { planRead } from '../read-answer.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'GetObject',
   summary: 'Returns an object, a range of it, or one of its parts.',
   match: { method: 'GET', level: 'object' },
@@ -22,6 +22,7 @@ export default defineS3Operation<'objects'>({
     'NoSuchVersion',
     'PreconditionFailed',
   ],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query } = request
     const version = await objects.getObject(bucket, key, query.get('versionId'))

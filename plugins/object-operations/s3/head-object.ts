@@ -1,7 +1,7 @@
 import { defineS3Operation, shownVersionId } from 'svc/plugins/s3/api'
 import { planRead } from '../read-answer.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'HeadObject',
   summary: 'Returns what GetObject would say of an object, without its bytes.',
   match: { method: 'HEAD', level: 'object' },
@@ -22,6 +22,7 @@ export default defineS3Operation<'objects'>({
     'NoSuchVersion',
     'PreconditionFailed',
   ],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const version = await objects.getObject(request.bucket, request.key, request.query.get('versionId'))
     const shownId = await shownVersionId(request, objects, version.versionId)

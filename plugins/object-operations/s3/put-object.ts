@@ -6,7 +6,7 @@ import {
   writtenVersionId,
 } from 'svc/plugins/s3/api'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'PutObject',
   summary: 'Stores an object.',
   match: { method: 'PUT', level: 'object' },
@@ -29,6 +29,7 @@ export default defineS3Operation<'objects'>({
     'NotImplemented',
     'PreconditionFailed',
   ],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, body, checksumAlgorithm } = request
     const stored = await objects.putObject({

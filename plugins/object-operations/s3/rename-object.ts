@@ -11,7 +11,7 @@ import { requireTagCopy } from '../tag-copy.ts'
 
 const tokenForm = /^[\x21-\x7e]{1,64}$/
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'RenameObject',
   summary: 'Gives an object another key in its bucket, in place of what is there; no bytes are moved.',
   match: { method: 'PUT', level: 'object', query: ['renameObject'] },
@@ -30,6 +30,7 @@ export default defineS3Operation<'objects'>({
     'NotImplemented',
     'PreconditionFailed',
   ],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, origin } = request
     const sourceKey = readRenameSource(request)

@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { describeAccessControl } from '../access-control.ts'
 
-export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
+export default defineS3Operation({
   name: 'GetBucketAcl',
   summary:
     'Returns the access control list of a bucket: its owner may do everything, and others what a canned list grants.',
@@ -10,6 +10,7 @@ export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'AccessControlPolicy' },
   errors: ['NoSuchBucket'],
+  uses: ['iam', 'objectOwnership', 'objects'],
   async handle({ bucket }, { iam, objectOwnership, objects }) {
     await objects.getBucket(bucket)
     const accessControl = await objectOwnership.accessControl(bucket)

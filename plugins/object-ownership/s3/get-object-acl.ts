@@ -2,7 +2,7 @@ import { onDeleteMarker } from 'svc/plugins/objects/api'
 import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
 import { describeAccessControl } from '../access-control.ts'
 
-export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
+export default defineS3Operation({
   name: 'GetObjectAcl',
   summary:
     'Returns the access control list of an object: its owner may do everything, and others what a canned list grants.',
@@ -12,6 +12,7 @@ export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'AccessControlPolicy' },
   errors: ['InvalidArgument', 'MethodNotAllowed', 'NoSuchBucket', 'NoSuchKey', 'NoSuchVersion'],
+  uses: ['iam', 'objectOwnership', 'objects'],
   async handle(request, { iam, objectOwnership, objects }) {
     const { bucket, key, query } = request
     const version = await objects.getObject(bucket, key, query.get('versionId'))

@@ -1,7 +1,7 @@
 import { defineS3Operation } from 'svc/plugins/s3/api'
 import { ownershipErrors } from '../errors.ts'
 
-export default defineS3Operation<'objectOwnership' | 'objects'>({
+export default defineS3Operation({
   name: 'GetPublicAccessBlock',
   summary: 'Says which public access is blocked in a bucket.',
   match: { method: 'GET', level: 'bucket', query: ['publicAccessBlock'] },
@@ -9,6 +9,7 @@ export default defineS3Operation<'objectOwnership' | 'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'PublicAccessBlockConfiguration' },
   errors: ['NoSuchBucket', 'NoSuchPublicAccessBlockConfiguration'],
+  uses: ['objectOwnership', 'objects'],
   async handle({ bucket }, { objectOwnership, objects }) {
     await objects.getBucket(bucket)
     const block = await objectOwnership.publicAccessBlock(bucket)

@@ -2,7 +2,7 @@ import { defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
 import { accessControlElements, readAccessControl, requireFixedAccessControl } from '../access-control.ts'
 import { requirePermittedAcl } from '../requests.ts'
 
-export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
+export default defineS3Operation({
   name: 'PutBucketAcl',
   summary:
     'Sets a canned access control list of a bucket; where lists are off, accepts only the one that holds anyway.',
@@ -28,6 +28,7 @@ export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
     'NoSuchBucket',
     'UnexpectedContent',
   ],
+  uses: ['iam', 'objectOwnership', 'objects'],
   async handle(request, { iam, objectOwnership, objects }) {
     const { bucket } = request
     await objects.getBucket(bucket)

@@ -2,7 +2,7 @@ import { childrenNamed, childText, defineS3Operation, s3Errors, type XmlNode } f
 
 const ownerships = ['BucketOwnerEnforced', 'BucketOwnerPreferred', 'ObjectWriter'] as const
 
-export default defineS3Operation<'objectOwnership' | 'objects'>({
+export default defineS3Operation({
   name: 'PutBucketOwnershipControls',
   summary:
     "Sets the object ownership of a bucket, which turns access control lists on or off; off only while that of the bucket is the owner's.",
@@ -16,6 +16,7 @@ export default defineS3Operation<'objectOwnership' | 'objects'>({
   },
   reply: { kind: 'empty', status: 200 },
   errors: ['InvalidBucketAclWithObjectOwnership', 'MalformedXML', 'NoSuchBucket'],
+  uses: ['objectOwnership', 'objects'],
   async handle({ bucket, xml }, { objectOwnership, objects }) {
     const ownership = readOwnership(xml!)
     await objects.getBucket(bucket)

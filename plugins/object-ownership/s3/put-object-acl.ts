@@ -3,7 +3,7 @@ import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
 import { accessControlElements, readAccessControl, requireFixedAccessControl } from '../access-control.ts'
 import { requirePermittedAcl } from '../requests.ts'
 
-export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
+export default defineS3Operation({
   name: 'PutObjectAcl',
   summary:
     'Sets a canned access control list of an object; where lists are off, accepts only the one that holds anyway.',
@@ -33,6 +33,7 @@ export default defineS3Operation<'iam' | 'objectOwnership' | 'objects'>({
     'NoSuchVersion',
     'UnexpectedContent',
   ],
+  uses: ['iam', 'objectOwnership', 'objects'],
   async handle(request, { iam, objectOwnership, objects }) {
     const { bucket, key, query, origin } = request
     const version = await objects.getObject(bucket, key, query.get('versionId'))

@@ -1,6 +1,6 @@
 import { childText, defineS3Operation, s3Errors, type XmlNode } from 'svc/plugins/s3/api'
 
-export default defineS3Operation<'objectOwnership' | 'objects'>({
+export default defineS3Operation({
   name: 'PutPublicAccessBlock',
   summary: 'Replaces what public access is blocked in a bucket; what is left out is not blocked.',
   match: { method: 'PUT', level: 'bucket', query: ['publicAccessBlock'] },
@@ -18,6 +18,7 @@ export default defineS3Operation<'objectOwnership' | 'objects'>({
   },
   reply: { kind: 'empty', status: 200 },
   errors: ['MalformedXML', 'NoSuchBucket'],
+  uses: ['objectOwnership', 'objects'],
   async handle({ bucket, xml }, { objectOwnership, objects }) {
     const block = {
       blockPublicAcls: readFlag(xml!, 'BlockPublicAcls'),

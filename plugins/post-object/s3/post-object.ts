@@ -10,10 +10,10 @@ import {
 } from 'svc/plugins/objects/api'
 import {
   checksumHeaders,
+  defineS3Operation,
   listingText,
   quoteEtag,
   requireChecksumAlgorithm,
-  type S3Operation,
   type S3Request,
   type S3Result,
   s3Errors,
@@ -23,44 +23,43 @@ import { expandFileName, headersOf, missingField, redirectOf, requireKey, succes
 import { type PostedForm, readForm } from '../form.ts'
 import { readPolicy, requirePolicy, type SizeRange } from '../policy-document.ts'
 
-export interface PostObjectServices {
+interface PostObjectServices {
   readonly objects: ObjectsService
   readonly checksums: ChecksumsService
   readonly clock: Clock
 }
 
-export function createPostObject(services: PostObjectServices): S3Operation {
-  return {
-    name: 'PostObject',
-    summary: 'Stores the file of a form that a browser sends.',
-    match: { method: 'POST', level: 'bucket' },
-    action: 's3:PutObject',
-    authorization: 'form',
-    body: { kind: 'stream' },
-    reply: { kind: 'xml', root: 'PostResponse' },
-    statuses: [204, 201, 303],
-    errors: [
-      'BadDigest',
-      'EntityTooLarge',
-      'EntityTooSmall',
-      'IncompleteBody',
-      'IncorrectNumberOfFilesInPostRequest',
-      'InvalidArgument',
-      'InvalidDigest',
-      'InvalidPolicyDocument',
-      'InvalidRedirectLocation',
-      'InvalidStorageClass',
-      'KeyTooLongError',
-      'MalformedPOSTRequest',
-      'MaxPostPreDataLengthExceededError',
-      'MetadataTooLarge',
-      'MissingContentLength',
-      'NoSuchBucket',
-      'PreconditionFailed',
-    ],
-    handle: request => postObject(request, services),
-  }
-}
+export default defineS3Operation({
+  name: 'PostObject',
+  summary: 'Stores the file of a form that a browser sends.',
+  match: { method: 'POST', level: 'bucket' },
+  action: 's3:PutObject',
+  authorization: 'form',
+  body: { kind: 'stream' },
+  reply: { kind: 'xml', root: 'PostResponse' },
+  statuses: [204, 201, 303],
+  errors: [
+    'BadDigest',
+    'EntityTooLarge',
+    'EntityTooSmall',
+    'IncompleteBody',
+    'IncorrectNumberOfFilesInPostRequest',
+    'InvalidArgument',
+    'InvalidDigest',
+    'InvalidPolicyDocument',
+    'InvalidRedirectLocation',
+    'InvalidStorageClass',
+    'KeyTooLongError',
+    'MalformedPOSTRequest',
+    'MaxPostPreDataLengthExceededError',
+    'MetadataTooLarge',
+    'MissingContentLength',
+    'NoSuchBucket',
+    'PreconditionFailed',
+  ],
+  uses: ['objects', 'checksums', 'ports'],
+  handle: (request, { ports, ...services }) => postObject(request, { ...services, clock: ports.clock }),
+})
 
 async function postObject(request: S3Request, services: PostObjectServices): Promise<S3Result> {
   const { bucket, headers, body } = request

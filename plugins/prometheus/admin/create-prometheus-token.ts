@@ -15,51 +15,49 @@ const PrometheusToken = Type.Object(
 
 const scopes: readonly MetricScope[] = ['node', 'cluster', 'bucket']
 
-export function createPrometheusTokenOperation(authType: 'jwt' | 'public', now: () => number) {
-  return defineAdminOperation({
-    id: 'createPrometheusToken',
-    method: 'POST',
-    path: '/metrics/prometheus-token',
-    tag: 'monitoring',
-    summary:
-      'Makes a token that lets Prometheus scrape as the caller. It is stored nowhere: it ends with its expiry, with the right admin:Prometheus of the caller, or when the secret key changes.',
-    authorize: ['admin:Prometheus'],
-    body: Type.Object({
-      targets: Type.Array(Type.Union([Type.Literal('node'), Type.Literal('cluster'), Type.Literal('bucket')]), {
-        minItems: 1,
-        maxItems: scopes.length,
-        uniqueItems: true,
-        default: ['node', 'bucket'],
-        description: 'Endpoints of the scrape configuration; cluster has what node has.',
-      }),
-      expiresInSeconds: Type.Integer({ minimum: 1, maximum: expiryMsMax / 1000, default: expiryMsDefault / 1000 }),
+export default defineAdminOperation({
+  id: 'createPrometheusToken',
+  method: 'POST',
+  path: '/metrics/prometheus-token',
+  tag: 'monitoring',
+  summary:
+    'Makes a token that lets Prometheus scrape as the caller. It is stored nowhere: it ends with its expiry, with the right admin:Prometheus of the caller, or when the secret key changes.',
+  authorize: ['admin:Prometheus'],
+  body: Type.Object({
+    targets: Type.Array(Type.Union([Type.Literal('node'), Type.Literal('cluster'), Type.Literal('bucket')]), {
+      minItems: 1,
+      maxItems: scopes.length,
+      uniqueItems: true,
+      default: ['node', 'bucket'],
+      description: 'Endpoints of the scrape configuration; cluster has what node has.',
     }),
-    bodyOptional: true,
-    response: PrometheusToken,
-    location: () => '/metrics/prometheus-token',
-    uses: ['iam', 's3'],
-    async handle({ identity, exchange, body }, { iam, s3 }) {
-      const { accessKey } = identity!
-      const key = await iam.verificationKey(accessKey)
-      // Nobody could verify it: temporary credentials are in no directory.
-      if (key === undefined)
-        throw adminErrors.access_denied('Temporary credentials cannot sign a token that outlives them.')
-      const nowMs = now()
-      const expiresAtMs = nowMs + body.expiresInSeconds * 1000
-      const token = authType === 'public' ? '' : await createScrapeToken(accessKey, key, nowMs, expiresAtMs)
-      const { host, protocol } = new URL(s3.endpointFor(exchange))
-      const isTls = protocol === 'https:'
-      const target = /:\d+$/.test(host) ? host : `${host}:${isTls ? 443 : 80}`
-      return {
+    expiresInSeconds: Type.Integer({ minimum: 1, maximum: expiryMsMax / 1000, default: expiryMsDefault / 1000 }),
+  }),
+  bodyOptional: true,
+  response: PrometheusToken,
+  location: () => '/metrics/prometheus-token',
+  uses: ['iam', 's3', 'scraping', 'ports'],
+  async handle({ identity, exchange, body }, { iam, s3, scraping: { authType }, ports: { clock } }) {
+    const { accessKey } = identity!
+    const key = await iam.verificationKey(accessKey)
+    // Nobody could verify it: temporary credentials are in no directory.
+    if (key === undefined)
+      throw adminErrors.access_denied('Temporary credentials cannot sign a token that outlives them.')
+    const nowMs = clock.now()
+    const expiresAtMs = nowMs + body.expiresInSeconds * 1000
+    const token = authType === 'public' ? '' : await createScrapeToken(accessKey, key, nowMs, expiresAtMs)
+    const { host, protocol } = new URL(s3.endpointFor(exchange))
+    const isTls = protocol === 'https:'
+    const target = /:\d+$/.test(host) ? host : `${host}:${isTls ? 443 : 80}`
+    return {
+      token,
+      expiresAt: new Date(expiresAtMs).toISOString(),
+      scrapeConfig: scrapeConfig({
+        target,
+        isTls,
         token,
-        expiresAt: new Date(expiresAtMs).toISOString(),
-        scrapeConfig: scrapeConfig({
-          target,
-          isTls,
-          token,
-          scopes: scopes.filter(scope => body.targets.includes(scope)),
-        }),
-      }
-    },
-  })
-}
+        scopes: scopes.filter(scope => body.targets.includes(scope)),
+      }),
+    }
+  },
+})

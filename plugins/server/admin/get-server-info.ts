@@ -14,68 +14,60 @@ import {
 import type { CertificateInfo } from 'svc/plugins/tls/api'
 import { ServerInfo } from './server-schema.ts'
 
-export interface ServerInfoOptions {
-  readonly now: () => number
-  /** Undefined without the plugin `heal`. */
-  readonly heal: HealService | undefined
-}
-
-export function createGetServerInfo({ now, heal }: ServerInfoOptions) {
-  return defineAdminOperation({
-    id: 'getServerInfo',
-    method: 'GET',
-    path: '/info',
-    tag: 'server',
-    summary: 'Returns what the server is, how its drives are, and how much is stored.',
-    authorize: ['admin:ServerInfo'],
-    response: ServerInfo,
-    uses: ['kernel', 'storage', 'objects', 'kms', 'tls', 'authSigv4'],
-    async handle(_request, { kernel, storage, objects, kms, tls, authSigv4 }) {
-      const drives = await storage.drives()
-      const { version, commit, buildDate, startedAtMs } = kernel
-      const uptimeSeconds = Math.max(0, Math.floor((now() - startedAtMs) / 1000))
-      const state = kernel.state()
-      return {
-        version,
-        commit,
-        buildDate,
-        deploymentId: drives.find(({ deploymentId }) => deploymentId !== undefined)?.deploymentId ?? '',
-        mode: drives.length > 1 ? ('snmd' as const) : ('snsd' as const),
-        region: authSigv4.region,
-        startedAt: new Date(startedAtMs).toISOString(),
-        uptimeSeconds,
-        ...(await countUsage(objects)),
-        pools: describePools(drives),
-        nodes: [
-          {
-            endpoint: hostname(),
-            state:
-              state === 'starting'
-                ? ('starting' as const)
-                : state === 'ready'
-                  ? ('online' as const)
-                  : ('draining' as const),
-            version,
-            commit,
-            uptimeSeconds,
-            disks: drives.map(describeDrive),
-            local: true,
-            clockSkew: { offsetMs: 0, rttMs: 0, exceeded: false },
-            healQueue: await describeHealQueue(heal, drives),
-          },
-        ],
-        kms: await describeKms(kms),
-        tls: {
-          enabled: tls.enabled,
-          minVersion: tls.minVersion,
-          internodeVerify: false,
-          certificates: tls.certificates().map(describeCertificate),
+export default defineAdminOperation({
+  id: 'getServerInfo',
+  method: 'GET',
+  path: '/info',
+  tag: 'server',
+  summary: 'Returns what the server is, how its drives are, and how much is stored.',
+  authorize: ['admin:ServerInfo'],
+  response: ServerInfo,
+  uses: ['kernel', 'storage', 'objects', 'heal', 'kms', 'tls', 'authSigv4', 'ports'],
+  async handle(_request, { kernel, storage, objects, heal, kms, tls, authSigv4, ports: { clock } }) {
+    const drives = await storage.drives()
+    const { version, commit, buildDate, startedAtMs } = kernel
+    const uptimeSeconds = Math.max(0, Math.floor((clock.now() - startedAtMs) / 1000))
+    const state = kernel.state()
+    return {
+      version,
+      commit,
+      buildDate,
+      deploymentId: drives.find(({ deploymentId }) => deploymentId !== undefined)?.deploymentId ?? '',
+      mode: drives.length > 1 ? ('snmd' as const) : ('snsd' as const),
+      region: authSigv4.region,
+      startedAt: new Date(startedAtMs).toISOString(),
+      uptimeSeconds,
+      ...(await countUsage(objects)),
+      pools: describePools(drives),
+      nodes: [
+        {
+          endpoint: hostname(),
+          state:
+            state === 'starting'
+              ? ('starting' as const)
+              : state === 'ready'
+                ? ('online' as const)
+                : ('draining' as const),
+          version,
+          commit,
+          uptimeSeconds,
+          disks: drives.map(describeDrive),
+          local: true,
+          clockSkew: { offsetMs: 0, rttMs: 0, exceeded: false },
+          healQueue: await describeHealQueue(heal, drives),
         },
-        telemetry: { enabled: false, endpoint: '', protocol: 'http/protobuf', sampleRatio: 0 },
-      }
-    },
-  })
-}
+      ],
+      kms: await describeKms(kms),
+      tls: {
+        enabled: tls.enabled,
+        minVersion: tls.minVersion,
+        internodeVerify: false,
+        certificates: tls.certificates().map(describeCertificate),
+      },
+      telemetry: { enabled: false, endpoint: '', protocol: 'http/protobuf', sampleRatio: 0 },
+    }
+  },
+})
 
 async function countUsage(objects: ObjectsService) {
   const total = { buckets: 0, objects: 0, usage: 0 }
@@ -157,9 +149,9 @@ function describeProgress({ startedMs, updatedMs, record, ...counts }: RebuildPr
   }
 }
 
-async function describeHealQueue(heal: HealService | undefined, drives: readonly DriveStatus[]) {
+async function describeHealQueue(heal: HealService, drives: readonly DriveStatus[]) {
   const none = { pending: 0, healed: 0, retried: 0, dropped: 0 }
-  if (heal === undefined || drives.length < 2) return none
+  if (drives.length < 2) return none
   try {
     const { belowRecords, healed, failed } = await heal.redundancy()
     return { ...none, pending: belowRecords, healed, retried: failed }

@@ -1,44 +1,39 @@
 import { hostname } from 'node:os'
-import type { Clock } from 'svc/kernel'
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { NodeList, requireKnownNodes } from './node-list.ts'
 
 const delaySecondsMax = 300
 
-export function createRestartService(clock: Clock) {
-  return defineAdminOperation({
-    id: 'restartService',
-    method: 'POST',
-    path: '/service/restart',
-    tag: 'server',
-    summary:
-      'Restarts the server in its place: requests under way are answered, then the same program begins anew in the same process, with its arguments and its environment.',
-    authorize: ['admin:ServiceRestart'],
-    body: Type.Object(
-      {
-        nodes: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'Default: all.' })),
-        delaySeconds: Type.Integer({ minimum: 0, maximum: delaySecondsMax, default: 0 }),
-      },
-      { $id: 'RestartRequest' },
-    ),
-    bodyOptional: true,
-    response: NodeList,
-    isJob: true,
-    errors: ['not_implemented'],
-    uses: ['kernel'],
-    handle({ body: { nodes, delaySeconds = 0 }, identity }, { kernel }) {
-      requireKnownNodes(nodes)
-      if (!kernel.canRestart) {
-        throw adminErrors.not_implemented(
-          'On this system a process cannot restart itself: stop it, and start it again.',
-        )
-      }
-      // Draining waits for answers under way, and this one is.
-      const restart = () => kernel.requestRestart(`restartService, asked for by ${identity?.accessKey}`)
-      if (delaySeconds === 0) restart()
-      else clock.after(delaySeconds * 1000, restart)
-      return { nodes: [hostname()] }
+export default defineAdminOperation({
+  id: 'restartService',
+  method: 'POST',
+  path: '/service/restart',
+  tag: 'server',
+  summary:
+    'Restarts the server in its place: requests under way are answered, then the same program begins anew in the same process, with its arguments and its environment.',
+  authorize: ['admin:ServiceRestart'],
+  body: Type.Object(
+    {
+      nodes: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'Default: all.' })),
+      delaySeconds: Type.Integer({ minimum: 0, maximum: delaySecondsMax, default: 0 }),
     },
-  })
-}
+    { $id: 'RestartRequest' },
+  ),
+  bodyOptional: true,
+  response: NodeList,
+  isJob: true,
+  errors: ['not_implemented'],
+  uses: ['kernel', 'ports'],
+  handle({ body: { nodes, delaySeconds = 0 }, identity }, { kernel, ports: { clock } }) {
+    requireKnownNodes(nodes)
+    if (!kernel.canRestart) {
+      throw adminErrors.not_implemented('On this system a process cannot restart itself: stop it, and start it again.')
+    }
+    // Draining waits for answers under way, and this one is.
+    const restart = () => kernel.requestRestart(`restartService, asked for by ${identity?.accessKey}`)
+    if (delaySeconds === 0) restart()
+    else clock.after(delaySeconds * 1000, restart)
+    return { nodes: [hostname()] }
+  },
+})

@@ -38,51 +38,49 @@ const PostPolicyResult = Type.Object(
 
 export type PostPolicyRequest = Static<typeof PostPolicyRequest>
 
-export function createCreatePostPolicy(now: () => number) {
-  return defineAdminOperation({
-    id: 'createPostPolicy',
-    method: 'POST',
-    path: '/post-policy',
-    tag: 'shares',
-    summary:
-      'Signs the fields of a form by which a browser uploads to the S3 API, with the credentials of the caller. What they may do is asked again when the form is sent.',
-    authorize: 'self',
-    authorizeRequest(request) {
-      const { bucket, key, keyPrefix = '', tags, storageClass } = request.body
-      return {
-        actions: ['s3:PutObject', ...(tags === undefined ? [] : ['s3:PutObjectTagging'])],
-        bucket,
-        key: request.normalizeKey(key ?? keyPrefix),
-        facts: {
-          createsObject: true,
-          headers: headersOfFields({ storageClass }),
-          requestTags: () => (tags === undefined ? undefined : new Map(Object.entries(tags))),
-        },
-      }
-    },
-    body: PostPolicyRequest,
-    response: PostPolicyResult,
-    errors: ['invalid_object_key'],
-    uses: ['authSigv4', 'iam', 's3'],
-    async handle(request, { authSigv4, iam, s3 }) {
-      const { body } = request
-      requireConsistent(body)
-      const key = request.normalizeKey(body.key ?? body.keyPrefix ?? '')
-      requireKeyLength(key)
-      const signer = await signerOf(request, { authSigv4, iam, s3 })
-      const nowMs = now()
-      const expiresMs = nowMs + body.expiresInSeconds * 1000
-      return {
-        url: `${s3.endpointFor(request.exchange)}/${encodeURIComponent(body.bucket)}`,
-        fields: createPostForm({ ...body, fixedKey: body.key === undefined ? undefined : key, prefix: key }, signer, {
-          nowMs,
-          expiresMs,
-        }),
-        expiresAt: new Date(expiresMs).toISOString(),
-      }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'createPostPolicy',
+  method: 'POST',
+  path: '/post-policy',
+  tag: 'shares',
+  summary:
+    'Signs the fields of a form by which a browser uploads to the S3 API, with the credentials of the caller. What they may do is asked again when the form is sent.',
+  authorize: 'self',
+  authorizeRequest(request) {
+    const { bucket, key, keyPrefix = '', tags, storageClass } = request.body
+    return {
+      actions: ['s3:PutObject', ...(tags === undefined ? [] : ['s3:PutObjectTagging'])],
+      bucket,
+      key: request.normalizeKey(key ?? keyPrefix),
+      facts: {
+        createsObject: true,
+        headers: headersOfFields({ storageClass }),
+        requestTags: () => (tags === undefined ? undefined : new Map(Object.entries(tags))),
+      },
+    }
+  },
+  body: PostPolicyRequest,
+  response: PostPolicyResult,
+  errors: ['invalid_object_key'],
+  uses: ['authSigv4', 'iam', 's3', 'ports'],
+  async handle(request, { authSigv4, iam, s3, ports: { clock } }) {
+    const { body } = request
+    requireConsistent(body)
+    const key = request.normalizeKey(body.key ?? body.keyPrefix ?? '')
+    requireKeyLength(key)
+    const signer = await signerOf(request, { authSigv4, iam, s3 })
+    const nowMs = clock.now()
+    const expiresMs = nowMs + body.expiresInSeconds * 1000
+    return {
+      url: `${s3.endpointFor(request.exchange)}/${encodeURIComponent(body.bucket)}`,
+      fields: createPostForm({ ...body, fixedKey: body.key === undefined ? undefined : key, prefix: key }, signer, {
+        nowMs,
+        expiresMs,
+      }),
+      expiresAt: new Date(expiresMs).toISOString(),
+    }
+  },
+})
 
 function requireConsistent(wanted: PostPolicyRequest): void {
   const { key, keyPrefix, contentType, contentTypePrefix, contentLengthRange, successActionRedirect } = wanted

@@ -18,56 +18,53 @@ const CreateShare = Type.Object(
   { $id: 'CreateShare' },
 )
 
-export function createCreateShare(now: () => number) {
-  return defineAdminOperation({
-    id: 'createShare',
-    method: 'POST',
-    path: '/buckets/{bucket}/objects/share',
-    tag: 'shares',
-    summary:
-      'Makes a link to one object that can be revoked. It opens no more than its maker may read when it is used.',
-    authorize: 'self',
-    authorizeRequest(request) {
-      const { key, versionId } = request.body
-      return {
-        actions: [versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'],
-        bucket: request.params.bucket,
-        key: request.normalizeKey(key),
-        versionId,
-        facts: { versionId },
-      }
-    },
-    params: BucketParameters,
-    body: CreateShare,
-    response: ShareLink,
-    location: () => '/shares',
-    errors: ['bucket_not_found', 'conflict', 'invalid_object_key', 'object_not_found', 'version_not_found'],
-    uses: ['authSigv4', 'objects', 's3', 'users'],
-    async handle(request, { authSigv4: { region }, objects, s3, users }) {
-      const { bucket } = request.params
-      const { versionId, expiresInSeconds: expiresSeconds, description, filename } = request.body
-      const key = request.normalizeKey(request.body.key)
-      requireKeyLength(key)
-      const disposition = filename === undefined ? undefined : attachment(filename)
-      const version = await objects.getObject(bucket, key, versionId)
-      if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
-      const nowMs = now()
-      // The URL counts in whole seconds, from its own.
-      const expiresMs = Math.floor(nowMs / 1000) * 1000 + expiresSeconds * 1000
-      const target = { bucket, key, ...(versionId === undefined ? {} : { versionId }) }
-      const caller = { identity: request.identity!, isAllowed: (action: string) => request.isAllowed(action) }
-      const { key: made, secretKey } = await users.createAccessKey(caller, {
-        share: target,
-        description,
-        expiresMs: Math.max(expiresMs, nowMs + 1),
-      })
-      const parameters = { versionId, 'response-content-disposition': disposition }
-      const url = presignUrl(
-        { accessKey: made.accessKey, secret: secretKey, region },
-        { method: 'GET', url: objectUrl(s3.endpointFor(request.exchange), target, parameters), expiresSeconds, nowMs },
-      )
-      const link = { ...made, share: target, state: 'active' as const, revokedMs: undefined }
-      return { ...describeShare(link), url }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'createShare',
+  method: 'POST',
+  path: '/buckets/{bucket}/objects/share',
+  tag: 'shares',
+  summary: 'Makes a link to one object that can be revoked. It opens no more than its maker may read when it is used.',
+  authorize: 'self',
+  authorizeRequest(request) {
+    const { key, versionId } = request.body
+    return {
+      actions: [versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'],
+      bucket: request.params.bucket,
+      key: request.normalizeKey(key),
+      versionId,
+      facts: { versionId },
+    }
+  },
+  params: BucketParameters,
+  body: CreateShare,
+  response: ShareLink,
+  location: () => '/shares',
+  errors: ['bucket_not_found', 'conflict', 'invalid_object_key', 'object_not_found', 'version_not_found'],
+  uses: ['authSigv4', 'objects', 's3', 'users', 'ports'],
+  async handle(request, { authSigv4: { region }, objects, s3, users, ports: { clock } }) {
+    const { bucket } = request.params
+    const { versionId, expiresInSeconds: expiresSeconds, description, filename } = request.body
+    const key = request.normalizeKey(request.body.key)
+    requireKeyLength(key)
+    const disposition = filename === undefined ? undefined : attachment(filename)
+    const version = await objects.getObject(bucket, key, versionId)
+    if (version.isDeleteMarker) throw onDeleteMarker(version.versionId)
+    const nowMs = clock.now()
+    // The URL counts in whole seconds, from its own.
+    const expiresMs = Math.floor(nowMs / 1000) * 1000 + expiresSeconds * 1000
+    const target = { bucket, key, ...(versionId === undefined ? {} : { versionId }) }
+    const caller = { identity: request.identity!, isAllowed: (action: string) => request.isAllowed(action) }
+    const { key: made, secretKey } = await users.createAccessKey(caller, {
+      share: target,
+      description,
+      expiresMs: Math.max(expiresMs, nowMs + 1),
+    })
+    const parameters = { versionId, 'response-content-disposition': disposition }
+    const url = presignUrl(
+      { accessKey: made.accessKey, secret: secretKey, region },
+      { method: 'GET', url: objectUrl(s3.endpointFor(request.exchange), target, parameters), expiresSeconds, nowMs },
+    )
+    const link = { ...made, share: target, state: 'active' as const, revokedMs: undefined }
+    return { ...describeShare(link), url }
+  },
+})

@@ -53,44 +53,42 @@ const actions = { GET: 's3:GetObject', HEAD: 's3:GetObject', PUT: 's3:PutObject'
 /** The client of the URL decides over these alone. */
 const reserved = new Set(['authorization', 'connection', 'content-length', 'cookie', 'host', 'transfer-encoding'])
 
-export function createPresignUrl(now: () => number) {
-  return defineAdminOperation({
-    id: 'presignUrl',
-    method: 'POST',
-    path: '/presign',
-    tag: 'shares',
-    summary:
-      'Signs a URL for one request to the S3 API with the credentials of the caller. It cannot be revoked alone: it is good until it expires, or until the credentials change.',
-    authorize: 'self',
-    authorizeRequest(request) {
-      const { method, bucket, key, versionId } = request.body
-      const action = `${actions[method]}${versionId === undefined ? '' : 'Version'}`
-      return { actions: [action], bucket, key: request.normalizeKey(key), versionId, facts: { versionId } }
-    },
-    body: PresignRequest,
-    response: PresignResult,
-    errors: ['invalid_object_key'],
-    uses: ['authSigv4', 'iam', 's3'],
-    async handle(request, { authSigv4, iam, s3 }) {
-      const { method, bucket, expiresInSeconds: expiresSeconds } = request.body
-      const key = request.normalizeKey(request.body.key)
-      requireKeyLength(key)
-      const headers = readHeaders(request.body)
-      const signer = await signerOf(request, { authSigv4, iam, s3 })
-      const parameters = { ...readParameters(request.body), 'X-Amz-Security-Token': signer.sessionToken }
-      const nowMs = now()
-      const url = presignUrl(signer, {
-        method,
-        url: objectUrl(s3.endpointFor(request.exchange), { bucket, key }, parameters),
-        expiresSeconds,
-        nowMs,
-        headers: latin1(headers),
-      })
-      const expiresAt = new Date(Math.floor(nowMs / 1000) * 1000 + expiresSeconds * 1000).toISOString()
-      return { url, method, headers, expiresAt }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'presignUrl',
+  method: 'POST',
+  path: '/presign',
+  tag: 'shares',
+  summary:
+    'Signs a URL for one request to the S3 API with the credentials of the caller. It cannot be revoked alone: it is good until it expires, or until the credentials change.',
+  authorize: 'self',
+  authorizeRequest(request) {
+    const { method, bucket, key, versionId } = request.body
+    const action = `${actions[method]}${versionId === undefined ? '' : 'Version'}`
+    return { actions: [action], bucket, key: request.normalizeKey(key), versionId, facts: { versionId } }
+  },
+  body: PresignRequest,
+  response: PresignResult,
+  errors: ['invalid_object_key'],
+  uses: ['authSigv4', 'iam', 's3', 'ports'],
+  async handle(request, { authSigv4, iam, s3, ports: { clock } }) {
+    const { method, bucket, expiresInSeconds: expiresSeconds } = request.body
+    const key = request.normalizeKey(request.body.key)
+    requireKeyLength(key)
+    const headers = readHeaders(request.body)
+    const signer = await signerOf(request, { authSigv4, iam, s3 })
+    const parameters = { ...readParameters(request.body), 'X-Amz-Security-Token': signer.sessionToken }
+    const nowMs = clock.now()
+    const url = presignUrl(signer, {
+      method,
+      url: objectUrl(s3.endpointFor(request.exchange), { bucket, key }, parameters),
+      expiresSeconds,
+      nowMs,
+      headers: latin1(headers),
+    })
+    const expiresAt = new Date(Math.floor(nowMs / 1000) * 1000 + expiresSeconds * 1000).toISOString()
+    return { url, method, headers, expiresAt }
+  },
+})
 
 function readHeaders({ headers = {} }: Wanted): Record<string, string> {
   const read: Record<string, string> = {}

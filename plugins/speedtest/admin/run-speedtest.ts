@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
 import { Type } from 'typebox'
 import { speedtestKinds } from '../api.ts'
-import { concurrencyMax, type Speedtests } from '../speedtests.ts'
+import { concurrencyMax } from '../speedtests.ts'
 
 const Rate = Type.Integer({ description: 'Bytes per second.' })
 const quantiles = { p50: Type.Number(), p90: Type.Number(), p99: Type.Number(), max: Type.Number() }
@@ -57,70 +57,69 @@ const defaultSizes = { drive: 1024 * mebibyte, object: 64 * mebibyte } as const
 const driveSizeMin = 4 * mebibyte
 const defaultConcurrency = 32
 
-export function createRunSpeedtest(speedtests: Speedtests) {
-  return defineAdminOperation({
-    id: 'runSpeedtest',
-    method: 'POST',
-    path: '/speedtest/{kind}',
-    tag: 'diagnostics',
-    summary:
-      'Measures the drives, or how fast objects are stored and read without the network; clients are slower meanwhile. The answer comes at the end.',
-    authorize: ['admin:Speedtest'],
-    params: Type.Object({ kind: Type.Enum([...speedtestKinds]) }),
-    body: Type.Object(
-      {
-        durationSeconds: Type.Integer({
+export default defineAdminOperation({
+  id: 'runSpeedtest',
+  method: 'POST',
+  path: '/speedtest/{kind}',
+  tag: 'diagnostics',
+  summary:
+    'Measures the drives, or how fast objects are stored and read without the network; clients are slower meanwhile. The answer comes at the end.',
+  authorize: ['admin:Speedtest'],
+  params: Type.Object({ kind: Type.Enum([...speedtestKinds]) }),
+  body: Type.Object(
+    {
+      durationSeconds: Type.Integer({
+        minimum: 1,
+        maximum: 60,
+        default: 10,
+        description: 'For writing at most, and for reading again.',
+      }),
+      size: Type.Optional(
+        Type.Integer({
           minimum: 1,
-          maximum: 60,
-          default: 10,
-          description: 'For writing at most, and for reading again.',
+          maximum: 1024 * 1024 * mebibyte,
+          description:
+            'Bytes; of the file on each drive (default 1 GiB, at least 4 MiB), or of an object (default 64 MiB, at most 5 GiB).',
         }),
-        size: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: 1024 * 1024 * mebibyte,
-            description:
-              'Bytes; of the file on each drive (default 1 GiB, at least 4 MiB), or of an object (default 64 MiB, at most 5 GiB).',
-          }),
-        ),
-        concurrency: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: concurrencyMax,
-            description: `Objects at a time, default ${defaultConcurrency}.`,
-          }),
-        ),
-        nodes: Type.Optional(Type.Array(Type.String(), { description: 'Default: all.' })),
-      },
-      { $id: 'SpeedtestRequest' },
-    ),
-    bodyOptional: true,
-    response: SpeedtestResult,
-    errors: ['conflict', 'not_implemented'],
-    async handle({ params: { kind }, body }) {
-      const { durationSeconds: seconds = 10, concurrency, nodes } = body
-      if (kind === 'net') {
-        throw adminErrors.not_implemented('The network between nodes is measured, and this deployment is one node.')
-      }
-      const stranger = nodes?.find(node => node !== hostname())
-      if (stranger !== undefined) {
-        throw adminErrors.invalid_argument(`/nodes: there is no node "${stranger}"; this one is ${hostname()}.`)
-      }
-      const sizeBytes = body.size ?? defaultSizes[kind]
-      if (kind === 'drive') {
-        if (concurrency !== undefined) {
-          throw adminErrors.invalid_argument('/concurrency: each drive is given one file; this is for objects.')
-        }
-        if (sizeBytes < driveSizeMin)
-          throw adminErrors.invalid_argument(`/size: a file is at least ${driveSizeMin} bytes.`)
-        return speedtests.run({ kind, sizeBytes, seconds })
-      }
-      if (sizeBytes > objectSizeMax)
-        throw adminErrors.invalid_argument(`/size: an object is at most ${objectSizeMax} bytes.`)
-      return speedtests.run({ kind, sizeBytes, seconds, concurrency: concurrency ?? defaultConcurrency })
+      ),
+      concurrency: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: concurrencyMax,
+          description: `Objects at a time, default ${defaultConcurrency}.`,
+        }),
+      ),
+      nodes: Type.Optional(Type.Array(Type.String(), { description: 'Default: all.' })),
     },
-  })
-}
+    { $id: 'SpeedtestRequest' },
+  ),
+  bodyOptional: true,
+  response: SpeedtestResult,
+  errors: ['conflict', 'not_implemented'],
+  uses: ['speedtests'],
+  async handle({ params: { kind }, body }, { speedtests }) {
+    const { durationSeconds: seconds = 10, concurrency, nodes } = body
+    if (kind === 'net') {
+      throw adminErrors.not_implemented('The network between nodes is measured, and this deployment is one node.')
+    }
+    const stranger = nodes?.find(node => node !== hostname())
+    if (stranger !== undefined) {
+      throw adminErrors.invalid_argument(`/nodes: there is no node "${stranger}"; this one is ${hostname()}.`)
+    }
+    const sizeBytes = body.size ?? defaultSizes[kind]
+    if (kind === 'drive') {
+      if (concurrency !== undefined) {
+        throw adminErrors.invalid_argument('/concurrency: each drive is given one file; this is for objects.')
+      }
+      if (sizeBytes < driveSizeMin)
+        throw adminErrors.invalid_argument(`/size: a file is at least ${driveSizeMin} bytes.`)
+      return speedtests.run({ kind, sizeBytes, seconds })
+    }
+    if (sizeBytes > objectSizeMax)
+      throw adminErrors.invalid_argument(`/size: an object is at most ${objectSizeMax} bytes.`)
+    return speedtests.run({ kind, sizeBytes, seconds, concurrency: concurrency ?? defaultConcurrency })
+  },
+})
 
 /** What one request may store. */
 const objectSizeMax = 5 * 1024 * mebibyte

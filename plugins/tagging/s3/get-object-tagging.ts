@@ -2,7 +2,7 @@ import { noTags, onDeleteMarker } from 'svc/plugins/objects/api'
 import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
 import { describeTags } from '../tag-set.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'GetObjectTagging',
   summary: 'Returns the tags of an object.',
   match: { method: 'GET', level: 'object', query: ['tagging'] },
@@ -11,6 +11,7 @@ export default defineS3Operation<'objects'>({
   body: { kind: 'none' },
   reply: { kind: 'xml', root: 'Tagging' },
   errors: ['InvalidArgument', 'MethodNotAllowed', 'NoSuchBucket', 'NoSuchKey', 'NoSuchVersion'],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query } = request
     const version = await objects.getObject(bucket, key, query.get('versionId'))

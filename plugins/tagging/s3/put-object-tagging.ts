@@ -1,7 +1,7 @@
 import { defineS3Operation, versionHeader } from 'svc/plugins/s3/api'
 import { readTagging, tagSetElements } from '../tag-set.ts'
 
-export default defineS3Operation<'objects'>({
+export default defineS3Operation({
   name: 'PutObjectTagging',
   summary: 'Replaces the tags of an object; its bytes, ETag and time stay.',
   match: { method: 'PUT', level: 'object', query: ['tagging'] },
@@ -19,6 +19,7 @@ export default defineS3Operation<'objects'>({
     'NoSuchKey',
     'NoSuchVersion',
   ],
+  uses: ['objects'],
   async handle(request, { objects }) {
     const { bucket, key, query, xml, origin } = request
     const tags = readTagging(xml!, 'object')

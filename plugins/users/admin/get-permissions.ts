@@ -1,4 +1,3 @@
-import type { Clock } from 'svc/kernel'
 import { defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
 import { requestConditions } from 'svc/plugins/policy/api'
 import { Type } from 'typebox'
@@ -18,53 +17,51 @@ const PermissionsView = Type.Object(
   { $id: 'PermissionsView' },
 )
 
-export function createGetPermissions(clock: Clock) {
-  return defineAdminOperation({
-    id: 'getPermissions',
-    method: 'GET',
-    path: '/me/permissions',
-    tag: 'session',
-    summary:
-      "Says what the caller may do to the server, or to a bucket and everything under a prefix. A hint for the console: every operation decides for itself, and what one does with access keys and share links of one's own needs none of these.",
-    authorize: 'service',
-    query: Type.Object({
-      bucket: Type.String({ default: '', maxLength: 255 }),
-      prefix: Type.String({ default: '', maxLength: 1024, description: 'Of keys; needs `bucket`.' }),
-      user: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 128, description: 'Default: the caller with its own rights.' }),
-      ),
-    }),
-    response: PermissionsView,
-    errors: ['user_not_found'],
-    uses: ['policy', 'users'],
-    async handle(request, { policy, users }) {
-      const { bucket, prefix, user } = request.query
-      const { identity: caller, exchange, session } = request
-      if (prefix !== '' && bucket === '') throw invalidFields([{ element: 'query/prefix', message: 'needs a bucket' }])
-      const isOwn = user === undefined || user === ownUserOf(request)
-      // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
-      if (!isOwn) request.requireAllowed('admin:GetUser')
-      const identity = isOwn ? caller! : await users.describeIdentity(user)
-      if (identity === undefined) throw noUser(user!)
-      if (bucket !== '') await policy.prepare(bucket)
-      const facts = requestConditions({
-        sourceAddress: exchange.clientAddress,
-        secure: exchange.secure,
-        timeMs: clock.now(),
-        headers: exchange.request.headers,
-        signature: session === undefined ? 'header' : undefined,
-        signatureVersion: session === undefined ? 'AWS4-HMAC-SHA256' : undefined,
-      })
-      const asked = bucket === '' ? { identity } : { identity, bucket, prefix: request.normalizeKey(prefix) }
-      const { allowed, denied } = policy.permissions({ ...asked, conditions: () => facts })
-      return {
-        user: userNameOf(identity),
-        isRoot: identity.isRoot,
-        bucket,
-        prefix,
-        allowed: [...allowed],
-        denied: [...denied],
-      }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'getPermissions',
+  method: 'GET',
+  path: '/me/permissions',
+  tag: 'session',
+  summary:
+    "Says what the caller may do to the server, or to a bucket and everything under a prefix. A hint for the console: every operation decides for itself, and what one does with access keys and share links of one's own needs none of these.",
+  authorize: 'service',
+  query: Type.Object({
+    bucket: Type.String({ default: '', maxLength: 255 }),
+    prefix: Type.String({ default: '', maxLength: 1024, description: 'Of keys; needs `bucket`.' }),
+    user: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, description: 'Default: the caller with its own rights.' }),
+    ),
+  }),
+  response: PermissionsView,
+  errors: ['user_not_found'],
+  uses: ['policy', 'users', 'ports'],
+  async handle(request, { policy, users, ports: { clock } }) {
+    const { bucket, prefix, user } = request.query
+    const { identity: caller, exchange, session } = request
+    if (prefix !== '' && bucket === '') throw invalidFields([{ element: 'query/prefix', message: 'needs a bucket' }])
+    const isOwn = user === undefined || user === ownUserOf(request)
+    // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
+    if (!isOwn) request.requireAllowed('admin:GetUser')
+    const identity = isOwn ? caller! : await users.describeIdentity(user)
+    if (identity === undefined) throw noUser(user!)
+    if (bucket !== '') await policy.prepare(bucket)
+    const facts = requestConditions({
+      sourceAddress: exchange.clientAddress,
+      secure: exchange.secure,
+      timeMs: clock.now(),
+      headers: exchange.request.headers,
+      signature: session === undefined ? 'header' : undefined,
+      signatureVersion: session === undefined ? 'AWS4-HMAC-SHA256' : undefined,
+    })
+    const asked = bucket === '' ? { identity } : { identity, bucket, prefix: request.normalizeKey(prefix) }
+    const { allowed, denied } = policy.permissions({ ...asked, conditions: () => facts })
+    return {
+      user: userNameOf(identity),
+      isRoot: identity.isRoot,
+      bucket,
+      prefix,
+      allowed: [...allowed],
+      denied: [...denied],
+    }
+  },
+})

@@ -1,5 +1,4 @@
 /** What this plugin serves of the Admin API. */
-import type { Clock } from 'svc/kernel'
 import addGroupMembers from './add-group-members.ts'
 import attachPolicies from './attach-policies.ts'
 import changeOwnSecretKey from './change-own-secret-key.ts'
@@ -13,7 +12,7 @@ import deleteUser from './delete-user.ts'
 import detachPolicies from './detach-policies.ts'
 import getAccessKey from './get-access-key.ts'
 import getGroup from './get-group.ts'
-import { createGetPermissions } from './get-permissions.ts'
+import getPermissions from './get-permissions.ts'
 import getPolicy from './get-policy.ts'
 import getUser from './get-user.ts'
 import listAccessKeys from './list-access-keys.ts'
@@ -26,14 +25,14 @@ import removeGroupMember from './remove-group-member.ts'
 import rotateAccessKey from './rotate-access-key.ts'
 import setUserGroups from './set-user-groups.ts'
 import setUserSecretKey from './set-user-secret-key.ts'
-import { createSimulatePolicy } from './simulate-policy.ts'
+import simulatePolicy from './simulate-policy.ts'
 import updateAccessKey from './update-access-key.ts'
 import updateGroup from './update-group.ts'
 import updateUser from './update-user.ts'
 import validatePolicy from './validate-policy.ts'
 
-export const createAdminOperations = (clock: Clock) => [
-  createGetPermissions(clock),
+export const adminOperations = [
+  getPermissions,
   changeOwnSecretKey,
   listUsers,
   createUser,
@@ -58,7 +57,7 @@ export const createAdminOperations = (clock: Clock) => [
   listPolicies,
   getPolicy,
   listPolicyActions,
-  createSimulatePolicy(clock),
+  simulatePolicy,
   validatePolicy,
   putPolicy,
   deletePolicy,

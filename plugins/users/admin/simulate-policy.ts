@@ -77,49 +77,46 @@ const SimulationResult = Type.Object(
   { $id: 'SimulationResult' },
 )
 
-export function createSimulatePolicy(clock: Clock) {
-  return defineAdminOperation({
-    id: 'simulatePolicy',
-    method: 'POST',
-    path: '/policies/simulate',
-    tag: 'policies',
-    summary: 'Says whether a user may do something, by which statement, and why the others do not count.',
-    authorize: 'self',
-    body: SimulationRequest,
-    response: SimulationResult,
-    errors: ['user_not_found'],
-    uses: ['policy', 'users'],
-    async handle({ body, identity, exchange, requireAllowed }, { policy, users }) {
-      const { action, bucket = '', object = '' } = body
-      requireKnown(action, policy)
-      if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
-      const isOther = body.user !== undefined && body.user !== (identity!.userName ?? identity!.accessKey)
-      // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
-      if (isOther || (body.user !== undefined && identity!.isRestricted === true))
-        requireAllowed('admin:SimulatePolicy')
-      const simulated = body.user === undefined ? identity! : await users.describeIdentity(body.user)
-      if (simulated === undefined) throw noUser(body.user!)
-      if (bucket !== '') await policy.prepare(bucket)
-      const conditions = conditionsOf(body, exchange, clock)
-      const result = policy.simulate({ identity: simulated, action, bucket, key: object, conditions })
-      const { allowed, decision, reason, source, policyName, group, statement, evaluated } = result
-      return {
-        user: simulated.userName ?? simulated.accessKey,
-        action,
-        bucket,
-        object,
-        allowed,
-        decision,
-        reason,
-        source,
-        policyName,
-        group,
-        ...(statement === undefined ? {} : { statement: { ...statement.statement } }),
-        evaluated: evaluated.map(describeStatement),
-      }
-    },
-  })
-}
+export default defineAdminOperation({
+  id: 'simulatePolicy',
+  method: 'POST',
+  path: '/policies/simulate',
+  tag: 'policies',
+  summary: 'Says whether a user may do something, by which statement, and why the others do not count.',
+  authorize: 'self',
+  body: SimulationRequest,
+  response: SimulationResult,
+  errors: ['user_not_found'],
+  uses: ['policy', 'users', 'ports'],
+  async handle({ body, identity, exchange, requireAllowed }, { policy, users, ports: { clock } }) {
+    const { action, bucket = '', object = '' } = body
+    requireKnown(action, policy)
+    if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
+    const isOther = body.user !== undefined && body.user !== (identity!.userName ?? identity!.accessKey)
+    // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
+    if (isOther || (body.user !== undefined && identity!.isRestricted === true)) requireAllowed('admin:SimulatePolicy')
+    const simulated = body.user === undefined ? identity! : await users.describeIdentity(body.user)
+    if (simulated === undefined) throw noUser(body.user!)
+    if (bucket !== '') await policy.prepare(bucket)
+    const conditions = conditionsOf(body, exchange, clock)
+    const result = policy.simulate({ identity: simulated, action, bucket, key: object, conditions })
+    const { allowed, decision, reason, source, policyName, group, statement, evaluated } = result
+    return {
+      user: simulated.userName ?? simulated.accessKey,
+      action,
+      bucket,
+      object,
+      allowed,
+      decision,
+      reason,
+      source,
+      policyName,
+      group,
+      ...(statement === undefined ? {} : { statement: { ...statement.statement } }),
+      evaluated: evaluated.map(describeStatement),
+    }
+  },
+})
 
 /** A word that means nothing would be denied without a word of why. */
 function requireKnown(action: string, policy: PolicyService): void {

@@ -1,0 +1,11 @@
+/** What the operations of this plugin know of its configuration. */
+export interface Scraping {
+  /** `public`: everybody may read metrics, and no token is needed. */
+  readonly authType: 'jwt' | 'public'
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    scraping: Scraping
+  }
+}
