@@ -10,7 +10,7 @@ import { readWriteConditions } from 'svc/plugins/s3/api'
 import { Type } from 'typebox'
 import { describeStored, ObjectSummary } from './object-schema.ts'
 
-/** `authSession`: what it says of the size of uploads. */
+/** `authSession`: has the maximum size of uploads. */
 export function createUploadObject(authSession: AuthSessionService | undefined) {
   return defineAdminOperation({
     id: 'uploadObject',
@@ -18,12 +18,12 @@ export function createUploadObject(authSession: AuthSessionService | undefined) 
     path: '/buckets/{bucket}/objects/upload',
     tag: 'uploads',
     summary:
-      'Stores the body of the request as an object. Type, metadata, tags, locks and checksums are said in the headers of S3. A key that ends with a slash and no bytes make a folder.',
+      'Stores the body of the request as an object. Type, metadata, tags, locks and checksums are in the headers of S3. A key that ends with a slash, without bytes, creates a folder.',
     authorize: ['s3:PutObject'],
     authorizeRequest(request) {
       const { bucket, key } = readObjectParameters(request)
       const { actions, facts } = attributeRequirements(request.headers)
-      // Whether a condition on what is there holds tells what is there.
+      // The outcome of `If-Match` reveals the ETag of the present object.
       const read = request.headers['if-match'] === undefined ? [] : ['s3:GetObject']
       return { actions: ['s3:PutObject', ...read, ...actions], bucket, key, facts: { ...facts, createsObject: true } }
     },
