@@ -1,6 +1,6 @@
 /**
- * The last lines, kept as bytes: thousands of live objects would have to be moved by every collection of the young
- * generation, bytes outside the JavaScript heap are not even looked at.
+ * The last lines, kept as bytes outside the JavaScript heap: the garbage collector would move thousands of live strings in each collection
+ * of the young generation, but does not look at the bytes.
  */
 
 export interface LineRing {
@@ -9,14 +9,14 @@ export interface LineRing {
   /** Newest first, without their newlines; at most `limit` of the last `linesMax`. */
   newest(limit: number): string[]
   /**
-   * The same, some hundred lines at a time: whoever takes them lets others run between two. Lines that come meanwhile are not among
-   * them, those that are dropped meanwhile are missing.
+   * The same in slices of some hundred lines, so that the caller can let other work run between two slices. Without lines that are added
+   * meanwhile, and without those that are dropped meanwhile.
    */
   slices(): Iterable<readonly string[]>
 }
 
 interface Chunk {
-  /** Increases; what is used again for newer lines is another chunk. */
+  /** Increases; a chunk that is reused for newer lines gets another number. */
   readonly serial: number
   readonly bytes: Buffer
   usedBytes: number
@@ -27,7 +27,7 @@ const chunkBytes = 256 * 1024
 /** A character of a string is at most three bytes of UTF-8. */
 const bytesPerCharacterMax = 3
 
-/** Keeps `linesMax` lines, and fewer when they would take more than `bytesMax`: the oldest go first, a chunk at a time. */
+/** Keeps `linesMax` lines, and fewer if they would take more than `bytesMax`: then the oldest are dropped, a chunk at a time. */
 export function createLineRing(linesMax: number, bytesMax: number): LineRing {
   let chunks: Chunk[] = []
   let newestChunk: Chunk | undefined
@@ -35,7 +35,7 @@ export function createLineRing(linesMax: number, bytesMax: number): LineRing {
   let heldBytes = 0
   let nextSerial = 0
 
-  /** Drops what is not needed any more, and takes its memory for the next chunk. */
+  /** Drops chunks that are no longer needed, and reuses the memory of one for the next chunk. */
   function makeChunk(sizeBytes: number): Chunk {
     let spare: Buffer | undefined
     while (chunks.length > 0) {
@@ -76,7 +76,7 @@ export function createLineRing(linesMax: number, bytesMax: number): LineRing {
       for (let index = chunks.length - 1; index >= 0 && lines.length < wanted; index--) {
         const { bytes, usedBytes } = chunks[index]
         const inOrder = bytes.toString('utf8', 0, usedBytes).split('\n')
-        // Behind the last newline is nothing.
+        // There is no line after the last newline.
         for (let at = inOrder.length - 2; at >= 0 && lines.length < wanted; at--) lines.push(inOrder[at])
       }
       return lines

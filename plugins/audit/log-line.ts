@@ -46,7 +46,7 @@ export function isPlainRead(record: RequestRecord): boolean {
   return typeOf(record) === 'admin' && record.status < 400 && (record.method === 'GET' || record.method === 'HEAD')
 }
 
-/** For the log alone: who read what, from where. The whole record is in the ring and goes to the targets. */
+/** For the log only: user, operation and address. The ring and the targets get the complete record. */
 export function createShortLineFormat(): LineFormat {
   const formatTime = createTimeFormat()
   const identityJson = createIdentityCache()
@@ -76,7 +76,7 @@ export function documentOfLine(line: string): string {
   return `{${line.slice(timeStart, timeEnd)}${line.slice(recordStart, -lineEnd.length)}}`
 }
 
-/** A line is `{"level":"info","time":"2026-01-01T12:00:00.000Z"`, what names us, the rest of the record, and `lineEnd`. */
+/** A line is `{"level":"info","time":"2026-01-01T12:00:00.000Z"`, the fields of the process, the rest of the record, and `lineEnd`. */
 const timeStart = '{"level":"info",'.length
 const timeEnd = timeStart + '"time":"2026-01-01T12:00:00.000Z"'.length
 const recordStart = timeEnd + ',"plugin":"audit","component":"audit"'.length
@@ -113,7 +113,7 @@ function createTimeFormat(): (timeMs: number) => string {
   }
 }
 
-/** Identities are few and live long. */
+/** There are few identities, and they live long. */
 function createIdentityCache(): (identity: Identity | undefined) => string {
   const known = new WeakMap<Identity, string>()
   const anonymous = JSON.stringify(identityOf(undefined))

@@ -1,4 +1,4 @@
-/** Where audit records may go. */
+/** The extension point for targets of audit records. */
 import { targetKindSchema } from 'svc/plugins/delivery/api'
 
 export const auditPoints = {

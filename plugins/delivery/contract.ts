@@ -99,7 +99,7 @@ export function connectTarget<Message, Target extends ContractTarget<Message>>(
       )
       if (!t.ok(error instanceof Error, 'it rejects, with an error')) return ''
       const { message } = error as Error
-      t.not(message, '', 'the error says something')
+      t.not(message, '', 'the error has a message')
       for (let at: unknown = error; at instanceof Error; at = at.cause) requireNoSecret(subject, at.message, 'an error')
       return message
     },
@@ -114,7 +114,7 @@ function withDefaults(schema: TObject, settings: Readonly<Record<string, unknown
 function requireNoSecret({ secrets }: { readonly secrets: readonly string[] }, text: string, where: string): void {
   // In a URL a secret is percent-encoded.
   if (secrets.some(secret => text.includes(secret) || text.includes(encodeURIComponent(secret)))) {
-    throw new Error(`${where} tells a secret`)
+    throw new Error(`${where} contains a secret`)
   }
 }
 
@@ -177,7 +177,7 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
     t.ok(await isDoneWithin(subject.timeoutMs + graceMs, work), 'it ends within the timeout')
 
   return {
-    'a connection that is lost is made again': async (t, subject) => {
+    'a lost connection is made again': async (t, subject) => {
       const { send } = connect(t, subject)
       const before = make('before')
       await send(before)
@@ -231,22 +231,20 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
       await subject.hang()
       try {
         const controller = new AbortController()
-        const aborted = failure(target.send([make('aborted')], controller.signal)).then(
-          () => 'the one that was aborted',
-        )
+        const aborted = failure(target.send([make('aborted')], controller.signal)).then(() => 'the aborted attempt')
         await sleep(50)
         controller.abort()
         // It begins later and ends with its timeout.
-        const timedOut = other.failure(other.send(make('slow'))).then(() => 'the one that had a timeout')
-        t.equal(await Promise.race([aborted, timedOut]), 'the one that was aborted')
+        const timedOut = other.failure(other.send(make('slow'))).then(() => 'the attempt with a timeout')
+        t.equal(await Promise.race([aborted, timedOut]), 'the aborted attempt')
         await Promise.all([aborted, timedOut])
       } finally {
         await subject.resume!()
       }
     },
 
-    'closing ends what is under way, twice is once, and nothing is left open': async (t, subject) => {
-      // What asks the service in this process is part of what is there before.
+    'closing ends attempts under way, may be repeated, and leaves nothing open': async (t, subject) => {
+      // The connection of `isReceived` in this process counts as open before the test.
       await isReceived(subject, make('asked'))
       await sleep(100)
       const before = openResources()
@@ -270,21 +268,18 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
       await unused.target.close()
     },
 
-    'what the service refuses is an error without the secret': async (t, subject) => {
+    'settings that the service refuses give an error without the secret': async (t, subject) => {
       if (subject.refusedSettings === undefined) return void t.pass('the service refuses nobody')
       const { send, failure } = connect(t, subject, { ...patient, ...subject.refusedSettings })
       await failure(send(make('refused')))
     },
 
-    'its endpoint is for people, without secrets; every setting is described and has a default': async (t, subject) => {
+    'the endpoint for operators has no secrets; every setting has a description and a default': async (t, subject) => {
       const { kind } = subject
       const endpoint = kind.endpoint(withDefaults(kind.settings, subject.settings))
       t.not(endpoint, '')
       requireNoSecret(subject, endpoint, 'the endpoint')
-      t.doesNotThrow(
-        () => kind.endpoint(withDefaults(kind.settings, {})),
-        'also of a target that nobody has configured',
-      )
+      t.doesNotThrow(() => kind.endpoint(withDefaults(kind.settings, {})), 'also of a target that is not configured')
       t.not(kind.description, '')
       const keys = Object.entries(kind.settings.properties) as unknown as readonly (readonly [string, KeyFacts])[]
       for (const [key, schema] of keys) {
@@ -294,14 +289,18 @@ export function targetCases<Message, Target extends ContractTarget<Message>, Sub
       }
       t.same(kind.validate?.(withDefaults(kind.settings, subject.settings), 'contract') ?? [], [])
       if (!keys.some(([, { secret }]) => secret)) return
-      // What is at the address of the service says where it is.
+      // The settings whose value is the address of the service must be declared as destinations.
       const places = Object.keys(subject.settings).filter(key =>
         /127\.0\.0\.1|localhost|\[::1\]/.test(String(subject.settings[key])),
       )
       for (const place of places) {
-        t.equal(keys.find(([key]) => key === place)?.[1].destination, true, `${place} says where secrets go`)
+        t.equal(
+          keys.find(([key]) => key === place)?.[1].destination,
+          true,
+          `${place} is declared as the destination of secrets`,
+        )
       }
-      t.not(places.length, 0, 'some key says where the service is')
+      t.not(places.length, 0, 'some key has the address of the service')
     },
   }
 }

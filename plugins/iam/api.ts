@@ -1,6 +1,6 @@
 /**
- * Identity: who sends a request, and who an access key belongs to. The root user is known here; users and their access keys come
- * from the plugin that contributes to `iam.directory`, the mechanisms of authentication from those that contribute to `auth.provider`.
+ * Identity: who sends a request, and who owns an access key. The root user is known here; users and their access keys come from the plugin
+ * that contributes to `iam.directory`, the mechanisms of authentication from plugins that contribute to `auth.provider`.
  */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -30,59 +30,57 @@ export interface Identity {
   /** Canonical owner id in S3 answers: 64 hexadecimal characters. The deployment is one account: all users have its id. */
   readonly ownerId: string
   readonly displayName: string
-  /** The user whose rights these are: the owner of an access key. Absent: `accessKey` is the user. */
+  /** The user whose rights the identity has: the owner of an access key. Absent: `accessKey` is the user. */
   readonly userName?: string
-  /** What the credentials are. Absent: `user`. */
+  /** The kind of credentials. Absent: `user`. */
   readonly kind?: 'user' | 'access-key' | 'share' | 'session'
-  /** Has fewer rights than its user: by an embedded policy, or because it is a share or a session. Mints no credentials. */
+  /** Has fewer rights than its user: by an embedded policy, or because it is a share or a session. Cannot create credentials. */
   readonly isRestricted?: boolean
   /** Enabled groups of the user. */
   readonly groups?: readonly string[]
-  /** Condition keys that an authentication provider knows of it, in lower case: `jwt:…`, `ldap:…`. */
+  /** Condition keys that an authentication provider adds, in lower case: `jwt:…`, `ldap:…`. */
   readonly claims?: Readonly<Record<string, readonly string[]>>
 }
 
-/** The same object as long as nothing changes that it was made from: who keeps it compares. */
+/** The same object as long as nothing changes that it depends on, so that a caller that keeps it can compare. */
 export interface Credentials {
   readonly identity: Identity
-  /** HMAC key `"AWS4" + secret`, made once: signing with a KeyObject costs a third of signing with bytes. */
+  /** HMAC key `"AWS4" + secret`, created once: signing with a KeyObject costs a third of signing with bytes. */
   readonly signingSecret: KeyObject
   /** HMAC key of the plain secret: for tokens (HS512), and for Signature Version 2. */
   readonly verificationKey: KeyObject
 }
 
-/** What becomes of a session token: its credentials, or why there are none. */
+/** The credentials in a session token, or why there are none. */
 export type SessionCredentials = Credentials | 'invalid' | 'expired'
 
-/**
- * Everything that may be a promise is one only in worker threads, and there only when something has changed; in the main
- * thread it never is.
- */
+/** Methods that may return a promise do so in worker threads only, and there only after a change; never in the main thread. */
 export interface IamService extends AuthChain {
   /**
-   * The credentials of an access key as of the last acknowledged change, or undefined: unknown, disabled or expired, or its
-   * user is. Takes the same time for known and unknown keys as far as possible.
+   * The credentials of an access key as of the last acknowledged change; undefined if the key or its user is unknown, disabled or expired.
+   * As far as possible, takes the same time for known and unknown keys.
    */
   credentials(accessKey: string): MaybePromise<Credentials | undefined>
-  /** The temporary credentials that a session token holds. `invalid` also when it is of another access key. */
+  /** The temporary credentials in a session token. `invalid` also if the token belongs to another access key. */
   sessionCredentials(accessKey: string, token: string): MaybePromise<SessionCredentials>
   /** HMAC key of the plain secret, for tokens that are signed with it (HS512); undefined for unknown access keys. */
   verificationKey(accessKey: string): MaybePromise<KeyObject | undefined>
   /**
-   * The identity whose secret this is; undefined when it is another one, and for credentials that no one logs in with (of
-   * shares). In constant time, for unknown access keys too.
+   * The identity if the secret is right; undefined if it is wrong, and for credentials that cannot log in (shares). In constant time, for
+   * unknown access keys, too.
    */
   verifySecret(accessKey: string, secretKey: string): MaybePromise<Identity | undefined>
   /**
-   * Tells soon after it that an access key has another secret, is disabled, expires earlier or is gone; without a name when any
-   * may be concerned. For what outlives a request; who asks `credentials` does not need it. Returns what ends it.
+   * Calls the listener soon after an access key gets another secret, is disabled, expires earlier or is deleted; without a name if any key
+   * may be affected. For whatever outlives a request, such as a console session; callers of `credentials` do not need it. Returns a
+   * function that ends the watch.
    */
   watchSecrets(listener: (accessKey: string | undefined) => void): () => void
   /** The owner of every bucket and object of this deployment. */
   readonly owner: Identity
 }
 
-/** Credentials of everybody but root. Asked from `start` of its plugin on. */
+/** Credentials of all identities but root. Called from the `start` of its plugin on. */
 export interface IamDirectory {
   credentials: IamService['credentials']
   sessionCredentials: IamService['sessionCredentials']
@@ -96,11 +94,11 @@ declare module 'svc/kernel' {
     authSession: AuthSessionService
   }
   interface ExtensionPoints {
-    /** Who has credentials beside root. One plugin. */
+    /** The directory of all identities but root. One plugin. */
     'iam.directory': IamDirectory
     /** Turns credentials of requests into principals; public. Contract suite: `svc/plugins/iam/contract`. */
     'auth.provider': AuthProvider
-    /** An anonymous request, and what its headers say of its body. One plugin. */
+    /** The result for a request without credentials, with the form of its body from its headers. One plugin. */
     'auth.anonymous': (headers: IncomingHttpHeaders) => Authentication
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Who sent a request, and what its credentials say about its body. The types stand here, below the plugins that verify credentials and
- * those that serve requests.
+ * The types of authentication: who sent a request, and how its body is wrapped. They are here so that the plugins that verify credentials
+ * and the plugins that serve requests can both import them.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from './api.ts'
 import type { ActiveSession } from './sessions.ts'
 
-/** What bears credentials, and what a signature is computed over, as it came over the wire. */
+/** The parts of a request that contain credentials or that a signature covers, as received. */
 export interface SignedRequest {
-  /** What is asked: credentials may be good for one of them alone. */
+  /** The API that is called: some credentials are valid for one of them only. */
   readonly api: 's3' | 'admin'
   readonly method: string
   /** Raw path of the request target, before `?`, still percent-encoded. */
@@ -18,15 +18,15 @@ export interface SignedRequest {
   readonly rawQuery: string
   readonly headers: IncomingHttpHeaders
   /**
-   * `request.rawHeaders`. Needed only to verify signatures over headers that came more than once: Node joins those with
-   * `, ` and Signature Version 4 with `,`.
+   * `request.rawHeaders`. Needed only to verify signatures over repeated headers: Node.js joins their values with `, `, Signature Version 4
+   * with `,`.
    */
   readonly rawHeaders?: readonly string[]
-  /** As in `Exchange.host`: replaces the `host` header in the canonical request when a trusted proxy forwarded it. */
+  /** As in `Exchange.host`: replaces the `host` header in the canonical request if a trusted proxy forwarded it. */
   readonly host: string
-  /** The bucket that the host names; empty, or absent, where the path begins with it. */
+  /** The bucket in the host name; empty or absent if the path begins with the bucket. */
   readonly hostBucket?: string
-  /** True when the client spoke TLS to us or to a trusted proxy. */
+  /** True if the client used TLS to this server or to a trusted proxy. */
   readonly secure: boolean
 }
 
@@ -41,13 +41,13 @@ export type PayloadForm =
 /** The mechanism of a signature, as the condition key `s3:signatureversion` names it. */
 export type SignatureVersion = 'AWS4-HMAC-SHA256' | 'AWS'
 
-/** Whose credentials a request bears. */
+/** The identity that a request's credentials belong to. */
 export interface Principal {
   readonly identity: Identity
   readonly method: 'header' | 'presigned' | 'form' | 'session'
-  /** Absent where the credentials are no signature. */
+  /** Absent for credentials without a signature. */
   readonly signatureVersion?: SignatureVersion | undefined
-  /** When it was signed, milliseconds since 1970; undefined where nothing says so. */
+  /** When it was signed, milliseconds since 1970; undefined if the credentials do not have the time. */
   readonly signedMs?: number | undefined
   readonly session?: ActiveSession | undefined
   readonly payload?: undefined
@@ -59,26 +59,26 @@ export interface Authentication extends Omit<Principal, 'identity' | 'method' | 
   readonly identity: Identity | undefined
   readonly method: Principal['method'] | 'anonymous'
   readonly payload: PayloadForm
-  /** Makes the decoder for this request's body; undefined where the body is to be taken as it comes. */
+  /** Creates the decoder for the body of this request; undefined if the body is not encoded. */
   createDecoder(): PayloadDecoder | undefined
 }
 
-/** A principal alone where the credentials say nothing about the body: then `x-amz-content-sha256` does. */
+/** A principal alone if the credentials do not describe the body: then `x-amz-content-sha256` does. */
 export type AuthAnswer = Authentication | Principal
 
 /**
- * Turns credentials of one kind into a principal. Undefined, at once: the request bears none of this kind, and the next provider is
- * asked. Whoever recognizes credentials decides: whatever it throws or rejects with refuses the request. Catalogue errors (S3 codes) are
- * answered; anything else is a defect, and is answered as an internal error. A promise only where something has to be waited for. No
- * secret may be in an error.
+ * Verifies credentials of one kind. Undefined, without a promise: the request has no credentials of this kind, and the next provider is
+ * asked. A provider that recognizes the credentials decides: if it throws or rejects, the request is refused. Catalogue errors (S3 codes)
+ * are sent to the client; any other error is a defect, and is answered as an internal error. Returns a promise only if it has to wait. No
+ * error may contain a secret.
  */
 export interface AuthProvider {
-  /** Ids of providers that are asked after this one. Where nobody says so, the order in which plugins are set up counts. */
+  /** Ids of providers that must be asked after this one. Otherwise the order is that in which plugins are set up. */
   readonly before?: readonly string[]
   authenticate(request: SignedRequest): MaybePromise<AuthAnswer> | undefined
-  /** A POST policy form: fields by lower-case name. What the policy says (expiry, conditions) is for the caller to check. */
+  /** A POST policy form: fields by lower-case name. The caller checks the policy (expiry, conditions). */
   authenticateForm?(fields: ReadonlyMap<string, string>): MaybePromise<AuthAnswer> | undefined
-  /** A request to another service (`sts`), which is signed over the whole document that is its body. */
+  /** A request to another service (`sts`), whose signature covers its body as a whole. */
   authenticateDocument?(request: SignedRequest, signed: SignedDocument): MaybePromise<AuthAnswer> | undefined
 }
 
@@ -88,8 +88,9 @@ export interface SignedDocument {
 }
 
 /**
- * The providers, one after the other, and anonymous at the end. Unknown schemes and two mechanisms at once are refused. A promise only
- * where a provider has to wait: for signatures in worker threads after a change, never in the main thread.
+ * Asks the providers one after the other; if none recognizes credentials, the request is anonymous. Unknown schemes and two mechanisms in
+ * one request are refused. Returns a promise only if a provider has to wait: for signatures in worker threads after a change, never in the
+ * main thread.
  */
 export interface AuthChain {
   authenticate(request: SignedRequest): MaybePromise<Authentication>
@@ -97,10 +98,10 @@ export interface AuthChain {
   authenticateDocument(request: SignedRequest, signed: SignedDocument): MaybePromise<Authentication>
 }
 
-/** Turns wire bytes into payload bytes. Synchronous; holds at most one chunk header or trailer (bounded), never a chunk. */
+/** Decodes the body as received to the payload. Synchronous; keeps at most one chunk header or trailer (bounded), never a chunk. */
 export interface PayloadDecoder {
-  /** Feeds wire bytes; `emit` gets slices of them, in order. Throws catalogue errors on bad framing or signature. */
+  /** Takes received bytes; `emit` gets slices of them, in order. Throws catalogue errors for bad framing or signatures. */
   push(bytes: Buffer, emit: (payload: Buffer) => void): void
-  /** At the end of the wire bytes: throws unless the payload is complete. Returns the trailers, lower-case names. */
+  /** At the end of the body: throws unless the payload is complete. Returns the trailers, lower-case names. */
   end(): ReadonlyMap<string, string>
 }

@@ -1,18 +1,18 @@
-/** The chain of `auth.provider`: the first that recognizes the credentials of a request decides, and nobody after it. */
+/** The chain of `auth.provider`: the first provider that recognizes the credentials of a request decides, and no other is asked. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Contribution, MaybePromise } from 'svc/kernel'
 import type { AuthAnswer, AuthChain, Authentication, AuthProvider } from './authentication.ts'
 import { iamErrors } from './errors.ts'
 
-/** What `auth.anonymous` takes. */
+/** The contribution to `auth.anonymous`. */
 export type ReadAnonymous = (headers: IncomingHttpHeaders) => Authentication
 
 export interface OpenedChain extends AuthChain {
-  /** Before the first request. */
+  /** To be called before the first request. */
   open(providers: readonly Contribution<AuthProvider>[], readAnonymous: ReadAnonymous | undefined): void
 }
 
-/** Names of parameters as they are sent: encoded ones are not what clients write. */
+/** Names of parameters in plain text: clients do not percent-encode them. */
 const signatureParameter = /(?:^|&)X-Amz-(?:Algorithm|Signature|Credential)(?=[=&]|$)/
 const accessKeyParameter = /(?:^|&)AWSAccessKeyId(?=[=&]|$)/
 
@@ -24,7 +24,7 @@ export function createAuthChain(): OpenedChain {
     throw new Error('no plugin contributes to "auth.anonymous", so that requests without credentials cannot be served')
   }
 
-  /** A request that somebody recognized, and that is nobody's for all that, is refused. */
+  /** Refuses a request whose credentials a provider recognized without returning an identity. */
   function complete(headers: IncomingHttpHeaders, answer: AuthAnswer): Authentication {
     if (answer?.identity === undefined) throw iamErrors.AccessDenied()
     if (answer.createDecoder !== undefined) return answer
@@ -74,13 +74,15 @@ export function createAuthChain(): OpenedChain {
   }
 }
 
-/** As they were contributed, but each before those that it names. Throws where two are each to be asked before the other. */
+/** In the order of contribution, but each before the providers that it names. Throws if two providers must each come before the other. */
 export function inDeclaredOrder(contributions: readonly Contribution<AuthProvider>[]): readonly AuthProvider[] {
   const placed = new Set<Contribution<AuthProvider>>()
   const place = (one: Contribution<AuthProvider>, waiting: readonly string[]): void => {
     if (placed.has(one)) return
     if (waiting.includes(one.id)) {
-      throw new Error(`each of these in "auth.provider" is to be asked before the other: ${waiting.join(', ')}`)
+      throw new Error(
+        `these contributions to "auth.provider" must each be asked before the other: ${waiting.join(', ')}`,
+      )
     }
     for (const other of contributions) if (other.value.before?.includes(one.id)) place(other, [...waiting, one.id])
     placed.add(one)
@@ -96,7 +98,7 @@ function onlyOneMechanism(): Error {
   )
 }
 
-/** Never repeats what follows the scheme: with other schemes that is a password or a token. */
+/** Never repeats the text after the scheme: in other schemes it is a password or a token. */
 function unsupportedScheme(authorization: string): Error {
   if (authorization === 'AWS' || authorization.startsWith('AWS ')) return iamErrors.InvalidRequest()
   return iamErrors.InvalidArgument(undefined, { extra: { ArgumentName: 'Authorization' } })

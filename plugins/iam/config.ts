@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 
-/** What separates the parts of an Authorization header cannot be part of an access key. */
+/** An access key must not contain the separators of an Authorization header. */
 const accessKeyPattern = /^[!-~]+$/
 const reserved = /[,=/]/
 
-/** Read by `store`, too: secrets at rest are sealed under it where there is no master key. */
+/** Also read by `store`: without a master key, secrets at rest are sealed under it. */
 export const rootPasswordKey = Type.String({
   description: 'Secret key of the root user, at least 8 characters.',
   variable: 'SVC_ROOT_PASSWORD',
@@ -24,7 +24,7 @@ export const IamConfig = Type.Object({
 
 export type IamConfig = Static<typeof IamConfig>
 
-/** Undefined, or what is wrong; never repeats the value. */
+/** The problem with the value, which is never repeated; undefined if there is none. */
 export function checkRootUser(value: string): string | undefined {
   if (value.length < 3) return 'must have at least 3 characters'
   if (value.length > 128) return 'must have at most 128 characters'
@@ -33,7 +33,7 @@ export function checkRootUser(value: string): string | undefined {
   return undefined
 }
 
-/** Undefined, or what is wrong; never repeats the value. */
+/** The problem with the value, which is never repeated; undefined if there is none. */
 export function checkRootPassword(value: string): string | undefined {
   if (value.length < 8) return 'must have at least 8 characters'
   if (value.length > 1024) return 'must have at most 1024 characters'

@@ -17,13 +17,13 @@ export interface AuthProviderSubject {
   readonly provider: AuthProvider
   /** A new request with good credentials of this kind. */
   readonly good: () => SignedRequest
-  /** Requests with credentials of this kind that are nobody's: another secret, an unknown name, an altered signature. */
+  /** Requests with wrong credentials of this kind: another secret, an unknown name, an altered signature. */
   readonly wrong: () => readonly SignedRequest[]
-  /** Texts that no error and no principal may hold. */
+  /** Texts that no error and no principal may contain. */
   readonly secrets: readonly string[]
 }
 
-/** A request that bears no credentials. */
+/** A request without credentials. */
 export const plainRequest: SignedRequest = {
   api: 's3',
   method: 'GET',
@@ -46,7 +46,7 @@ async function ask(provider: AuthProvider, request: SignedRequest): Promise<Outc
 
 const shown = (value: unknown): string => inspect(value, { depth: 10, showHidden: true })
 
-/** At about 40 places: one character altered, and everything behind it cut off. */
+/** At about 40 positions: one character altered, and everything after it cut off. */
 function* mangled(text: string): Generator<string> {
   const step = Math.max(1, Math.ceil(text.length / 40))
   for (let at = 0; at < text.length; at += step) {
@@ -56,7 +56,7 @@ function* mangled(text: string): Generator<string> {
 }
 
 export const authProviderContract: ContractSuite<AuthProviderSubject> = contractSuite('auth provider', {
-  'good credentials are a principal that policies can name': async (t, { provider, good }) => {
+  'good credentials give a principal that policies can name': async (t, { provider, good }) => {
     for (const request of [good(), good()]) {
       const answer = await provider.authenticate(request)
       t.match(answer?.identity, { accessKey: /^[!-~]/, ownerId: /^[0-9a-f]{64}$/, isRoot: Boolean })
@@ -65,7 +65,7 @@ export const authProviderContract: ContractSuite<AuthProviderSubject> = contract
     }
   },
 
-  'wrong credentials are no principal, and no defect': async (t, { provider, wrong }) => {
+  'wrong credentials give an error of the catalogue and no principal': async (t, { provider, wrong }) => {
     const requests = wrong()
     t.ok(requests.length > 0)
     for (const request of requests) {
@@ -75,7 +75,10 @@ export const authProviderContract: ContractSuite<AuthProviderSubject> = contract
     }
   },
 
-  'requests without credentials, or with those of others, are left to others at once': (t, { provider, good }) => {
+  'requests without credentials, or with those of another kind, are left to other providers': (
+    t,
+    { provider, good },
+  ) => {
     const { api } = good()
     const headers = (authorization: string) => ({ ...plainRequest.headers, authorization })
     for (const request of [
@@ -91,7 +94,7 @@ export const authProviderContract: ContractSuite<AuthProviderSubject> = contract
     t.end()
   },
 
-  'altered credentials are never those of somebody else, and no defect': async (t, { provider, good }) => {
+  'altered credentials never give another principal or a defect': async (t, { provider, good }) => {
     const request = good()
     const { identity } = (await provider.authenticate(request))!
     const check = async (altered: SignedRequest) => {

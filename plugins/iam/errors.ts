@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** What is refused before, or because, no provider knows the credentials. Codes and statuses as in the AWS S3 error list. */
+/** Errors for requests whose credentials no provider recognizes. Codes and statuses as in the AWS S3 error list. */
 export const iamErrors = defineErrors({
   AccessDenied: { status: 403, title: 'Access Denied' },
   InvalidArgument: { status: 400, title: 'Unsupported Authorization Type' },

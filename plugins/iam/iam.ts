@@ -4,18 +4,18 @@ import type { AuthChain, Credentials, IamDirectory, IamService, Identity } from 
 import { checkRootPassword, checkRootUser, type IamConfig } from './config.ts'
 import { equalsInConstantTime } from './constant-time.ts'
 
-/** Owner ids must stay the same for the life of a deployment: this prefix is part of the stored format. */
+/** Owner ids must never change in a deployment: this prefix is part of the stored format. */
 const ownerIdPrefix = 'svc owner\n'
 
 export type Identities = Omit<IamService, keyof AuthChain>
 
 export interface Iam {
   readonly service: Identities
-  /** Before that, and without one, root is alone. */
+  /** Before it is called, and without a directory, only root has credentials. */
   open(directory: IamDirectory | undefined): void
 }
 
-/** Throws RangeError on credentials that the configuration should have refused. */
+/** Throws RangeError for credentials that the configuration should have refused. */
 export function createIam({ rootUser, rootPassword }: IamConfig): Iam {
   const problem = checkRootUser(rootUser) ?? checkRootPassword(rootPassword)
   if (problem !== undefined) throw new RangeError(`root credentials: ${problem}`)
@@ -32,7 +32,7 @@ export function createIam({ rootUser, rootPassword }: IamConfig): Iam {
     signingSecret: createSecretKey(`AWS4${rootPassword}`, 'utf8'),
     verificationKey: createSecretKey(rootPassword, 'utf8'),
   })
-  // Unknown access keys are compared with a secret that nobody has: the same work, and never equal.
+  // For unknown access keys a random secret is compared instead: the same work, and never equal.
   const decoy = createSecretKey(randomBytes(32))
   let directory: IamDirectory | undefined
 

@@ -6,7 +6,7 @@ import { iamPoints } from './points.ts'
 
 export default definePlugin({
   name: 'iam',
-  description: 'Who sends a request, and who an access key belongs to.',
+  description: 'Identifies the sender of a request and the owner of an access key.',
   provides: ['iam'],
   points: iamPoints,
   config: IamConfig,

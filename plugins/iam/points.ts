@@ -1,4 +1,4 @@
-/** Who turns credentials into principals, and who has access keys beside root. */
+/** The extension points for providers of authentication and for the directory of access keys. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -6,7 +6,9 @@ const method = Type.Function([], Type.Unknown())
 export const iamPoints = {
   'auth.anonymous': {
     cardinality: 'one',
-    schema: Type.Function([], Type.Unknown(), { description: 'What a request without credentials says of its body.' }),
+    schema: Type.Function([], Type.Unknown(), {
+      description: 'Returns the result for a request without credentials, with the form of its body.',
+    }),
   },
   'auth.provider': {
     cardinality: 'many',
@@ -17,14 +19,14 @@ export const iamPoints = {
         authenticateForm: Type.Optional(method),
         authenticateDocument: Type.Optional(method),
       },
-      { description: 'Turns credentials of requests into principals: the first that recognizes them decides.' },
+      { description: 'Verifies credentials of requests: the first provider that recognizes them decides.' },
     ),
   },
   'iam.directory': {
     cardinality: 'one',
     schema: Type.Object(
       { credentials: method, sessionCredentials: method, watchSecrets: method },
-      { description: 'Credentials of everybody but root.' },
+      { description: 'Credentials of all identities but root.' },
     ),
   },
 } as const

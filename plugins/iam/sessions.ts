@@ -1,22 +1,22 @@
 /**
- * Console sessions: who logged in with a browser. The types stand here, below the plugins that ask for the session of a request;
- * the plugin `auth-session` provides the service.
+ * Console sessions: logins with a browser. The types are here, below the plugins that need the session of a request; the plugin
+ * `auth-session` provides the service.
  */
 import type { IncomingMessage } from 'node:http'
 import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from './api.ts'
 
-/** What a session is found by: the cookies of a request, and where it says that it comes from. */
+/** The parts of a request by which a session is found: its cookies, and its origin. */
 export interface BrowserRequest {
   readonly request: Pick<IncomingMessage, 'headers'>
-  /** True when the client spoke TLS to us or to a trusted proxy. */
+  /** True if the client used TLS to this server or to a trusted proxy. */
   readonly secure: boolean
-  /** Host and port as the client named them, in lower case. */
+  /** Host and port as the client sent them, in lower case. */
   readonly host: string
 }
 
 export interface Session {
-  /** Names the session in logs; gives no access. */
+  /** Identifies the session in logs; gives no access. */
   readonly id: string
   readonly accessKey: string
   /** Milliseconds since 1970. */
@@ -30,31 +30,34 @@ export interface ActiveSession extends Session {
   readonly csrfToken: string
   /** In constant time. */
   hasCsrfToken(text: string | undefined): boolean
-  /** Calls once when the session ends, also by its time or a change of credentials. Returns what forgets the listener. */
+  /**
+   * Calls the listener once when the session ends, also by its expiry or by a change of credentials. Returns a function that removes the
+   * listener.
+   */
   onEnd(listener: () => void): () => void
   end(): void
 }
 
 export interface AuthSessionService {
-  /** The live session that the cookies of a request name. */
+  /** The active session that the cookies of a request name. */
   find(exchange: BrowserRequest): ActiveSession | undefined
   /**
-   * Whether a browser says that the request comes from a page of the console (`console`) or of somebody else (`foreign`);
-   * `unknown` where it says nothing, as other clients do.
+   * Whether the browser reports a page of the console (`console`) or another page (`foreign`) as the origin of the request; `unknown`
+   * without a report, as with other clients.
    */
   originOf(exchange: BrowserRequest): 'console' | 'foreign' | 'unknown'
   /**
-   * Checks a secret as a login does, failures throttled and counted alike. Throws `too_many_requests`. The time that it
-   * takes does not tell whether the access key exists.
+   * Checks a secret like a login, with the same throttling and counting of failures. Throws `too_many_requests`. The time that it takes
+   * does not reveal whether the access key exists.
    */
   verify(clientAddress: string, accessKey: string, secretKey: string): Identity | undefined
-  /** Ends the sessions of an access key, except one: its secret changed, or it is gone. */
+  /** Ends the sessions of an access key, except one: after a change of its secret, or its deletion. */
   endAll(accessKey: string, exceptId?: string): void
-  /** How many bytes an upload of the console may have (`browser.upload_max_size`), as of now. */
+  /** The maximum size of an upload of the console in bytes (`browser.upload_max_size`), as of now. */
   uploadBytesMax(): MaybePromise<number>
   /**
-   * Keeps a session while `change` gives its access key this secret: it is good with the old one and the new one until then, and with the
-   * new one alone when it is done. The other sessions of the access key end by themselves.
+   * Keeps a session while `change` gives its access key this secret: until then the session is valid with the old and the new secret,
+   * afterwards with the new one only. Other sessions of the access key end.
    */
   keepThrough<T>(sessionId: string, newSecretKey: string, change: () => Promise<T>): Promise<T>
 }

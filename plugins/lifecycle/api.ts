@@ -1,6 +1,6 @@
 /**
- * Lifecycle: rules of a bucket by which versions expire and uploads are aborted. Source: AWS S3 User Guide, "Managing the lifecycle
- * of objects". Days are those of UTC.
+ * Lifecycle: rules of a bucket by which versions expire and uploads are aborted. Source: AWS S3 User Guide, "Managing the lifecycle of
+ * objects". Days are days of UTC.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -12,11 +12,11 @@ export { lifecycleErrors } from './errors.ts'
 export type { Expiration } from './ready-rules.ts'
 export { checkLifecycleRules, type LifecycleFilter, type LifecycleRule, type LifecycleRuleProblem } from './rules.ts'
 
-/** `x-amz-transition-default-minimum-object-size`: kept and returned; there are no transitions. */
+/** `x-amz-transition-default-minimum-object-size`: stored and returned, without an effect, because there are no transitions. */
 export type TransitionMinimum = 'all_storage_classes_128K' | 'varies_by_storage_class'
 
 export interface Lifecycle {
-  /** Empty where there is no configuration. */
+  /** Empty without a configuration. */
   readonly rules: readonly LifecycleRule[]
   readonly transitionMinimum: TransitionMinimum
   readonly etag: string
@@ -24,29 +24,29 @@ export interface Lifecycle {
 
 export interface LifecycleRunResult {
   readonly buckets: number
-  /** Versions that were old enough for some rule, and looked at. */
+  /** Versions that were old enough for some rule, and evaluated. */
   readonly versions: number
   /** Versions and delete markers that were removed. */
   readonly deleted: number
   readonly deleteMarkers: number
   readonly uploadsAborted: number
-  /** Versions that a lock kept: they are there still, perhaps under a new delete marker. */
+  /** Versions that a lock protected: they still exist, perhaps below a new delete marker. */
   readonly locked: number
 }
 
-/** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors`. */
+/** For existing buckets only: the caller checks that. Changes reject with `storeErrors`. */
 export interface LifecycleService {
   configuration(bucket: string): MaybePromise<Lifecycle>
   /**
-   * Rules that `checkLifecycleRules` has nothing against; none removes the configuration. Those without an id (the empty text) get
-   * one. Resolves with what is stored then.
+   * Stores rules that passed `checkLifecycleRules`; an empty list removes the configuration. Rules without an id (the empty text) get one.
+   * Resolves with the stored rules.
    */
   replace(
     bucket: string,
     rules: readonly LifecycleRule[],
     options?: { readonly ifMatch?: string; readonly transitionMinimum?: TransitionMinimum },
   ): Promise<Lifecycle>
-  /** Applies the rules now, whatever the time of the next run. Throws `conflict` while somebody else does. */
+  /** Applies the rules now, independently of the next scheduled run. Throws `conflict` while they are being applied. */
   run(bucket: string): Promise<LifecycleRunResult>
   /** When a newest version will expire, and by which rule. */
   expirationOf(

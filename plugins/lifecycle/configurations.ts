@@ -1,4 +1,4 @@
-/** The stored rules of each bucket, and the index of due times where they need it. */
+/** The stored rules of each bucket. Also enables the index of due times for buckets whose rules need it. */
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import {
   type BucketDocument,
@@ -51,7 +51,7 @@ export function createConfigurations(
     },
     async replace(bucket, rules, { ifMatch, transitionMinimum = 'all_storage_classes_128K' } = {}) {
       const preconditions = rulesPreconditions({ ifMatch })
-      // Two commits: what comes between them, and what a crash leaves undone, the worker makes good (see `matchIndex`).
+      // Two commits: the worker corrects the index after a crash between them, and for concurrent changes (see `matchIndex`).
       if (rules.length === 0) {
         await documents.replace(bucket, undefined, preconditions)
         await objects.changeBucket(bucket, { dueIndex: 'off' })

@@ -1,6 +1,6 @@
 /**
- * How long a day of lifecycle rules is. A shorter one than the real one deletes data early, so it is chosen when a deployment is
- * new and belongs to it from then on: no variable that is set by mistake can shorten the days of a deployment with data.
+ * The length of a day of lifecycle rules. A day shorter than the real one deletes data early, so the length is fixed when a deployment is
+ * new: an environment variable that is set by mistake cannot shorten the days of a deployment with data.
  */
 import { defineErrors, type Logger, type Threads } from 'svc/kernel'
 import type { ObjectsService } from 'svc/plugins/objects/api'
@@ -17,9 +17,9 @@ const dayErrors = defineErrors({
 })
 
 export interface LifecycleDay {
-  /** In milliseconds; of a started plugin. */
+  /** In milliseconds; available after the start. */
   ms(): number
-  /** Throws `lifecycle_day_fixed` for another length than the deployment's. */
+  /** Throws `lifecycle_day_fixed` if the configured length differs from the deployment's. */
   start(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export interface LifecycleDayOptions {
   readonly objects: ObjectsService
   readonly threads: Threads
   readonly log: Logger
-  /** What the operator asks for, in milliseconds; undefined: what the deployment has. */
+  /** The configured length in milliseconds; undefined: the deployment's. */
   readonly wantedMs: number | undefined
 }
 
@@ -46,15 +46,15 @@ export function createLifecycleDay({ store, objects, threads, log, wantedMs }: L
     const stored = (await documents.get(documentId))?.value.dayMs
     const problem = await documents.problem(documentId)
     if (problem !== undefined) {
-      throw dayErrors.lifecycle_day_fixed(`How long a lifecycle day of this deployment is cannot be read: ${problem}`)
+      throw dayErrors.lifecycle_day_fixed(`The length of a lifecycle day of this deployment cannot be read: ${problem}`)
     }
     const existing = stored ?? indexDayMs
     if (wantedMs === undefined || wantedMs === existing) return existing
     const { buckets } = await objects.listBuckets({ prefix: '', startAfter: '', limit: 1 })
     if (stored !== undefined || buckets.length > 0) {
       throw dayErrors.lifecycle_day_fixed(
-        `SVC_LIFECYCLE_DAY says ${wantedMs / 1000} s, but a day of this deployment has ${existing / 1000} s, and that cannot be changed: ` +
-          'objects would expire early or late. Remove the variable, or rehearse rules on an empty drive.',
+        `SVC_LIFECYCLE_DAY is ${wantedMs / 1000} s, but a day of this deployment has ${existing / 1000} s, which cannot be changed: ` +
+          'objects would expire early or late. Remove the variable, or test rules on an empty drive.',
       )
     }
     await documents.put(documentId, { dayMs: wantedMs }, { ifNoneMatch: '*' })

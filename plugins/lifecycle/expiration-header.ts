@@ -1,6 +1,6 @@
 /**
- * `x-amz-expiration` of newest versions that are read or written; `x-amz-abort-date` and `x-amz-abort-rule-id` of uploads. Source: AWS S3
- * API reference, HeadObject, PutObject, CreateMultipartUpload.
+ * Adds `x-amz-expiration` to answers about newest versions, and `x-amz-abort-date` and `x-amz-abort-rule-id` to answers about uploads.
+ * Source: AWS S3 API reference, HeadObject, PutObject, CreateMultipartUpload.
  */
 
 import { chain, type MaybePromise } from 'svc/kernel'
@@ -16,7 +16,7 @@ export function expirationHeader(lifecycle: Pick<LifecycleService, 'expirationOf
     describe({ query }, version) {
       if (query.has('versionId')) return undefined
       const expiration: MaybePromise<Expiration | undefined> = lifecycle.expirationOf(version)
-      // Rules are remembered from the start on (index.ts); where they must be fetched again the header is left out once.
+      // Rules are in memory from the start on (index.ts); if they must be read again, one answer lacks the header.
       return expiration instanceof Promise ? undefined : expirationOf(expiration)
     },
     describeWritten: (_, written) => chain(lifecycle.expirationOf(written), expirationOf),

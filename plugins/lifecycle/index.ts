@@ -35,7 +35,7 @@ export default definePlugin({
         variable: 'SVC_LIFECYCLE_DAY',
         environmentOnly: true,
         description:
-          'How long a day of lifecycle rules is, to rehearse rules: with 10s, what expires after 30 days goes after five minutes. For tests only: a new deployment keeps it for ever, and one that has buckets refuses it.',
+          'Length of a day of lifecycle rules, to test rules: with 10s, objects that expire after 30 days are removed after five minutes. For tests only: a new deployment keeps the length for ever, and a deployment with buckets refuses it.',
       }),
     ),
   }),
@@ -59,7 +59,7 @@ export default definePlugin({
     const { service, worker } = lifecycle
     contribute('archive.section', lifecycle.section.documents.name, lifecycle.section, { optional: true })
     contribute('s3.attribute', 'expiration', expirationHeader(service))
-    // Everything under one hand: rules of a bucket are never applied twice at a time.
+    // In the main thread only, so that the rules of a bucket are never applied twice at the same time.
     background(scanner.atSpeed(families.watch(worker)))
     return {
       services: { lifecycle: service },

@@ -1,4 +1,4 @@
-/** The service: rules as they are stored, what they say of a version, and runs, which are made in the main thread alone. */
+/** The service: stores rules, computes expirations of versions, and runs rules in the main thread. */
 
 import type { MaybePromise, Ports, Threads } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
@@ -16,9 +16,9 @@ export interface LifecycleOptions {
   readonly locks: LockService
   readonly ports: Ports
   readonly threads: Threads
-  /** How long a day of rules is, once started. */
+  /** The length of a day of rules; available after the start. */
   readonly dayMs: () => number
-  /** Asked before each round. */
+  /** Called before each round. */
   readonly intervalMs: () => MaybePromise<number>
   onAction(action: LifecycleAction): void
   onRound(): void
@@ -91,9 +91,9 @@ function ask<T>({ ready }: Configurations, bucket: string, question: (rules: Rea
   return rules === undefined ? undefined : question(rules)
 }
 
-/** Has a thread fetch rules before an answer needs them: headers of reads are made without waiting. */
+/** Reads the rules in advance, so that headers of later answers can be computed without waiting. */
 function remember({ ready }: Configurations, bucket: string): void {
   const fetched = ready.get(bucket)
-  // Whoever needs the rules meets the same failure and reports it.
+  // Callers that need the rules get the same error and report it.
   if (fetched instanceof Promise) fetched.catch(() => undefined)
 }

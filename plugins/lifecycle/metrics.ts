@@ -1,4 +1,4 @@
-/** What lifecycle rules do, for the operator. Names as in the specification, where it has them. */
+/** Metrics of lifecycle rules. Names as in the specification, if it has them. */
 import type { BackgroundWorker } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import type { LifecycleAction } from './run.ts'
@@ -7,21 +7,21 @@ import type { LifecycleWorker } from './worker.ts'
 export interface LifecycleFamilies {
   onAction(action: LifecycleAction): void
   onRound(): void
-  /** The worker, with its failures counted and its lag shown. */
+  /** The worker, with its failures counted and its lag measured. */
   watch(worker: LifecycleWorker): BackgroundWorker
 }
 
-/** Only in the main thread: it alone applies rules. */
+/** In the main thread only, which applies all rules. */
 export function registerFamilies(metrics: MetricsService, isMain: boolean): LifecycleFamilies {
   if (!isMain) return { onAction: () => undefined, onRound: () => undefined, watch: worker => worker }
   const actions = metrics.counter({
     name: 'svc_ilm_actions_total',
-    help: 'What lifecycle rules did: versions, delete markers and uploads by kind of action.',
+    help: 'Actions of lifecycle rules on versions, delete markers and uploads, by kind of action.',
     labels: ['action'],
   })
   const errors = metrics.counter({
     name: 'svc_ilm_errors_total',
-    help: 'Failures while lifecycle rules were applied. The bucket gets its turn again.',
+    help: 'Failures while lifecycle rules were applied. The bucket is tried again.',
   })
   const cycles = metrics.counter({
     name: 'svc_scanner_cycles_total',
@@ -33,7 +33,7 @@ export function registerFamilies(metrics: MetricsService, isMain: boolean): Life
     watch(worker) {
       metrics.gauge({
         name: 'svc_ilm_lag_seconds',
-        help: 'For how long what lifecycle rules are working on has been due; 0 when nothing is due.',
+        help: 'How long ago the versions that lifecycle rules are working on became due; 0 if nothing is due.',
         collect: gauge => gauge.set(worker.lagMs() / 1000),
       })
       return {

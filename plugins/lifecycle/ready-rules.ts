@@ -1,23 +1,23 @@
 /**
- * Rules made ready: what is due at a time. As on AWS, days count from the midnight (UTC) after what begins them, so that with one day
- * an object lives for more than 24 and at most 48 hours. All decisions are by whole days, as the index of due times is.
+ * Compiled rules: they decide whether a version is due at a time. As on AWS, days count from the midnight (UTC) after their start, so that
+ * with one day an object exists for more than 24 and at most 48 hours. All decisions are by whole days, like the index of due times.
  */
 import type { DueEntry, DueKind, DueRange, Tags } from 'svc/plugins/objects/api'
 import { hasSize, type LifecycleRule, type Predicates, predicatesOf } from './rules.ts'
 
-/** A day as the index of due times has it. */
+/** The length of a day in the index of due times. */
 export const indexDayMs = 86_400_000
-/** The last day that dates in headers and documents can hold; rules of two thousand million days are taken, as on AWS. */
+/** The last day that headers and documents can represent; rules of two thousand million days are accepted, as on AWS. */
 const lastDueMs = Date.UTC(9999, 11, 31)
 
 interface ReadyRule {
   readonly id: string
   readonly predicates: Predicates
-  /** The last day that is due then; undefined for none yet. */
+  /** The last start day that is due at this time; undefined if none is. */
   lastDay(nowMs: number): number | undefined
-  /** When what began on a day is due, in milliseconds since 1970. */
+  /** When a version with this start day is due, in milliseconds since 1970. */
   dueMs(day: number): number
-  /** Noncurrent versions that are kept. */
+  /** Number of newer noncurrent versions that must exist. */
   readonly newer: number
 }
 
@@ -40,22 +40,22 @@ export interface ReadyRules {
   readonly needsTimes: boolean
   readonly needsTags: boolean
   readonly newerMax: number
-  /** What has to be looked at. */
+  /** The ranges of the index with entries that may be due. */
   ranges(kind: DueKind, nowMs: number): readonly DueRange[]
-  /** Undefined for what has to stay. */
+  /** The match of an entry that is due; undefined if it must stay. */
   match(entry: DueEntry, nowMs: number): DueMatch | undefined
-  /** When a newest version written then will go; undefined for never. */
+  /** When a newest version that was written then will expire; undefined for never. */
   expirationOf(version: {
     readonly key: string
     readonly modifiedMs: number
     readonly sizeBytes: number
     readonly tags?: Tags
   }): Expiration | undefined
-  /** When an upload begun then will be aborted. */
+  /** When an upload that was begun then will be aborted. */
   abortionOf(key: string, startedMs: number): Expiration | undefined
 }
 
-/** `dayMs`: how long a day of rules is; shorter than a real one where rules are rehearsed. */
+/** `dayMs`: the length of a day of rules; shorter than a real day only for tests. */
 export function readyRules(rules: readonly LifecycleRule[], dayMs = indexDayMs): ReadyRules {
   const make = rulesOfDays(dayMs)
   const byKind: Readonly<Record<DueKind, readonly ReadyRule[]>> = {
@@ -85,7 +85,7 @@ export function readyRules(rules: readonly LifecycleRule[], dayMs = indexDayMs):
       byKind[kind].flatMap(rule => {
         const lastDay = rule.lastDay(nowMs)
         if (lastDay === undefined) return []
-        // The index knows real days alone: of shorter ones all are looked at.
+        // The index has real days only: with shorter ones, all entries are evaluated.
         return [{ prefix: rule.predicates.prefix, lastDay: isReal ? lastDay : Math.floor(nowMs / indexDayMs) }]
       }),
     match(entry, nowMs) {
@@ -108,7 +108,7 @@ export function readyRules(rules: readonly LifecycleRule[], dayMs = indexDayMs):
   }
 }
 
-/** A delete marker has neither tags nor a size: rules that ask for either are not for it. */
+/** A delete marker has neither tags nor a size: rules that require them do not apply to it. */
 function fits(
   predicates: Predicates,
   version: {
@@ -133,7 +133,7 @@ function rulesOfDays(dayMs: number) {
     lastDay: (nowMs: number) => today(nowMs) - days - 1,
     dueMs: (day: number) => Math.min((day + days + 1) * dayMs, lastDueMs),
   })
-  /** At a date everything is due that is there, and what is written later at the next midnight. */
+  /** From the date on, all existing versions are due, and later ones at the midnight after they were written. */
   const fromDate = (dateMs: number) => ({
     lastDay: (nowMs: number) => (nowMs < dateMs ? undefined : today(nowMs) - 1),
     dueMs: (day: number) => Math.max(dateMs, (day + 1) * dayMs),
@@ -147,7 +147,7 @@ function rulesOfDays(dayMs: number) {
   }
   return {
     current,
-    /** A rule that expires objects also removes the delete markers that are left of them, by the same age. */
+    /** A rule that expires objects also removes the delete markers that remain of them, by the same age. */
     marker(rule: LifecycleRule): ReadyRule[] {
       const byAge = current(rule)
       if (byAge.length > 0) {

@@ -1,4 +1,4 @@
-/** Rules in XML. What a rule must not hold is refused: a rule that says more than is applied would remove too much or too little. */
+/** Reads and writes rules as XML. Unknown elements are refused: a rule of which a part is ignored would remove too much or too little. */
 import { childrenNamed, childText, isoTime, s3Errors, type XmlNode, type XmlValue } from 'svc/plugins/s3/api'
 import type { LifecycleFilter, LifecycleRule } from './rules.ts'
 
@@ -11,7 +11,7 @@ const predicates = {
   ObjectSizeLessThan: 'text',
 } as const
 
-/** What a rule may hold. */
+/** The allowed elements of a rule. */
 export const ruleElements = {
   ID: 'text',
   Status: 'text',
@@ -27,7 +27,7 @@ export const ruleElements = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the id goes into the header x-amz-expiration
 const controlCharacter = /[\u0000-\u001f\u007f]/
 
-/** Throws MalformedXML, and NotImplemented for transitions. An `id` that is left out is the empty text. */
+/** Throws MalformedXML, and NotImplemented for transitions. A missing `id` becomes the empty text. */
 export function readLifecycleRule(node: XmlNode): LifecycleRule {
   for (const name of transitions) {
     if (childrenNamed(node, name).length > 0) {
@@ -37,13 +37,13 @@ export function readLifecycleRule(node: XmlNode): LifecycleRule {
     }
   }
   const status = childText(node, 'Status')?.trim()
-  if (status !== 'Enabled' && status !== 'Disabled') throw s3Errors.MalformedXML('Status is Enabled or Disabled.')
+  if (status !== 'Enabled' && status !== 'Disabled') throw s3Errors.MalformedXML('Status must be Enabled or Disabled.')
   const filter = onlyChild(node, 'Filter')
   const expiration = onlyChild(node, 'Expiration')
   const noncurrent = onlyChild(node, 'NoncurrentVersionExpiration')
   const abort = onlyChild(node, 'AbortIncompleteMultipartUpload')
   const id = childText(node, 'ID') ?? ''
-  if (controlCharacter.test(id)) throw s3Errors.MalformedXML('An ID holds no control characters.')
+  if (controlCharacter.test(id)) throw s3Errors.MalformedXML('An ID must not contain control characters.')
   return {
     id,
     enabled: status === 'Enabled',
@@ -80,14 +80,14 @@ function readPredicates(node: XmlNode) {
 function readTag(node: XmlNode): { key: string; value: string } {
   const key = childText(node, 'Key')
   const value = childText(node, 'Value')
-  if (key === undefined || value === undefined) throw s3Errors.MalformedXML('A Tag has a Key and a Value.')
+  if (key === undefined || value === undefined) throw s3Errors.MalformedXML('A Tag needs a Key and a Value.')
   return { key, value }
 }
 
 function readExpiration(node: XmlNode): NonNullable<LifecycleRule['expiration']> {
   const marker = childText(node, 'ExpiredObjectDeleteMarker')?.trim()
   if (marker !== undefined && marker !== 'true' && marker !== 'false') {
-    throw s3Errors.MalformedXML('ExpiredObjectDeleteMarker is true or false.')
+    throw s3Errors.MalformedXML('ExpiredObjectDeleteMarker must be true or false.')
   }
   return {
     ...optional('days', integer(node, 'Days')),
@@ -101,20 +101,20 @@ const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 function readDate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const dateMs = date.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(dateMs)) throw s3Errors.MalformedXML('Date is a time in ISO 8601.')
+  if (Number.isNaN(dateMs)) throw s3Errors.MalformedXML('Date must be a time in ISO 8601.')
   return dateMs
 }
 
 function readNoncurrent(node: XmlNode): NonNullable<LifecycleRule['noncurrentExpiration']> {
   const noncurrentDays = integer(node, 'NoncurrentDays')
-  if (noncurrentDays === undefined) throw s3Errors.MalformedXML('NoncurrentVersionExpiration has NoncurrentDays.')
+  if (noncurrentDays === undefined) throw s3Errors.MalformedXML('NoncurrentVersionExpiration needs NoncurrentDays.')
   return { noncurrentDays, ...optional('newerNoncurrentVersions', integer(node, 'NewerNoncurrentVersions')) }
 }
 
 function readAbort(node: XmlNode): NonNullable<LifecycleRule['abortIncompleteUpload']> {
   const daysAfterInitiation = integer(node, 'DaysAfterInitiation')
   if (daysAfterInitiation === undefined) {
-    throw s3Errors.MalformedXML('AbortIncompleteMultipartUpload has DaysAfterInitiation.')
+    throw s3Errors.MalformedXML('AbortIncompleteMultipartUpload needs DaysAfterInitiation.')
   }
   return { daysAfterInitiation }
 }
@@ -128,7 +128,7 @@ function onlyChild(node: XmlNode, name: string): XmlNode | undefined {
 function integer(node: XmlNode, name: string): number | undefined {
   const text = childText(node, name)?.trim()
   if (text === undefined) return undefined
-  if (!/^[+-]?\d{1,15}$/.test(text)) throw s3Errors.MalformedXML(`${name} is an integer.`)
+  if (!/^[+-]?\d{1,15}$/.test(text)) throw s3Errors.MalformedXML(`${name} must be an integer.`)
   return Number(text)
 }
 
@@ -136,7 +136,7 @@ function optional<Name extends string, T>(name: Name, value: T | undefined): { r
   return value === undefined ? {} : ({ [name]: value } as { [K in Name]: T })
 }
 
-/** In the order of AWS, and in the form in which the rule came. */
+/** The elements in the order of AWS, and in the form in which the client sent the rule. */
 export function describeLifecycleRule(rule: LifecycleRule): XmlValue {
   const { expiration, noncurrentExpiration: noncurrent, abortIncompleteUpload: abort, filter } = rule
   return {

@@ -1,7 +1,7 @@
 /**
- * Rules as they are stored, and what a rule may say. What a client sent comes back in the same form: a filter or the older prefix,
- * one predicate or several under `and`. Source: AWS S3 API reference, PutBucketLifecycleConfiguration; S3 User Guide, "Lifecycle
- * configuration elements".
+ * The stored form of rules, and their checks. A rule is returned in the form in which it was sent: with a filter or the older prefix, one
+ * predicate or several under `and`. Source: AWS S3 API reference, PutBucketLifecycleConfiguration; S3 User Guide, "Lifecycle configuration
+ * elements".
  */
 import { type Static, Type } from 'typebox'
 
@@ -18,7 +18,7 @@ export const LifecycleRule = Type.Object(
   {
     id: Type.String(),
     enabled: Type.Boolean(),
-    /** The form before there were filters. */
+    /** The older form, without a filter. */
     prefix: Type.Optional(Type.String()),
     filter: Type.Optional(
       Type.Object(
@@ -52,7 +52,7 @@ export const LifecycleRule = Type.Object(
 export type LifecycleRule = Static<typeof LifecycleRule>
 export type LifecycleFilter = NonNullable<LifecycleRule['filter']>
 
-/** Everything that must hold of a key, version or upload. */
+/** All conditions that a key, version or upload must fulfil. */
 export interface Predicates {
   readonly prefix: string
   readonly tags: readonly { readonly key: string; readonly value: string }[]
@@ -60,7 +60,7 @@ export interface Predicates {
   readonly sizeLessThan: number | undefined
 }
 
-/** What a rule is for, whatever form it has. */
+/** The conditions of a rule, independent of its form. */
 export function predicatesOf({ prefix, filter = {} }: LifecycleRule): Predicates {
   const { and, tag } = filter
   return {
@@ -72,10 +72,10 @@ export function predicatesOf({ prefix, filter = {} }: LifecycleRule): Predicates
 }
 
 export interface LifecycleRuleProblem {
-  /** Of the rule; -1 for the list as a whole. */
+  /** Index of the rule; -1 for the list as a whole. */
   readonly index: number
   readonly code: 'InvalidArgument' | 'InvalidRequest' | 'MalformedXML' | 'NotImplemented'
-  /** A sentence, as AWS says it where AWS refuses the same. */
+  /** A sentence, in AWS's words if AWS refuses the same. */
   readonly message: string
 }
 
@@ -89,7 +89,7 @@ const daysMax = 2 ** 31 - 1
 const newerVersionsMax = 100
 const dayMs = 86_400_000
 
-/** Everything that is wrong with a list of rules. */
+/** All problems of a list of rules. */
 export function checkLifecycleRules(rules: readonly LifecycleRule[]): readonly LifecycleRuleProblem[] {
   const problems: LifecycleRuleProblem[] = []
   if (rules.length > rulesMax) {
@@ -102,7 +102,7 @@ export function checkLifecycleRules(rules: readonly LifecycleRule[]): readonly L
   const ids = new Set<string>()
   for (const [index, rule] of rules.entries()) {
     for (const [code, message] of problemsOf(rule)) problems.push({ index, code, message })
-    // Those without one get one of their own.
+    // Rules without an id get different ones.
     if (rule.id !== '' && ids.has(rule.id)) {
       const message = 'Rule ID must be unique. Found same ID for more than one rule'
       problems.push({ index, code: 'InvalidArgument', message })
@@ -139,7 +139,7 @@ function* problemsOf(rule: LifecycleRule): Generator<Problem> {
         "'DaysAfterInitiation' for AbortIncompleteMultipartUpload action must be a positive integer",
       ]
     }
-    // An upload has neither tags that are stored apart nor a size.
+    // An upload has no size, and its tags are not stored separately.
     if (predicates.tags.length > 0) {
       yield ['InvalidRequest', 'AbortIncompleteMultipartUpload cannot be specified with Tags']
     }
@@ -151,13 +151,14 @@ function* problemsOf(rule: LifecycleRule): Generator<Problem> {
 
 function* filterProblems({ prefix, filter, ...rule }: LifecycleRule): Generator<Problem> {
   if ((prefix === undefined) === (filter === undefined)) {
-    yield ['MalformedXML', 'A rule has either a Filter or a Prefix.']
+    yield ['MalformedXML', 'A rule must have either a Filter or a Prefix.']
   }
   if (filter !== undefined) {
-    if (Object.keys(filter).length > 1) yield ['MalformedXML', 'A Filter holds one predicate, or several inside And.']
+    if (Object.keys(filter).length > 1)
+      yield ['MalformedXML', 'A Filter may have one predicate, or several inside And.']
     const { and } = filter
     if (and !== undefined && and.tags.length === 0 && Object.keys(and).length === 1) {
-      yield ['MalformedXML', 'And holds at least one predicate.']
+      yield ['MalformedXML', 'And must have at least one predicate.']
     }
   }
   const { tags, sizeGreaterThan, sizeLessThan, ...rest } = predicatesOf({ prefix, filter, ...rule })
@@ -188,7 +189,8 @@ function* expirationProblems(
   predicates: Predicates,
 ): Generator<Problem> {
   const given = [days, dateMs, expiredObjectDeleteMarker].filter(one => one !== undefined).length
-  if (given !== 1) yield ['MalformedXML', 'Expiration has exactly one of Days, Date and ExpiredObjectDeleteMarker.']
+  if (given !== 1)
+    yield ['MalformedXML', 'Expiration must have exactly one of Days, Date and ExpiredObjectDeleteMarker.']
   if (days !== undefined && !isDays(days)) {
     yield ['InvalidArgument', "'Days' for Expiration action must be a positive integer"]
   }

@@ -1,10 +1,10 @@
 /**
- * One application of a bucket's rules, in slices. What is old enough comes from the index of due times; whether a rule wants it gone
- * is decided from its record, and made sure of again in the commit that removes it. So a run can end anywhere, and be made again:
- * what is done is no longer in the index, what is not done still is.
+ * One run of a bucket's rules, in slices. Candidates come from the index of due times. The decision whether a rule removes a candidate is
+ * made from its record, and checked again in the commit that removes it. A run can therefore end at any point and be repeated:
+ * removed versions are no longer in the index, the others still are.
  *
- * Noncurrent versions come first, because delete markers may be alone after them; of one key the oldest comes first, so that the
- * number of newer versions does not change under the decision.
+ * Noncurrent versions come first, because a delete marker may be the only version after them. Of one key the oldest version comes first,
+ * so that removals do not change the number of newer versions on which later decisions depend.
  */
 import { isCatalogError } from 'svc/kernel'
 import type { ChangeOrigin, DueEntry, DueKind, Expiry, ExpiryOutcome, ObjectsService } from 'svc/plugins/objects/api'
@@ -12,11 +12,11 @@ import { noTags } from 'svc/plugins/objects/api'
 import type { LifecycleRunResult } from './api.ts'
 import type { Configurations, Ready } from './configurations.ts'
 
-/** Versions that go in one commit: half a millisecond in which nobody else commits. */
+/** Versions that are removed in one commit: it blocks other commits for half a millisecond. */
 const expiriesPerCommit = 64
 /** Uploads that are aborted at the same time. */
 const abortsAtOnce = 8
-/** As AWS names it in events. */
+/** The name of AWS in events. */
 const origin: ChangeOrigin = { principalId: 's3.lifecycle', sourceAddress: '', requestId: '', userAgent: '' }
 const kinds: readonly DueKind[] = ['noncurrent', 'marker', 'current', 'upload']
 
@@ -38,10 +38,10 @@ export interface RunOptions {
 
 export interface LifecycleRun {
   readonly bucket: string
-  /** Does the next slice; resolves with whether that was the last. Rejects when the bucket is gone. */
+  /** Runs the next slice; resolves with whether it was the last. Rejects if the bucket was deleted. */
   step(): Promise<boolean>
   readonly result: LifecycleRunResult
-  /** For how long what the last slice acted on had been due, in milliseconds. */
+  /** How long ago the candidates of the last slice became due, in milliseconds. */
   readonly lagMs: number
 }
 
@@ -49,7 +49,7 @@ export function createRun({ objects, configurations, bucket, now, onAction }: Ru
   const startMs = now()
   const result = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 }
   let rules: Ready | undefined
-  /** Of the version index that is being completed. */
+  /** Progress of adding existing versions to the index. */
   let building: { readonly since: number; after: Buffer | undefined } | undefined
   let kindIndex = 0
   let after: Buffer | undefined
@@ -72,7 +72,7 @@ export function createRun({ objects, configurations, bucket, now, onAction }: Ru
     return false
   }
 
-  /** Rules that were replaced must not remove anything any more; the new ones have a run of their own. */
+  /** Rules that were replaced must not remove anything more; the new rules get their own run. */
   const isCurrent = async () => (await configurations.ready.get(bucket))?.etag === rules!.etag
 
   const count = (kind: Expiry['kind'], outcome: ExpiryOutcome) => {
@@ -98,7 +98,7 @@ export function createRun({ objects, configurations, bucket, now, onAction }: Ru
       result.uploadsAborted++
       onAction?.('abort-upload')
     } catch (error) {
-      // Its client was faster.
+      // The client has ended the upload first.
       if (!isCatalogError(error) || error.code !== 'NoSuchUpload') throw error
     }
   }
@@ -168,7 +168,7 @@ function toExpiry(
   }
 }
 
-/** Turns the bucket's index of due times on or off, as its rules need it. */
+/** Enables or disables the bucket's index of due times, depending on its rules. */
 async function matchIndex(objects: ObjectsService, bucket: string, rules: Ready | undefined) {
   const { dueIndex } = await objects.getBucket(bucket)
   const needsIndex = rules?.needsIndex === true

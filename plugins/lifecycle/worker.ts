@@ -1,7 +1,7 @@
 /**
- * When rules are applied: in every bucket that has some at the start, after each midnight (UTC), every `intervalMs`, and after a
- * change of its rules. One bucket at a time, slice by slice. Nothing of this is stored: a start begins anew, and what is done already
- * is not found again.
+ * Schedules the runs: at the start, after each midnight (UTC) and every `intervalMs` in all buckets that have rules, and in a bucket whose
+ * rules were changed. One bucket at a time, slice by slice. Nothing of the schedule is stored: a start begins again, and finds no removed
+ * versions.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -11,28 +11,26 @@ import type { Configurations } from './configurations.ts'
 import { lifecycleErrors } from './errors.ts'
 import type { LifecycleRun } from './run.ts'
 
-/** How soon a change of rules is seen. */
+/** How soon a change of rules is noticed. */
 export const pauseMs = 2000
 
 export interface LifecycleWorker extends BackgroundWorker {
-  /**
-   * Applies the rules of one bucket now. Throws `conflict` while its rules are being applied, and what `beforeSlice` throws.
-   */
+  /** Applies the rules of one bucket now. Throws `conflict` while they are being applied, and the errors of `beforeSlice`. */
   run(bucket: string, beforeSlice: () => MaybePromise<void>): Promise<LifecycleRunResult>
-  /** A bucket whose rules have changed. */
+  /** To be called for a bucket whose rules have changed. */
   note(bucket: string): void
-  /** For how long what is being worked on had been due, in milliseconds; 0 when nothing is due. */
+  /** How long ago the current candidates became due, in milliseconds; 0 if nothing is due. */
   lagMs(): number
 }
 
 export interface WorkerOptions {
   readonly configurations: Configurations
   readonly clock: Clock
-  /** How long a day of rules is: a round begins with each. */
+  /** The length of a day of rules: each day begins a round. */
   readonly dayMs: () => number
   readonly intervalMs: () => MaybePromise<number>
   createRun(bucket: string): LifecycleRun
-  /** Called when the rules of every bucket that has some were applied once. */
+  /** Called when the rules of all buckets were applied once. */
   onRound?(): void
 }
 
@@ -44,10 +42,10 @@ export function createWorker({
   createRun,
   onRound,
 }: WorkerOptions): LifecycleWorker {
-  /** Buckets in which rules are to be applied. */
+  /** Buckets whose rules are to be applied. */
   const waiting = new Set<string>()
-  /** Buckets in which they are. */
-  const held = new Set<string>()
+  /** Buckets whose rules are being applied. */
+  const busy = new Set<string>()
   let running: LifecycleRun | undefined
   let roundDay = -1
   let roundMs = 0
@@ -56,7 +54,7 @@ export function createWorker({
   const beginRound = async () => {
     const nowMs = clock.now()
     const day = Math.floor(nowMs / dayMs())
-    // Also a clock that goes back begins a round; the rules then find nothing.
+    // A clock that goes back begins a round, too; the rules then find nothing.
     if (day === roundDay && nowMs >= roundMs && nowMs - roundMs < (await intervalMs())) return
     for (let next: string | undefined = ''; next !== undefined; ) {
       const page: { readonly documents: readonly { readonly id: string }[]; readonly next: string | undefined } =
@@ -71,16 +69,16 @@ export function createWorker({
 
   const nextRun = (): LifecycleRun | undefined => {
     for (const bucket of waiting) {
-      if (held.has(bucket)) continue
+      if (busy.has(bucket)) continue
       waiting.delete(bucket)
-      held.add(bucket)
+      busy.add(bucket)
       return createRun(bucket)
     }
     return undefined
   }
 
   const end = (run: LifecycleRun) => {
-    held.delete(run.bucket)
+    busy.delete(run.bucket)
     if (running === run) running = undefined
   }
 
@@ -92,7 +90,7 @@ export function createWorker({
         await beginRound()
         running = nextRun()
         if (running === undefined) {
-          if (isRoundOpen && held.size === 0) {
+          if (isRoundOpen && busy.size === 0) {
             isRoundOpen = false
             onRound?.()
           }
@@ -105,7 +103,7 @@ export function createWorker({
       } catch (error) {
         end(run)
         if (!isCatalogError(error) || error.code !== 'NoSuchBucket') {
-          // Behind the others, and after the pause that the failure earns.
+          // Behind the other buckets, and after the pause that follows a failure.
           waiting.add(run.bucket)
           throw error
         }
@@ -115,8 +113,8 @@ export function createWorker({
     status: () =>
       running === undefined ? `${waiting.size} buckets wait` : `in ${running.bucket}, ${waiting.size} wait`,
     async run(bucket, beforeSlice) {
-      if (held.has(bucket)) throw lifecycleErrors.conflict()
-      held.add(bucket)
+      if (busy.has(bucket)) throw lifecycleErrors.conflict()
+      busy.add(bucket)
       const run = createRun(bucket)
       try {
         for (;;) {

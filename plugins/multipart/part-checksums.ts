@@ -1,7 +1,7 @@
 /**
- * Which checksum an upload has, and what that means for its parts. An upload that was begun without one gets CRC64NVME over
- * the whole object, as on AWS; its parts may then come with any algorithm: what the client claims is verified here, and what
- * is kept is the upload's own.
+ * The checksum of an upload, and the checksums that its parts may have. An upload that was begun without an algorithm gets CRC64NVME over
+ * the whole object, as on AWS. Its parts may then have checksums of any algorithm: they are verified here, and only the checksum of the
+ * upload's algorithm is stored.
  */
 import type { ChecksumAlgorithm, ChecksumsService, ChecksumType } from 'svc/plugins/checksums/api'
 import { type Body, objectErrors, type Upload } from 'svc/plugins/objects/api'
@@ -26,7 +26,7 @@ export const partChecksums: Readonly<Record<`Checksum${ChecksumAlgorithm}`, 'tex
 export interface UploadChecksum {
   readonly algorithm: ChecksumAlgorithm
   readonly type: ChecksumType
-  /** The client named no algorithm. */
+  /** The client did not request an algorithm. */
   readonly isUnasked?: true
 }
 
@@ -36,7 +36,7 @@ export function readUploadChecksum({ headers }: S3Request, checksums: ChecksumsS
   return uploadChecksum(headers['x-amz-checksum-algorithm'], type, checksums)
 }
 
-/** Throws InvalidRequest for what is no algorithm, or does not have that type. */
+/** Throws InvalidRequest for an unknown algorithm, or one that does not have this type. */
 export function uploadChecksum(
   name: string | string[] | undefined,
   type: ChecksumType | undefined,
@@ -65,16 +65,16 @@ export function readChecksumType(text: string | undefined): ChecksumType | undef
   throw objectErrors.InvalidRequest('Value for x-amz-checksum-type header is invalid.')
 }
 
-/** Elements of an upload in progress. An upload that was begun without an algorithm lists none, as at AWS. */
-export function toldChecksum({ checksumAlgorithm, checksumType, isChecksumUnasked }: Upload) {
+/** Elements about the checksum of an upload in progress. An upload that was begun without an algorithm has none, as on AWS. */
+export function checksumElements({ checksumAlgorithm, checksumType, isChecksumUnasked }: Upload) {
   return isChecksumUnasked ? undefined : { ChecksumAlgorithm: checksumAlgorithm, ChecksumType: checksumType }
 }
 
 /**
- * Whether an answer may have the checksums of what it tells of: of bytes that a customer's key encrypts only with that key, because who
- * guesses the bytes finds out by them. That the key is the right one is what `describeUpload` has to have said before.
+ * Whether an answer may contain checksums. Checksums of an SSE-C object are shown only if the request has the key, because they would
+ * confirm a guess of the bytes. `describeUpload` must have checked the key before.
  */
-export function mayTellChecksums(request: S3Request, { encryption }: Pick<Upload, 'encryption'>): boolean {
+export function mayShowChecksums(request: S3Request, { encryption }: Pick<Upload, 'encryption'>): boolean {
   return encryption?.type !== 'SSE-C' || request.customerKey('object') !== undefined
 }
 
@@ -85,7 +85,10 @@ export function requirePartAlgorithm(upload: Upload, announced: ChecksumAlgorith
   throw checksumMismatch(expected, announced)
 }
 
-/** Throws InvalidRequest for a part without a checksum, where the checksum of the whole is made of what clients say of the parts. */
+/**
+ * Throws InvalidRequest for a part without a checksum, if the checksum of the whole is computed from the checksums that clients send with
+ * the parts.
+ */
 export function requirePartChecksum(upload: Upload, announced: ChecksumAlgorithm | undefined): void {
   const { checksumAlgorithm: expected, checksumType } = upload
   if (checksumType === 'COMPOSITE' && announced === undefined) throw checksumMismatch(expected, undefined)
@@ -98,7 +101,9 @@ function checksumMismatch(expected: ChecksumAlgorithm | undefined, announced: Ch
   )
 }
 
-/** A payload whose claimed checksum is of another algorithm than the upload's: verified on the way, then claimed no more. */
+/**
+ * A body whose expected checksum is of another algorithm than the upload's: verifies it while the body is read, and does not pass it on.
+ */
 export function verifyingBody(body: Body, algorithm: ChecksumAlgorithm, checksums: ChecksumsService): Body {
   return {
     sizeBytes: body.sizeBytes,
@@ -110,8 +115,8 @@ export function verifyingBody(body: Body, algorithm: ChecksumAlgorithm, checksum
         return sink(chunk)
       })
       const computed = running.digest()
-      const claimed = body.expectedDigests().checksum
-      if (claimed !== undefined && !claimed.value.equals(computed)) {
+      const expected = body.expectedDigests().checksum
+      if (expected !== undefined && !expected.value.equals(computed)) {
         throw objectErrors.BadDigest(`The ${algorithm} you specified did not match the calculated checksum.`)
       }
     },

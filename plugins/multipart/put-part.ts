@@ -1,4 +1,4 @@
-/** A part as a request brings it: its checksum may be of another algorithm than its upload's. */
+/** Stores a part from a request, whose checksum may be of another algorithm than its upload's. */
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import type { Body, ObjectsService, Upload, UploadPart } from 'svc/plugins/objects/api'
 import { requirePartAlgorithm, verifyingBody } from './part-checksums.ts'
@@ -7,18 +7,18 @@ export interface NewPart {
   readonly upload: Upload
   readonly partNumber: number
   readonly body: Body
-  /** That the request announces. */
+  /** The algorithm that the request announces. */
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
 }
 
-/** `claimed`: what the request said of its body and was verified, where the part does not keep it. Throws InvalidRequest. */
+/** `verified`: a checksum of another algorithm, which was verified and is not stored. Throws InvalidRequest. */
 export async function putPart(
   { upload, partNumber, body, checksumAlgorithm }: NewPart,
   { objects, checksums }: { readonly objects: ObjectsService; readonly checksums: ChecksumsService },
-): Promise<{ readonly part: UploadPart; readonly claimed: ReturnType<Body['expectedDigests']>['checksum'] }> {
+): Promise<{ readonly part: UploadPart; readonly verified: ReturnType<Body['expectedDigests']>['checksum'] }> {
   requirePartAlgorithm(upload, checksumAlgorithm)
   const isOther = checksumAlgorithm !== undefined && checksumAlgorithm !== upload.checksumAlgorithm
-  const verified = isOther ? verifyingBody(body, checksumAlgorithm, checksums) : body
-  const part = await objects.putPart(upload, partNumber, verified)
-  return { part, claimed: isOther ? body.expectedDigests().checksum : undefined }
+  const checked = isOther ? verifyingBody(body, checksumAlgorithm, checksums) : body
+  const part = await objects.putPart(upload, partNumber, checked)
+  return { part, verified: isOther ? body.expectedDigests().checksum : undefined }
 }

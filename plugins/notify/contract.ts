@@ -29,13 +29,16 @@ import { createMessage, type KeptEvent, sequencerOf } from './message.ts'
 export interface NotifyTargetSubject extends ContractSubject<NotifyTarget> {
   // biome-ignore lint/suspicious/noExplicitAny: each kind has its own settings
   readonly kind: NotifyTargetKind<any>
-  /** What the real service has now, oldest first where it knows: see `receivedFrom`. Not asked while the service is stopped. */
+  /**
+   * The messages that the real service has now, oldest first if it knows their order: see `receivedFrom`. Not called while the service is
+   * stopped.
+   */
   received(): Promise<readonly Received[]>
-  /** The destination is a table of objects: one row for each, none for what was removed, and test messages leave nothing. */
+  /** The destination is a table of objects: one row for each object, none for removed ones, and none for test messages. */
   readonly isTable?: boolean
 }
 
-/** The record of AWS of an event, or a test message as it is. */
+/** The AWS record of an event, or a test message as it is. */
 export type Received = Readonly<Record<string, unknown>>
 
 /** From the bytes of a whole message. */
@@ -47,7 +50,7 @@ export function receivedFrom(body: Buffer | string): Received {
 const place = { region: 'us-east-1', ownerId: 'admin', node: 'node-1', deploymentId: 'deployment-1' }
 let sequence = Date.now() * 2048
 
-/** A message as `notify` makes them; later ones have larger sequencers. */
+/** A message as `notify` makes it; later ones have larger sequencers. */
 export function testMessage(event: Partial<KeptEvent> = {}): NotifyMessage {
   const object = {
     sizeBytes: 1024,
@@ -71,7 +74,7 @@ export function testMessage(event: Partial<KeptEvent> = {}): NotifyMessage {
   return createMessage(kept, 'rule-1', place)
 }
 
-/** A test message as `notify` makes them. */
+/** A test message as `notify` makes it. */
 export function testBody(requestId: string): Buffer {
   const Time = new Date().toISOString()
   return Buffer.from(
@@ -82,7 +85,7 @@ export function testBody(requestId: string): Buffer {
 const connect = (t: Test, subject: NotifyTargetSubject, change?: Readonly<Record<string, unknown>>) =>
   connectTarget<NotifyMessage, NotifyTarget>(t, subject, change)
 
-/** Waits until the service has all of them, as they were sent; in their order, where it keeps one, also when some came twice. */
+/** Waits until the service has all messages unchanged; in their order, if it keeps one, even if some arrived twice. */
 async function requireReceived(t: Test, subject: NotifyTargetSubject, sent: readonly NotifyMessage[]): Promise<void> {
   const wanted = new Set(sent.map(({ sequencer }) => sequencer))
   const ours = async () => {
@@ -117,7 +120,7 @@ const sharedCases = targetCases<NotifyMessage, NotifyTarget, NotifyTargetSubject
 })
 
 export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contractSuite('notify target', {
-  'a message arrives as it is, and so does the next one over the same target': async (t, subject) => {
+  'a message arrives unchanged, and so does the next one over the same target': async (t, subject) => {
     const { send } = connect(t, subject)
     const first = testMessage()
     await send(first)
@@ -127,7 +130,7 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
     await requireReceived(t, subject, [first, second])
   },
 
-  'batches arrive whole and in order, as many messages as the target takes at once': async (t, subject) => {
+  'batches of the largest size arrive complete and in order': async (t, subject) => {
     const { target, send } = connect(t, subject)
     const size = Math.min(target.batchMax ?? 1, 200)
     const messages = Array.from({ length: Math.max(3 * size, 20) }, (_, i) => testMessage({ key: `batch/${i}` }))
@@ -135,7 +138,7 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
     await requireReceived(t, subject, messages)
   },
 
-  'as many sends as the target allows may be under way at once': async (t, subject) => {
+  'the target takes as many concurrent sends as it allows': async (t, subject) => {
     const { target, send } = connect(t, subject)
     const senders = Math.min(target.concurrency ?? 1, 16)
     const messages = Array.from({ length: senders * 4 }, (_, i) => testMessage({ key: `sender-${i % senders}/${i}` }))
@@ -147,7 +150,7 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
     for (const message of messages) await requireReceived(t, subject, [message])
   },
 
-  'keys of every script, quotes, spaces and percent signs arrive as they are': async (t, subject) => {
+  'keys in any script, with quotes, spaces and percent signs, arrive unchanged': async (t, subject) => {
     const { send } = connect(t, subject)
     const keys = [
       'ж/日本語/🎉 emoji.txt',
@@ -162,7 +165,7 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
     await requireReceived(t, subject, messages)
   },
 
-  'a message of 256 KiB arrives whole': async (t, subject) => {
+  'a message of 256 KiB arrives unchanged': async (t, subject) => {
     const { send } = connect(t, subject)
     const userMetadata = { large: 'ä'.repeat(64 * 1024), plain: 'x'.repeat(128 * 1024) }
     const object = { sizeBytes: 1, etag: 'e', contentType: undefined, userMetadata }
@@ -171,7 +174,7 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
     await requireReceived(t, subject, [message])
   },
 
-  'a removal is told, or removes the row': async (t, subject) => {
+  'a removal arrives, or removes the row': async (t, subject) => {
     const { send } = connect(t, subject)
     const put = testMessage({ key: 'removed', versionId: 'v1' })
     await send(put)
@@ -184,7 +187,7 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
       'no row is left',
     )
     await send(removal)
-    t.pass('removing what is not there is no error')
+    t.pass('removing a missing row is no error')
   },
 
   'a test message arrives, or leaves nothing in a table': async (t, subject) => {
@@ -197,7 +200,7 @@ export const notifyTargetContract: ContractSuite<NotifyTargetSubject> = contract
     t.match(await found(), [{ Service: 'svc', Event: 's3:TestEvent', RequestId: requestId, HostId: 'node-1' }])
   },
 
-  'a test message is an error where a message would be one': async (t, subject) => {
+  'a test message fails where a message would fail': async (t, subject) => {
     await subject.stop()
     const down = connect(t, subject)
     await down.failure(down.target.test(testBody('down'), AbortSignal.timeout(deliveryMsMax)))

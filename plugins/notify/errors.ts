@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** What `notify` may answer. Codes are those of the Admin API. */
+/** Errors of `notify`. Codes are those of the Admin API. */
 export const notifyErrors = defineErrors({
   conflict: { status: 409, title: 'Events are being replayed to the target already.' },
   notify_outbox_disabled: { status: 409, title: 'No events are kept: SVC_NOTIFY_OUTBOX_RETENTION is 0.' },

@@ -1,4 +1,4 @@
-/** Where events may go. */
+/** The extension points for destinations of events. */
 import { targetKindSchema } from 'svc/plugins/delivery/api'
 import { Type } from 'typebox'
 

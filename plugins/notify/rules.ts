@@ -78,7 +78,7 @@ function* problemsOf(rule: NotificationRule, isKnown: (arn: string) => boolean):
     if (matchedEvents(event) !== undefined) continue
     if (!isNotImplemented(event)) yield wrong('A specified event is not supported for notifications.', 'Event', event)
     else {
-      const message = `The event ${event} does not happen here: no loaded plugin emits it.`
+      const message = `The event ${event} is not supported: no loaded plugin emits it.`
       yield { code: 'NotImplemented', message, argument: { name: 'Event', value: event } }
     }
   }

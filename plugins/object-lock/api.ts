@@ -1,3 +1,3 @@
-/** Object lock: what other operations ask. Locks are kept and held to by `objects`, in the commit. */
+/** Object lock: functions for other operations. `objects` stores and enforces locks, in the commit. */
 export { objectLockErrors } from './errors.ts'
 export { mayBypassGovernance } from './governance.ts'

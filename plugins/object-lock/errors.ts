@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** What can be wrong with locks beside what `objects` refuses. Codes as in the AWS S3 error list. */
+/** Errors of locks beside those of `objects`. Codes as in the AWS S3 error list. */
 export const objectLockErrors = defineErrors({
   InvalidRetentionPeriod: {
     status: 400,

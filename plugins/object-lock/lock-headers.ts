@@ -8,7 +8,7 @@ const untilHeader = 'x-amz-object-lock-retain-until-date'
 const holdHeader = 'x-amz-object-lock-legal-hold'
 
 export const lockHeaders: S3Attribute = {
-  // The last is read by CreateBucket; without this plugin nobody could make use of such a bucket.
+  // CreateBucket reads the last header; without this plugin a bucket with object lock would be of no use.
   headers: [modeHeader, untilHeader, holdHeader, 'x-amz-bucket-object-lock-enabled'],
   read(request) {
     const retention = readRetention(request)

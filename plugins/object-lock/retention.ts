@@ -1,4 +1,4 @@
-/** Modes and times of retention, as requests write them. */
+/** Parses modes and times of retention in requests. */
 import { type Bucket, objectErrors, type RetentionMode } from 'svc/plugins/objects/api'
 import { objectLockErrors } from './errors.ts'
 
@@ -6,7 +6,7 @@ const periodMax = { days: 36_500, years: 100 } as const
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 
-/** Milliseconds since 1970 of a time in ISO 8601; undefined for anything else. */
+/** Milliseconds since 1970 of a time in ISO 8601; undefined for other text. */
 export function parseTime(text: string): number | undefined {
   const timeMs = time.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(timeMs) ? undefined : timeMs
@@ -17,7 +17,7 @@ export function requireMode(text: string | undefined, refusal: () => Error): Ret
   throw refusal()
 }
 
-/** Throws InvalidRequest where a bucket knows no locks. */
+/** Throws InvalidRequest if a bucket has no object lock. */
 export function requireLockBucket({ objectLock }: Bucket): void {
   if (objectLock === undefined) throw objectErrors.InvalidRequest('Bucket is missing Object Lock Configuration')
 }

@@ -1,6 +1,6 @@
 /**
- * Deletes what is named, and what is under folders, in commits of many objects. Each object is authorized on its own; what fails
- * leaves the others alone.
+ * Deletes objects, and everything under folders, in commits of many objects. Each object is authorized separately; a failure does not
+ * affect other objects.
  */
 import type { AdminRequest } from 'svc/plugins/admin/api'
 import type { DeleteOutcome, ObjectsService } from 'svc/plugins/objects/api'
@@ -17,7 +17,7 @@ type Failure = Result['errors'][number]
 
 const pageSize = 1000
 const keyBytesMax = 1024
-/** Objects that one request reports, done or failed: the answer is held in memory. */
+/** Objects that one request reports, deleted or failed: the answer is kept in memory. */
 const outcomesMax = 100_000
 
 export class BulkDelete {
@@ -51,7 +51,7 @@ export class BulkDelete {
     for (const [index, outcome] of outcomes.entries()) this.#report(allowed[index]!, outcome)
   }
 
-  /** What is current under a prefix; a bucket with versioning keeps it behind delete markers. */
+  /** Deletes the current objects under a prefix; in a bucket with versioning they get delete markers. */
   async deleteCurrent(prefix: string): Promise<void> {
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
       if (this.#isFull()) return
@@ -67,7 +67,7 @@ export class BulkDelete {
     }
   }
 
-  /** Every version and delete marker under a prefix, or of one key. */
+  /** Deletes all versions and delete markers under a prefix, or of one key. */
   async deleteVersions(prefix: string, onlyKey?: string): Promise<void> {
     let [keyMarker, versionIdMarker] = ['', '']
     for (let isMore = true; isMore; ) {
@@ -104,7 +104,7 @@ export class BulkDelete {
       return false
     }
     if (Buffer.byteLength(target.key) > keyBytesMax) {
-      this.fail(target, 'object_not_found', 'No object can have this key.')
+      this.fail(target, 'object_not_found', 'The key is not valid.')
       return false
     }
     return true
@@ -133,9 +133,9 @@ export class BulkDelete {
 }
 
 const codesOfS3: Readonly<Record<string, Failure['code']>> = {
-  // Only a lock refuses what the policies allowed.
+  // The policies allowed the delete, so only a lock can have refused it.
   AccessDenied: 'object_locked',
-  // What is no version id names no version.
+  // No version has an invalid version id.
   InvalidArgument: 'version_not_found',
   NoSuchKey: 'object_not_found',
   NoSuchVersion: 'version_not_found',

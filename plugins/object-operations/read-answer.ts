@@ -1,4 +1,4 @@
-/** What GetObject and HeadObject have in common: which bytes, and which headers say what they are. */
+/** Shared by GetObject and HeadObject: selects the bytes, and computes the headers that describe them. */
 import type { ChecksumValue } from 'svc/plugins/checksums/api'
 import { type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
 import {
@@ -31,11 +31,11 @@ const overrides: readonly (readonly [parameter: string, header: string])[] = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a header
 const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
-/** `shownId`: see `shownVersionId`. Throws what S3 answers for delete markers, failed conditions, and ranges or parts that are not there. */
+/** `shownId`: see `shownVersionId`. Throws the errors of S3 for delete markers, failed conditions, and missing ranges or parts. */
 export function planRead(request: S3Request, version: ObjectVersion, shownId: string | undefined): ReadPlan {
   const { headers: asked, query } = request
   refuseDeleteMarker(request, version)
-  // First, for what it refuses: conditions tell nothing to who lacks the key of an object.
+  // First, because it may refuse the request: without the customer's key a client must not learn the outcome of conditions.
   const contributed = request.describeAttributes(version)
   const condition = checkReadConditions(asked, version)
   const headers: ReadPlan['headers'] = {
@@ -68,7 +68,7 @@ export function planRead(request: S3Request, version: ObjectVersion, shownId: st
   return { status: 206, ...range, headers }
 }
 
-/** A delete marker has no bytes and no attributes: the key is not there, or the version named is none that can be read. */
+/** A delete marker has no bytes and no attributes: without a version id the key does not exist, with one the version cannot be read. */
 export function refuseDeleteMarker({ query }: S3Request, version: ObjectVersion): void {
   if (!version.isDeleteMarker) return
   const facts = { 'x-amz-delete-marker': 'true', 'x-amz-version-id': version.versionId }
@@ -80,7 +80,7 @@ export function refuseDeleteMarker({ query }: S3Request, version: ObjectVersion)
   throw objectErrors.NoSuchKey(undefined, { extra: { ...facts, Key: version.key } })
 }
 
-/** `If-Range`: an older version than the client has parts of is sent whole. */
+/** `If-Range`: if the client has parts of another version, the whole object is sent. */
 export function requestedRange({ headers }: Pick<S3Request, 'headers'>, version: ObjectVersion): ByteRange | undefined {
   const ifRange = headers['if-range']
   if (ifRange !== undefined && ifRange !== quoteEtag(version.etag) && ifRange !== httpDate(version.modifiedMs)) {
@@ -89,7 +89,7 @@ export function requestedRange({ headers }: Pick<S3Request, 'headers'>, version:
   return readRange(headers.range, version.sizeBytes)
 }
 
-/** The bytes of one part. An object that was stored in one piece is its own part 1. */
+/** The range of one part. An object that was stored in one piece is its own part 1. */
 function partRange({ headers }: S3Request, version: ObjectVersion, text: string): ByteRange | undefined {
   if (headers.range !== undefined) {
     throw objectErrors.InvalidRequest('Cannot specify both Range header and partNumber query parameter')
@@ -107,7 +107,7 @@ function partRange({ headers }: S3Request, version: ObjectVersion, text: string)
       extra: { ActualPartCount: String(count), PartNumberRequested: text },
     })
   }
-  // A range over no bytes cannot be written.
+  // A range of zero bytes cannot be expressed.
   if (sizeBytes === 0) return undefined
   if (parts.length === 0) return { start: 0, length: sizeBytes }
   let start = 0
@@ -116,8 +116,8 @@ function partRange({ headers }: S3Request, version: ObjectVersion, text: string)
 }
 
 /**
- * What a read of one part can be verified with: a composite checksum is made of those of the parts, and a single part is the whole object.
- * The checksum of a whole says nothing of one of its several parts.
+ * A checksum with which a client can verify one part: a composite checksum is computed from checksums of parts, and a single part is the
+ * whole object. The checksum of a whole object with several parts says nothing about one of them.
  */
 function partChecksum({ checksum, parts }: ObjectVersion, partNumber: number): ChecksumValue | undefined {
   if (checksum?.type === 'FULL_OBJECT') return parts.length > 1 ? undefined : checksum
@@ -125,7 +125,7 @@ function partChecksum({ checksum, parts }: ObjectVersion, partNumber: number): C
   return checksum === undefined || value === undefined ? undefined : { ...checksum, value }
 }
 
-/** `response-…` parameters; only for signed requests, so that nobody makes a public object look like something else. */
+/** `response-…` parameters. For signed requests only, so that a link to a public object cannot change its appearance. */
 function overrideHeaders({ query, identity }: S3Request, headers: ReadPlan['headers']): void {
   for (const [parameter, header] of overrides) {
     const value = query.get(parameter)
@@ -138,7 +138,7 @@ function overrideHeaders({ query, identity }: S3Request, headers: ReadPlan['head
         extra: { ArgumentName: parameter },
       })
     }
-    // A header holds bytes: UTF-8 goes out as it is.
+    // Header values consist of bytes, so the UTF-8 is sent unchanged.
     headers[header] = Buffer.from(value, 'utf8').toString('latin1')
   }
 }

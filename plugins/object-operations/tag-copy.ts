@@ -1,6 +1,6 @@
 import { type CopySource, type S3Request, s3Errors } from 'svc/plugins/s3/api'
 
-/** Tags may decide who may read an object: only who may read and write them takes them along to another key. Throws AccessDenied. */
+/** Policies may depend on tags: only callers who may read and write tags may copy them to another key. Throws AccessDenied. */
 export function requireTagCopy(request: S3Request, { bucket, key, versionId }: CopySource): void {
   const action = versionId === undefined ? 's3:GetObjectTagging' : 's3:GetObjectVersionTagging'
   const mayRead = request.isAllowed(action, bucket, key, versionId)

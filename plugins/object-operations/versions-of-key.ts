@@ -1,11 +1,11 @@
 import type { ObjectsService, VersionSummary } from 'svc/plugins/objects/api'
 
-/** Versions and delete markers of exactly this key, newest first. `after`: only those older than this version. */
+/** Versions and delete markers of exactly this key, newest first. `after`: only versions older than this one. */
 export async function versionsOfKey(
   objects: ObjectsService,
   { bucket, key, after = '', limit }: { bucket: string; key: string; after?: string; limit: number },
 ): Promise<{ readonly versions: readonly VersionSummary[]; readonly isTruncated: boolean }> {
-  // One more than is wanted tells whether there are more. Keys that are longer come behind all versions of this one.
+  // One more version than requested tells whether there are more. Longer keys come after all versions of this key.
   const page = await objects.listVersions({
     bucket,
     prefix: key,

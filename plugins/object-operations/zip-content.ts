@@ -1,4 +1,4 @@
-/** What goes into an archive: objects that are named, and what is under folders, looked for while the archive is written. */
+/** The entries of an archive: named objects, and the objects under folders, which are listed while the archive is written. */
 import { isCatalogError } from 'svc/kernel'
 import type { ObjectData, ObjectsService, ObjectVersion } from 'svc/plugins/objects/api'
 import { createNames, safeName } from './zip-names.ts'
@@ -7,26 +7,26 @@ import type { ZipEntry } from './zip-stream.ts'
 export interface ZipContent {
   readonly objects: ObjectsService
   readonly bucket: string
-  /** Found and allowed. */
+  /** Existing objects that the caller may read. */
   readonly named: readonly ObjectVersion[]
   readonly prefixes: readonly string[]
-  /** Characters of keys that are not in the archive. */
+  /** Length of the common prefix that names in the archive omit. */
   readonly skipChars: number
   readonly nowMs: number
   mayRead(key: string): boolean
 }
 
 const pageSize = 1000
-/** What lies in memory comes without waiting: others get their turn in between. */
+/** Keys after which the event loop gets a turn, because reads from memory do not wait. */
 const keysPerTurn = 100
-/** What an archive lists of what it lacks. */
+/** Maximum number of objects in `_skipped.json`. */
 const skippedMax = 10_000
 const skippedName = '_skipped.json'
 
 export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry> {
   const { objects, named, prefixes } = content
   const nameOf = createNames()
-  /** Versions that are in already: what is named may lie in a folder, too. */
+  /** Versions that are already in the archive: a named object may also be in a folder. */
   const isIn = new Set<string>()
   const skipped: { key: string; code: string }[] = []
   let skippedCount = 0
@@ -67,7 +67,7 @@ export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry>
         yield entryOf(version)
         continue
       }
-      // Opened before it is an entry: that its key is missing shows here.
+      // Opened before the entry begins, so that a missing key can be reported as skipped.
       let opened: ObjectData
       try {
         opened = await open(version)
@@ -90,7 +90,9 @@ export async function* zipEntries(content: ZipContent): AsyncGenerator<ZipEntry>
   }
 }
 
-/** Throws what objects that are named cannot be read for, as long as it can be answered: of what is encrypted a byte is asked for. */
+/**
+ * Throws the error of a named object that cannot be decrypted, while an error can still be sent: reads one byte of each encrypted object.
+ */
 export async function requireKeys(objects: ObjectsService, named: readonly ObjectVersion[]): Promise<void> {
   for (const version of named) {
     if (version.encryption === undefined) continue
@@ -99,15 +101,15 @@ export async function requireKeys(objects: ObjectsService, named: readonly Objec
   }
 }
 
-/** What `_skipped.json` says where an object is whole and its key is not at hand; undefined for everything else. */
+/** The code for `_skipped.json` if the object is intact, but its key is missing; undefined for all other errors. */
 function missingKey({ encryption }: ObjectVersion, error: unknown): string | undefined {
   if (!isCatalogError(error)) return undefined
   if (encryption?.type === 'SSE-C') return error.code === 'InvalidRequest' ? 'customer_key_required' : undefined
-  // The key management also says that a sealed key was altered (500): that is damage, which no archive is silent about.
+  // Status 500 of the key management means an altered wrapped key, which is damage and must not be skipped.
   return error.code.startsWith('kms_') && error.status !== 500 ? error.code : undefined
 }
 
-/** No version id has a slash. */
+/** Unambiguous, because a version id has no slash. */
 function identityOf({ key, versionId }: ObjectVersion): string {
   return `${versionId}/${key}`
 }
@@ -127,7 +129,7 @@ async function* keysUnder({ objects, bucket }: ZipContent, prefix: string): Asyn
   }
 }
 
-/** Undefined where it has been deleted since it was listed. */
+/** Undefined if it was deleted since it was listed. */
 async function currentVersion({ objects, bucket }: ZipContent, key: string): Promise<ObjectVersion | undefined> {
   try {
     const version = await objects.getObject(bucket, key)

@@ -1,6 +1,6 @@
 /**
- * Names in an archive. Keys are any text; what unpacks an archive makes paths of its names, and a path must stay below the folder that
- * it is unpacked into, on every system. What could lead elsewhere is replaced, character by character, so that nothing is left out:
+ * Names in an archive. Keys are arbitrary text, and programs that unpack an archive use names as paths. A path must stay below the
+ * folder into which the archive is unpacked, on every system. Unsafe parts are replaced, so that no object is left out:
  *
  * | In a key | In the archive |
  * |---|---|
@@ -8,14 +8,13 @@
  * | `\`, `:`, NUL and other control characters | `_` |
  * | lone surrogates | U+FFFD |
  *
- * Two keys that come to the same name, two versions of one key, and a name that is an object and a folder are told apart by a number:
- * `a (2).txt`.
+ * A number distinguishes keys with the same name, versions of one key, and a file from a folder of the same name: `a (2).txt`.
  */
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a file name
 const unsafe = /[\\:\u0000-\u001f\u007f]/g
 
-/** `key` behind the first `skip` characters. */
+/** The safe name of the key without its first `skip` characters. */
 export function safeName(key: string, skip: number): string {
   return key
     .slice(skip)
@@ -26,7 +25,7 @@ export function safeName(key: string, skip: number): string {
     .join('/')
 }
 
-/** Length of the longest folder that all of these are in: keys count with the folder that they are in, prefixes with themselves. */
+/** Length of the longest folder that contains all of these: keys count with their folder, prefixes with themselves. */
 export function commonFolderLength(keys: readonly string[], prefixes: readonly string[]): number {
   const folders = [...keys.map(key => key.slice(0, key.lastIndexOf('/') + 1)), ...prefixes.map(folderOf)]
   let [common = ''] = folders
@@ -40,25 +39,25 @@ function folderOf(prefix: string): string {
   return prefix.slice(0, prefix.lastIndexOf('/') + 1)
 }
 
-/** Files and folders of an archive: their places are all that is held of an entry beside its record in the directory. */
+/** Maximum number of files and folders of an archive, because their names stay in memory. */
 const placesMax = 1_000_000
 const file = 0
 
 /**
- * Gives out each name once, and none that is a folder, too: keys may be both, `a` and `a/b`, in archives that cannot be unpacked. What
- * comes second gets the number. Each name costs as much as it is long, however many come to the same.
+ * Returns each name once, and never the name of a folder: keys may be both, `a` and `a/b`, which a file system cannot store. The later name
+ * gets the number. The cost of a name is proportional to its length, even if many names collide.
  */
 export function createNames(): (wanted: string) => string {
-  /** By `<number of the folder>/<part>`: `file`, or the number of that folder; the outermost has 0. */
+  /** By `<number of the folder>/<part>`: `file`, or the number of that folder; the root has 0. */
   const taken = new Map<string, number>()
-  /** Parts of folders that a file had before, by the same. */
+  /** Other names of folders whose name a file already had, by the same key. */
   const moved = new Map<string, string>()
-  /** Where to go on counting, by the same. */
+  /** The next number to try, by the same key. */
   const nextNumbers = new Map<string, number>()
   let folderCount = 0
 
   const take = (place: string, what: number) => {
-    if (taken.size >= placesMax) throw new Error('an archive has more files and folders than their names may be held')
+    if (taken.size >= placesMax) throw new Error('the archive has too many files and folders')
     taken.set(place, what)
   }
 
@@ -101,7 +100,7 @@ export function createNames(): (wanted: string) => string {
   }
 }
 
-/** `part` of a path; what is behind its last dot stays behind the number. */
+/** The part with a number, in front of its extension. */
 function numbered(part: string, number: number): string {
   const dot = part.lastIndexOf('.')
   return dot > 0 ? `${part.slice(0, dot)} (${number})${part.slice(dot)}` : `${part} (${number})`

@@ -1,10 +1,10 @@
 /**
- * ZIP archives, written as a stream: nothing is compressed, nothing is held but the directory that comes at the end.
- * Source: PKWARE APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
+ * Writes ZIP archives as a stream: without compression, and with only the central directory in memory. Source: PKWARE APPNOTE.TXT 6.3.10,
+ * sections 4.3 to 4.5.
  *
- * Bytes that are at hand have their checksum in front of them; of those that are streamed it follows in a data descriptor. Sizes from
- * 4 GiB on, places behind them and counts from 65 535 on have the form of ZIP64. Names are UTF-8. An archive whose source fails has no
- * directory: it is visibly broken, never short and valid.
+ * Bytes in memory have their checksum in front of them; for streamed bytes it follows in a data descriptor. Sizes from 4 GiB on, larger
+ * offsets, and counts from 65 535 on use ZIP64. Names are UTF-8. If a source fails, the archive ends without a directory: it is visibly
+ * broken, never short and valid.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -21,7 +21,7 @@ export interface ZipEntry {
   open(): MaybePromise<ObjectData>
 }
 
-/** The directory is all that grows with the number of entries: about 900 000 of them with names of 100 bytes. */
+/** Only the directory grows with the number of entries: about 900 000 entries with names of 100 bytes. */
 const directoryBytesMax = 160 * 1024 * 1024
 const batchBytes = 64 * 1024
 
@@ -36,7 +36,7 @@ const extra64 = 0x0001
 const extraTime = 0x5455
 const regularFile = 0o100644 * 0x10000
 
-/** At least one entry. `next` rejects with what an entry cannot be read for. */
+/** At least one entry. `next` rejects with the error of an entry that cannot be read. */
 export function createZipStream(
   entries: AsyncIterable<ZipEntry>,
   checksums: Pick<ChecksumsService, 'compute' | 'create'>,
@@ -48,7 +48,7 @@ export function createZipStream(
       return value === undefined ? undefined : value
     },
     close() {
-      // Entries close themselves behind the step that is under way; nobody is left who would hear how that goes.
+      // The entries are closed after the current step; errors of that have no receiver any more.
       chunks.return(undefined).catch(() => {})
     },
   }
@@ -99,7 +99,7 @@ async function* writeZip(
     const record = directoryRecord(entry, name, checksum, start, data.kind === 'stream')
     directory.push(record)
     directoryBytes += record.length
-    if (directoryBytes > directoryBytesMax) throw new Error('an archive has more entries than its directory may hold')
+    if (directoryBytes > directoryBytesMax) throw new Error('the archive has too many entries for its directory')
   }
   for (let index = 0; index < directory.length; ) {
     const batch: Buffer[] = []
@@ -124,7 +124,7 @@ function localHeader(entry: ZipEntry, name: Buffer, checksum: Buffer | undefined
   const is64 = needs64(entry)
   const extras = [timeExtra(entry)]
   const isLater = checksum === undefined
-  // In front of bytes that are streamed it says that the sizes in the descriptor have eight bytes.
+  // In front of streamed bytes it announces sizes of eight bytes in the descriptor.
   if (is64) extras.push(sizesExtra(isLater ? [0, 0] : [entry.sizeBytes, entry.sizeBytes]))
   const extra = Buffer.concat(extras)
   const head = Buffer.alloc(30)
@@ -184,7 +184,7 @@ function directoryRecord(entry: ZipEntry, name: Buffer, checksum: Buffer, start:
   return Buffer.concat([head, name, extra])
 }
 
-/** With the records of ZIP64 in front of it, where a number does not fit. */
+/** Preceded by the records of ZIP64 if a number is too large. */
 function directoryEnd(count: number, directoryBytes: number, start: number): Buffer {
   const is64 = count >= uint16Max || directoryBytes >= uint32Max || start >= uint32Max
   const end = Buffer.alloc(22)
@@ -218,7 +218,7 @@ function sizesExtra(values: readonly number[]): Buffer {
   return bytes
 }
 
-/** Seconds since 1970: times of DOS know neither odd seconds nor a time zone. */
+/** Seconds since 1970, because DOS times have neither odd seconds nor a time zone. */
 function timeExtra({ modifiedMs }: ZipEntry): Buffer {
   const bytes = Buffer.alloc(9)
   bytes.writeUInt16LE(extraTime, 0)

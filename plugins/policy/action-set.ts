@@ -1,4 +1,4 @@
-/** `Action` and `NotAction`: which actions a statement is about. */
+/** `Action` and `NotAction`: the actions that a statement applies to. */
 import type { ActionEntry, Catalogue } from './catalogue.ts'
 import { type PlacedText, readTexts } from './elements.ts'
 import type { JsonNode } from './json-reader.ts'
@@ -9,7 +9,7 @@ import { plainPattern, type WildcardPattern } from './wildcards.ts'
 export interface NamedActions {
   readonly at: number
   readonly text: string
-  /** What it means here; empty for names that govern nothing. */
+  /** The actions of this server that the entry names; empty for accepted names without an effect here. */
   readonly entries: ReadonlySet<ActionEntry>
 }
 
@@ -32,7 +32,7 @@ export class ActionSet {
     return this.#names.has(entry.name) !== this.isNegated
   }
 
-  /** For actions that are in no catalogue: only wildcards can mean them. */
+  /** For an action that is not in the catalogue: only an entry with wildcards can match it. */
   hasUnknown(action: string): boolean {
     const lowerCase = action.toLowerCase()
     return this.#patterns.some(pattern => pattern.matches(lowerCase)) !== this.isNegated
@@ -66,8 +66,7 @@ function readAction({ text, at }: PlacedText, element: string, catalogue: Catalo
   const found = isWild ? undefined : catalogue.find(text)
   const entries = found !== undefined ? new Set([found]) : isWild ? catalogue.expand(lowerCase) : nothing.entries
   if (entries.size > 0) return { at, text, entries }
-  if (catalogue.isInert(lowerCase))
-    problems.warn(at, element, `${quote(text)} is accepted, but nothing here is governed by it.`)
+  if (catalogue.isInert(lowerCase)) problems.warn(at, element, `${quote(text)} is accepted, but has no effect here.`)
   else
     problems.error(
       at,

@@ -1,12 +1,12 @@
 /**
- * Every action that a policy can name: the table of the S3 and Admin actions, the aliases that are evaluated as another
- * action, and the names that are accepted so that existing policies import unchanged, but govern nothing here.
+ * All actions that a policy can name: the table of the S3 and Admin actions, aliases that are evaluated as another action, and names that
+ * are accepted so that policies from elsewhere can be imported unchanged, but have no effect here.
  */
 
-/** What an action is done to: `none` is an action of the server itself. */
+/** The kind of resource that an action applies to: `none` is the server itself. */
 export type ActionLevel = 'account' | 'bucket' | 'object' | 'none'
 
-/** `fixed`: the operation has one answer, but is authorized. `inert`: accepted in documents, matches nothing. */
+/** `fixed`: the operation always gives the same answer, but is authorized. `inert`: accepted in documents, matches no request. */
 export type ActionStatus = 'active' | 'fixed' | 'inert'
 
 export interface ActionRow {
@@ -14,9 +14,9 @@ export interface ActionRow {
   readonly action: string
   readonly level: ActionLevel
   readonly status: ActionStatus
-  /** What it grants, as the rest of a sentence. */
+  /** What the action allows; completes "may". */
   readonly description: string
-  /** An Admin action that may be asked for one bucket. */
+  /** An Admin action that may be requested for one bucket. */
   readonly isBucketScoped: boolean
 }
 
@@ -93,7 +93,7 @@ const object: Rows = [
 
 const fixedOfBucket: Rows = [
   ['GetBucketRequestPayment', 'read who pays'],
-  ['PutBucketRequestPayment', 'set who pays anyway'],
+  ['PutBucketRequestPayment', 'set the payer that the bucket has in any case'],
   ['GetAccelerateConfiguration', 'read the state of acceleration'],
   ['PutAccelerateConfiguration', 'set the state of acceleration that the bucket has anyway'],
   ['GetBucketWebsite', 'read the website configuration'],
@@ -134,17 +134,17 @@ const admin: Rows = [
   ['DisableGroup', 'disable groups'],
   ['AddUserToGroup', 'add members to groups'],
   ['RemoveUserFromGroup', 'remove members from groups'],
-  ['ListServiceAccounts', "list others' access keys and shares"],
-  ['CreateServiceAccount', 'create access keys for others; for oneself everybody may'],
-  ['UpdateServiceAccount', "edit and rotate others' access keys"],
-  ['RemoveServiceAccount', "delete others' access keys, revoke their shares"],
+  ['ListServiceAccounts', 'list access keys and shares of others'],
+  ['CreateServiceAccount', 'create access keys for others; every user may create its own'],
+  ['UpdateServiceAccount', 'edit and rotate access keys of others'],
+  ['RemoveServiceAccount', 'delete access keys of others, revoke their shares'],
   ['ListUserPolicies', 'list named policies'],
   ['GetPolicy', 'read named policies'],
   ['CreatePolicy', 'create and replace named policies'],
   ['DeletePolicy', 'delete named policies'],
   ['AttachUserOrGroupPolicy', 'attach policies to users and groups, and detach them'],
   ['SimulatePolicy', 'simulate requests of others'],
-  ['GetConfig', 'read the configuration, secrets masked'],
+  ['GetConfig', 'read the configuration with masked secrets'],
   ['ConfigUpdate', 'read and change the configuration, test notification targets'],
   ['ExportCluster', 'export the cluster archive and secrets of the configuration'],
   ['ImportCluster', 'import a cluster archive'],
@@ -152,7 +152,7 @@ const admin: Rows = [
   ['ForceUnlock', 'release locks'],
   ['KMSKeyStatus', 'read the state of the key server, list keys'],
   ['KMSCreateKey', 'create keys'],
-  ['KMSReseal', 're-seal data keys'],
+  ['KMSReseal', 'rewrap data keys'],
   ['ManageDistributions', 'manage distributions, key groups and routing'],
   ['SignDistributionURL', 'sign URLs and cookies of distributions'],
   ['ManageCertificates', 'manage certificates and DNS providers'],
@@ -160,7 +160,7 @@ const admin: Rows = [
   ['InvalidateCache', 'invalidate and warm the cache'],
 ]
 
-/** Admin actions on a bucket, and those on a distribution, which is asked for by its origin bucket. */
+/** Admin actions on a bucket. Those on a distribution are requested for its origin bucket. */
 const adminOfBucket = new Set(['GetBucketQuota', 'SetBucketQuota', 'ManageAccessRules'])
 const adminOfOrigin = new Set(['ManageDistributions', 'SignDistributionURL', 'ManageCache', 'InvalidateCache'])
 
@@ -190,7 +190,7 @@ export const actionTable: readonly ActionRow[] = Object.freeze([
   })),
 ])
 
-/** Lower-case name to the action that it is evaluated as. */
+/** Aliases in lower case, each with the action as which it is evaluated. */
 export const actionAliases: ReadonlyMap<string, string> = new Map([
   ['s3:headbucket', 's3:ListBucket'],
   ['s3:deletebucketcors', 's3:PutBucketCORS'],
@@ -204,7 +204,7 @@ export const actionAliases: ReadonlyMap<string, string> = new Map([
   ['admin:updatepolicyassociation', 'admin:AttachUserOrGroupPolicy'],
 ])
 
-/** Services of which nothing is governed here, whatever the name. */
+/** Services without any action here: all of their names are accepted and have no effect. */
 export const inertServices: ReadonlySet<string> = new Set(['s3express', 'kms', 'sts'])
 
 /** Lower-case patterns of names that are accepted and match nothing. */

@@ -9,11 +9,11 @@ export interface Address {
 
 export interface AddressBlock {
   readonly address: Address
-  /** Bits that count: at most 32 for IPv4 and 128 for IPv6. */
+  /** Number of significant bits: at most 32 for IPv4 and 128 for IPv6. */
   readonly prefixLength: number
 }
 
-/** Undefined for what is no address. A zone (`%eth0`) is dropped. */
+/** Undefined for invalid addresses. A zone (`%eth0`) is dropped. */
 export function parseAddress(text: string): Address | undefined {
   const zone = text.indexOf('%')
   const plain = zone < 0 ? text : text.slice(0, zone)
@@ -27,7 +27,7 @@ export function parseAddress(text: string): Address | undefined {
   return { family: 6, words }
 }
 
-/** An address or a CIDR block; bits behind the prefix are ignored. Undefined for anything else. */
+/** An address or a CIDR block; bits after the prefix are ignored. Undefined for invalid text. */
 export function parseBlock(text: string): AddressBlock | undefined {
   const slash = text.indexOf('/')
   const addressText = slash < 0 ? text : text.slice(0, slash)
@@ -38,7 +38,7 @@ export function parseBlock(text: string): AddressBlock | undefined {
   if (slash < 0) return { address, prefixLength: bits }
   const digits = text.slice(slash + 1)
   if (!/^(?:0|[1-9]\d{0,2})$/.test(digits)) return undefined
-  // The prefix of a mapped block counts from the front of the IPv6 address.
+  // The prefix length of an IPv4-mapped block counts from the start of the IPv6 address.
   const isMapped = address.family === 4 && addressText.includes(':')
   const prefixLength = isMapped ? Number(digits) - 96 : Number(digits)
   return prefixLength < 0 || prefixLength > bits ? undefined : { address, prefixLength }

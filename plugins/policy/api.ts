@@ -1,6 +1,6 @@
 /**
- * Authorization: may this identity do this action on this resource? One engine for the policies of users, groups, access
- * keys and buckets, and for the actions of S3 and of the Admin API. Compiled once, asked synchronously.
+ * Authorization: may this identity do this action on this resource? One engine evaluates the policies of users, groups, access keys and
+ * buckets, for the actions of S3 and of the Admin API. Policies are compiled once; decisions are synchronous.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -33,7 +33,7 @@ export type { EvaluatedStatement, Simulation, SimulationDecision, SimulationSour
 /** Condition keys in lower case (`s3:prefix`, `aws:sourceip`) with their values. */
 export type ConditionRecord = Readonly<Record<string, readonly string[]>>
 
-/** The same, each value made when it is asked for: a `ReadonlyMap`, or what `requestConditions` makes. */
+/** The same, with values that are computed on demand: a `ReadonlyMap`, or the result of `requestConditions`. */
 export interface ConditionLookup {
   get(key: string): readonly string[] | undefined
 }
@@ -43,58 +43,61 @@ export interface AccessRequest {
   readonly identity: Identity | undefined
   /** `s3:GetObject`, `admin:ServerInfo`… */
   readonly action: string
-  /** Empty or absent: the action is done to the server. */
+  /** Empty or absent for actions on the server. */
   readonly bucket?: string
   readonly key?: string
   /**
-   * Called once, and only when a statement with conditions is reached. The keys that follow from the identity
-   * (`aws:username`, `aws:groups`, `jwt:…` and their like) are the engine's business and are not looked for here.
+   * Called at most once, when a statement with conditions is reached. The engine itself has the keys that depend on the identity
+   * (`aws:username`, `aws:groups`, `jwt:…` and others); they are not looked up here.
    */
   readonly conditions?: () => ConditionRecord | ConditionLookup
-  /** Statements that allow something to everybody do not count. */
+  /** Statements that allow access to everybody are ignored. */
   readonly blockPublicAccess?: boolean
   /**
-   * The canned access control list of the object, where it was fetched: see `PolicyService.asksObjectAcl`. Called once, and only where
-   * the lists of objects count in the bucket.
+   * The canned access control list of the object, if the caller has fetched it: see `PolicyService.asksObjectAcl`. Called at most once, and
+   * only if access control lists of objects count in the bucket.
    */
   readonly objectAcl?: () => string | undefined
-  /** Instead of what the sources know of the bucket: what would be allowed if these were its policies. */
+  /** Replaces the bucket policies of the sources: for the question of what these policies would allow. */
   readonly bucketPolicies?: BucketPolicies
 }
 
-/** What somebody may do, and what limits it. Made once per identity and kept, not per request. */
+/** The policies of an identity, and the policies that limit it. Created once per identity and kept, not per request. */
 export interface IdentityPolicies {
   /** Policies of the user and of its enabled groups. */
   readonly granted: PolicySet
-  /** Of a session, of an access key: each must allow as well, and may deny. */
+  /** The limits of a session and of an access key: each of them must also allow the request, and may deny it. */
   readonly limits?: readonly PolicySet[]
-  /** An access key of root: `granted` is not asked, no bucket can deny it anything, only `limits` count. */
+  /** An access key of root: `granted` is ignored and no bucket policy can deny it anything; only `limits` count. */
   readonly isOwnedByRoot?: boolean
 }
 
 export interface BucketPolicies {
   readonly policies: PolicySet
-  /** Of the bucket or of the whole server: what these policies allow to everybody does not count. */
+  /** For the bucket or the whole server: statements of these policies that allow access to everybody are ignored. */
   readonly blockPublicAccess?: boolean
 }
 
 /**
- * Who the policies of a request are. Both are asked on every request of somebody who is not root: they look something up
- * in memory, and neither wait nor throw. What several sources know is taken together.
+ * Knows policies of callers and of buckets. Both functions are called for every request of a caller other than root: they look up prepared
+ * values in memory, and neither wait nor throw. The policies of all sources are combined.
  */
 export interface PolicySource {
   /**
-   * Brings what `bucketPolicies` answers from up to date: to every change that was acknowledged before. Called once for each
-   * bucket of a request of somebody who is not root, before the first decision. Rejects where it cannot be known.
+   * Makes the answers of `bucketPolicies` include every change that was acknowledged before this call. Called once for each bucket of a
+   * request of a caller other than root, before the first decision. Rejects if the policies cannot be read.
    */
   prepare?(bucket: string): MaybePromise<void>
   identityPolicies?(identity: Identity): IdentityPolicies | undefined
   bucketPolicies?(bucket: string): BucketPolicies | undefined
-  /** What the list of an object in this bucket allows, by the list's name. Undefined where such lists do not count. */
+  /**
+   * The policies that stand for the access control list of an object in this bucket, by the list's name. Undefined if such lists do not
+   * count.
+   */
   objectPolicies?(bucket: string): ReadonlyMap<string, BucketPolicies> | undefined
 }
 
-/** Policies named by the caller instead of by the sources. */
+/** Policies that replace those of the sources. */
 export interface RequestPolicies {
   readonly identity?: IdentityPolicies
   readonly bucket?: BucketPolicies
@@ -102,7 +105,7 @@ export interface RequestPolicies {
 
 export interface PermissionsRequest {
   readonly identity: Identity | undefined
-  /** Absent: actions on the server. */
+  /** Absent for actions on the server. */
   readonly bucket?: string
   readonly prefix?: string
   readonly conditions?: AccessRequest['conditions']
@@ -116,35 +119,35 @@ export interface Permissions {
 
 export interface PolicyService {
   /**
-   * To be waited for, where it is a promise, before the first question about a bucket: then answers count every change that
-   * was acknowledged before this call. In the main thread it never is one. Superfluous for root.
+   * To be awaited, if it returns a promise, before the first question about a bucket: then the answers include every change that was
+   * acknowledged before this call. Never a promise in the main thread. Not needed for root.
    */
   prepare(bucket: string): MaybePromise<void>
   isAllowed(request: AccessRequest): boolean
-  /** As `isAllowed`, for policies that are not, or not yet, those of the sources. */
+  /** Like `isAllowed`, with the given policies instead of those of the sources. */
   evaluate(request: AccessRequest, policies: RequestPolicies): boolean
-  /** Why: the decision of `isAllowed` (or `evaluate`, with `policies`) and every statement that was looked at. */
+  /** The decision of `isAllowed` (or of `evaluate`, with `policies`), with its reason and every statement that was evaluated. */
   simulate(request: AccessRequest, policies?: RequestPolicies): Simulation
-  /** Whether a listing of some part of the bucket is allowed, whatever conditions say of prefix, delimiter and size. */
+  /** Whether a listing of some part of the bucket is allowed, for suitable values of prefix, delimiter and size. */
   isAllowedInPart(request: AccessRequest): boolean
-  /** Whether policies of the bucket, or its access control list, allow something in it to everybody. */
+  /** Whether the bucket's policies or its access control list allow anything to everybody. */
   isPublic(bucket: string): boolean
   /**
-   * Whether a statement about this request has a condition on (or a variable of) a key that begins so, in lower case:
-   * what is expensive to know, such as `s3:existingobjecttag/`, need be fetched only then.
+   * Whether a statement that may apply to this request has a condition on, or a variable of, a key with this prefix, in lower case. Facts
+   * that are expensive to fetch, such as `s3:existingobjecttag/`, are needed only then.
    */
   mentions(request: AccessRequest, keyPrefix: string): boolean
-  /** Whether the list of the object could allow this request: it need be fetched only then. */
+  /** Whether the object's access control list could allow this request: it is needed only then. */
   asksObjectAcl(request: AccessRequest): boolean
-  /** What the console may offer: active actions on the server, or on a bucket and everything under a prefix of it. */
+  /** The actions that the console may offer: active actions on the server, or on a bucket and everything under a prefix of it. */
   permissions(request: PermissionsRequest): Permissions
-  /** Text, or an object. Never throws on a document; what is wrong with it is in the result, all of it. */
+  /** Compiles text or an object. Never throws because of the document; the result has all of its problems. */
   compile(document: string | object, options: CompileOptions): CompileResult
-  /** Policies to be asked together, in the order in which reasons shall name them. */
+  /** Policies that are evaluated together, in the order in which reasons name them. */
   combine(attached: readonly AttachedPolicy[]): PolicySet
-  /** The catalogue: its own actions and those that plugins add. */
+  /** The catalogue: the engine's own actions and those of plugins. */
   actions(): readonly PolicyAction[]
-  /** The policies that every deployment has, compiled. */
+  /** The compiled built-in policies, which every deployment has. */
   builtIn(): ReadonlyMap<string, CompiledPolicy>
 }
 
@@ -153,9 +156,9 @@ declare module 'svc/kernel' {
     policy: PolicyService
   }
   interface ExtensionPoints {
-    /** Who the policies of a caller and of a bucket are. */
+    /** Knows policies of callers and of buckets. */
     'policy.source': PolicySource
-    /** An action of a plugin, by its name as id (`admin:ManageTrash`). */
+    /** An action of a plugin; the id of the contribution is its name (`admin:ManageTrash`). */
     'policy.action': ActionDeclaration
   }
 }

@@ -1,4 +1,4 @@
-/** Policies that every deployment has and nobody can change. All of them only allow. */
+/** Built-in policies, which every deployment has and which cannot be changed. None of them denies anything. */
 import type { PolicyDocument } from './document.ts'
 
 const everywhere = 'arn:aws:s3:::*'

@@ -1,4 +1,4 @@
-/** The actions at run time: the table and what plugins add, found by name and expanded from wildcards. */
+/** The actions at run time: those of the table and those of plugins, found by name or by pattern. */
 import {
   type ActionLevel,
   type ActionRow,
@@ -13,11 +13,11 @@ import { plainPattern } from './wildcards.ts'
 
 export interface PolicyAction extends ActionRow {
   readonly conditionKeys: readonly string[]
-  /** The plugin that registered it; `policy` for the table's own. */
+  /** The plugin that contributes it; `policy` for actions of the table. */
   readonly plugin: string
 }
 
-/** What a plugin contributes to `policy.action`, under the action's name (`admin:ManageTrash`). */
+/** An action that a plugin contributes to `policy.action`, under its name (`admin:ManageTrash`). */
 export interface ActionDeclaration {
   readonly level: ActionLevel
   readonly description: string
@@ -26,29 +26,29 @@ export interface ActionDeclaration {
   readonly status?: ActionStatus
 }
 
-/** An action as the engine knows it. */
+/** An action with its place in the catalogue. */
 export interface ActionEntry {
   /** Lower case. */
   readonly name: string
   readonly action: PolicyAction
-  /** Place in the catalogue: statements are indexed by it. */
+  /** Place in the catalogue, by which statements are indexed. */
   readonly index: number
   readonly isS3: boolean
 }
 
 export interface Catalogue {
   readonly actions: readonly PolicyAction[]
-  /** The entry of an action or of an alias, whatever its case. */
+  /** The entry of an action or an alias, in any case. */
   find(action: string): ActionEntry | undefined
-  /** Every entry that a lower-case name with wildcards means; aliases count. */
+  /** All entries that a lower-case name with wildcards matches, by their aliases, too. */
   expand(pattern: string): ReadonlySet<ActionEntry>
-  /** Whether a lower-case name, with wildcards or not, is accepted though it governs nothing. */
+  /** Whether a lower-case name, with or without wildcards, is accepted although it has no effect here. */
   isInert(action: string): boolean
 }
 
 const nameForm = /^[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9]*$/
 
-/** Throws for a name that is taken or malformed: a defect of the plugin that contributes it. */
+/** Throws for a name that is taken or malformed, which is a defect of the contributing plugin. */
 export function createCatalogue(
   contributions: readonly { readonly id: string; readonly plugin: string; readonly value: ActionDeclaration }[] = [],
 ): Catalogue {
@@ -69,7 +69,7 @@ export function createCatalogue(
       plugin,
     })
   }
-  // By every spelling that is in use, so that a request's own one is found without changing its case.
+  // By all usual spellings, so that the spelling of a request is found without a change of case.
   const byName = new Map<string, ActionEntry>()
   const entries: ActionEntry[] = []
   for (const [index, action] of actions.entries()) {

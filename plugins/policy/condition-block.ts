@@ -1,14 +1,14 @@
 /**
- * `Condition`: all of its entries must hold. An entry holds when the request's value agrees with one of the policy's; a
- * negated operator when it agrees with none. What a request does not carry:
+ * `Condition`: all of its entries must hold. An entry holds if the request's value matches one of the policy's values; an entry with a
+ * negated operator, if it matches none. If the request has no value of the key, the entry is:
  *
  *     plain operator          false        ForAllValues:   true
- *     negated operator        true         ForAnyValue:    false, also when negated
- *     …IfExists               true         Null            what it asks
+ *     negated operator        true         ForAnyValue:    false, also if negated
+ *     …IfExists               true         Null            decided by the entry's own value
  *
- * ForAllValues asks each value of the request, ForAnyValue one of them; without either, the values are taken together, and
- * a negated operator is the opposite of its positive one. Several values of a key that has one (two tags whose names differ in case only)
- * cannot be told apart: then the entry holds for a statement that denies, and for none that allows.
+ * ForAllValues tests each value of the request, ForAnyValue any of them. Without either, one matching value is a match, and a negated
+ * operator gives the opposite of its positive one. If a key that has a single value gets several (two tags whose names differ in case
+ * only), the right one is unknown: then the entry holds for a statement that denies, and does not for one that allows.
  */
 
 import { findConditionKey } from './condition-keys.ts'
@@ -22,13 +22,13 @@ import type { ConditionValues } from './template.ts'
 
 export type Quantifier = 'ForAllValues' | 'ForAnyValue' | undefined
 
-/** Who asks, and from where: a condition on these can make a statement for everybody one for a few. */
+/** Keys that identify the caller or its address: a condition on one of them can limit a statement for everybody to a few callers. */
 const narrowingKeys = new Set(['aws:sourceip', 'aws:username', 'aws:userid', 'aws:principalarn', 'aws:groups'])
 
 export class Condition {
-  /** As the document says it: `ForAnyValue:StringLikeIfExists`. */
+  /** As in the document: `ForAnyValue:StringLikeIfExists`. */
   readonly operatorName: string
-  /** As the document writes it. */
+  /** As in the document. */
   readonly keyName: string
   /** Lower case. */
   readonly key: string
@@ -51,7 +51,7 @@ export class Condition {
     this.#isKmsKey = this.key === kmsKeyIdCondition
   }
 
-  /** `isDeny`: of the statement that asks. */
+  /** `isDeny`: the condition is part of a statement that denies. */
   holds(request: ConditionValues, isDeny: boolean): boolean {
     const given = request.values(this.key)
     const isAbsent = given === undefined || given.length === 0
@@ -60,7 +60,7 @@ export class Condition {
     if (isAbsent && this.#ifExists) return true
     switch (this.#quantifier) {
       case 'ForAllValues':
-        // AWS: true without values, and when all that there is is empty.
+        // As on AWS: true without values, and if all values are empty.
         return (
           isAbsent ||
           given.every(value => value === '') ||
@@ -79,7 +79,7 @@ export class Condition {
     return isNegated
   }
 
-  /** Only callers whom the policy names, or addresses of blocks that are not too wide, can fulfil it. */
+  /** Only callers that the policy names, or addresses in sufficiently small blocks, can fulfil it. */
   get isNarrowing(): boolean {
     if (!narrowingKeys.has(this.key) || this.#operator.isNegated || this.#operator.isNull) return false
     if (this.#ifExists || this.#quantifier === 'ForAllValues') return false
@@ -87,7 +87,7 @@ export class Condition {
   }
 
   #agrees(value: string, request: ConditionValues): boolean {
-    // One value with several names: it agrees by any, and differs only if none agrees.
+    // One value with several names: it matches if any name matches, and a negated operator holds only if none does.
     if (this.#isKmsKey && !this.#operator.isNull) {
       return kmsKeySpellings(value).some(name => this.#agreesAs(name, request))
     }
@@ -111,7 +111,7 @@ export interface ConditionOptions {
   readonly normalizeKey: NormalizeKey
 }
 
-/** Whose values are keys of objects, or beginnings of them. */
+/** Condition keys whose values are object keys or prefixes of them. */
 const keysOfObjects = new Set(['s3:prefix', 's3:x-amz-copy-source'])
 
 function normalizerOf(key: string, { normalizeKey }: ConditionOptions): (text: string) => string {
@@ -150,10 +150,10 @@ function checkKey(name: string, at: number, element: string, seen: Set<string>, 
   const lowerCase = name.toLowerCase()
   const known = findConditionKey(lowerCase)
   if (known === undefined) problems.error(at, element, `${quote(name)} is no condition key that exists.`)
-  else if (known.isAbsent) problems.warn(at, element, `${quote(name)} means nothing here and is never present.`)
-  // The same spelling twice is a duplicate key of the JSON, and reported as that.
+  else if (known.isAbsent) problems.warn(at, element, `${quote(name)} has no meaning here and is never present.`)
+  // A repeated key in the same spelling is reported as a duplicate key of the JSON.
   if (seen.has(lowerCase) && !seen.has(name)) {
-    problems.error(at, element, `The condition key ${quote(name)} stands here already: case does not matter.`)
+    problems.error(at, element, `The condition key ${quote(name)} occurs twice: case does not matter.`)
   }
   seen.add(lowerCase).add(name)
 }

@@ -1,19 +1,19 @@
 /**
- * The condition keys: what type each has, and on which actions a request carries it. One table, for the compiler, the
- * action catalogue and the reference. A key that ends in `/` or `:` stands for every key that begins so.
+ * The condition keys: their types, and the actions whose requests have them. One table, for the compiler, the action catalogue and the
+ * reference. A key that ends in `/` or `:` stands for every key with that prefix.
  */
 
 export type ConditionKeyType = 'string' | 'bool' | 'numeric' | 'date' | 'ip' | 'arn'
 
 export interface ConditionKey {
-  /** As documents write it: `aws:SourceIp`. */
+  /** As written in documents: `aws:SourceIp`. */
   readonly name: string
   readonly type: ConditionKeyType
-  /** A request can have several values of it. */
+  /** A request can have several values of the key. */
   readonly isList: boolean
   /** Lower-case actions; undefined: every action. */
   readonly actions: ReadonlySet<string> | undefined
-  /** AWS has it, and it means nothing here: no request ever carries it. */
+  /** AWS has the key, but it has no meaning here: no request ever has a value of it. */
   readonly isAbsent: boolean
 }
 
@@ -33,7 +33,7 @@ const versions = [
 const acls = ['PutObject', 'PutObjectAcl', 'PutObjectVersionAcl', 'PutBucketAcl', 'CreateBucket']
 const locks = ['PutObject', 'PutObjectRetention', 'PutObjectLegalHold', 'BypassGovernanceRetention']
 const existingTags = [
-  // Of what is overwritten. AWS does not tell it there; who asks for it is answered.
+  // The tags of the object that is overwritten. AWS has no such value for this action; here a condition on it is evaluated.
   'PutObject',
   'GetObject',
   'GetObjectVersion',
@@ -137,7 +137,7 @@ for (const key of conditionKeys) {
   ;(isFamily ? families : exact).set(key.name.toLowerCase(), key)
 }
 
-/** The key with this lower-case name, or undefined when nothing is known of it. */
+/** The key with this lower-case name; undefined for an unknown name. */
 export function findConditionKey(name: string): ConditionKey | undefined {
   const found = exact.get(name)
   if (found !== undefined) return found
@@ -147,7 +147,7 @@ export function findConditionKey(name: string): ConditionKey | undefined {
   return name.length > prefix.length ? families.get(prefix) : undefined
 }
 
-/** Names of the keys that a request for this action can carry: `<key>` is a tag's key or a claim. */
+/** Names of the keys that a request with this action can have: `<key>` stands for the key of a tag or a claim. */
 export function conditionKeysOf(action: string): readonly string[] {
   const lowerCase = action.toLowerCase()
   const isS3 = lowerCase.startsWith('s3:')

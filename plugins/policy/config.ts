@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-/** For every plugin that takes keys, from requests or from policies. */
+/** The setting of every plugin that reads object keys from requests or policies. */
 export const keyNormalizationSetting = Type.Union([Type.Literal('nfc'), Type.Literal('none')], {
   default: 'nfc',
   description:
@@ -12,7 +12,7 @@ export const PolicyConfig = Type.Object({ keyNormalization: keyNormalizationSett
 
 export type PolicyConfig = Static<typeof PolicyConfig>
 
-/** Keys in policies are brought into the form that keys of requests have: whoever types `é` need not know of its two forms. */
+/** Normalizes keys in policies in the same way as keys in requests, so that both forms of `é` in Unicode match. */
 export type NormalizeKey = (text: string) => string
 
 export function keyNormalizerOf({ keyNormalization }: PolicyConfig): NormalizeKey {

@@ -1,4 +1,4 @@
-/** Policy documents: from text to statements that can be asked, or to everything that is wrong with it, with positions. */
+/** Compiles policy documents: text to statements that can be evaluated, or to a list of all problems with their positions. */
 import type { Catalogue } from './catalogue.ts'
 import { asItIs, type NormalizeKey } from './config.ts'
 import { kindOf, readMembers, readText } from './elements.ts'
@@ -7,7 +7,7 @@ import { type PolicyProblem, Problems, quote } from './problems.ts'
 import { elementNames, keysOf, readStatement, type Statement } from './statement.ts'
 
 /**
- * `identity`: attached to users and groups; has no principals. `session`: embedded in an access key; written as `identity`.
+ * `identity`: attached to users and groups; has no principals. `session`: embedded in an access key; the same syntax as `identity`.
  * `bucket`: attached to a bucket; names its principals.
  */
 export type PolicyKind = 'identity' | 'session' | 'bucket'
@@ -21,7 +21,7 @@ export interface PolicyDocument {
 type Texts = string | readonly string[]
 type ConditionValue = string | number | boolean
 
-/** As it was written: one text or a list. */
+/** As written: a text or a list. */
 export interface StatementDocument {
   readonly Sid?: string
   readonly Effect: 'Allow' | 'Deny'
@@ -34,12 +34,12 @@ export interface StatementDocument {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, ConditionValue | readonly ConditionValue[]>>>>
 }
 
-/** A policy that is right. Made by `compile` alone; give it back as it is. */
+/** A valid policy. Only `compile` creates it; callers pass it back unchanged. */
 export interface CompiledPolicy {
   readonly kind: PolicyKind
-  /** With a fixed order of elements, `Statement` a list, and what was written otherwise unchanged. */
+  /** The elements in a fixed order, and `Statement` always a list; otherwise unchanged. */
   readonly document: PolicyDocument
-  /** The document as compact JSON: equal for documents that differ only in order and white space of their elements. */
+  /** The document as compact JSON: equal for documents that differ only in the order and white space of their elements. */
   readonly json: string
   readonly statements: readonly Statement[]
   /** A statement allows something to everybody. */
@@ -57,7 +57,7 @@ export type CompileResult =
 
 export interface CompileOptions {
   readonly kind: PolicyKind
-  /** For a bucket policy: the bucket that each resource has to name. */
+  /** For a bucket policy: the bucket that every resource must name. */
   readonly bucket?: string
 }
 
@@ -67,7 +67,7 @@ export const statementsMax = 200
 
 const documentElements = ['Version', 'Id', 'Statement'] as const
 
-/** Compiles a document. An object is taken as what `JSON.stringify` with an indent of 2 makes of it. */
+/** Compiles a document. An object is converted to text by `JSON.stringify` with an indent of 2. */
 export function compileDocument(
   input: unknown,
   options: CompileOptions,
@@ -75,7 +75,7 @@ export function compileDocument(
   normalizeKey: NormalizeKey = asItIs,
 ): CompileResult {
   const text = typeof input === 'string' ? input : (JSON.stringify(input, undefined, 2) ?? '')
-  // What was given as an object is not charged for the white space that we write.
+  // The limit does not count the white space that this function adds to an object.
   const bytes = Buffer.byteLength(typeof input === 'string' ? text : (JSON.stringify(input) ?? ''))
   if (bytes > documentBytesMax) {
     const problems = new Problems('')
@@ -172,7 +172,7 @@ function statementNodes(node: JsonNode | undefined, root: JsonObject, problems: 
   return node.items.slice(0, statementsMax)
 }
 
-/** The elements in their fixed order. Every key was checked, so none of them means something to an object. */
+/** The elements in their fixed order. Every name was checked, so none is special to objects (`__proto__`). */
 function statementDocument(node: JsonObject): StatementDocument {
   const members = new Map(node.members.map(({ key, value }) => [key, value]))
   const entries = elementNames.flatMap(name => (members.has(name) ? [[name, plainValue(members.get(name)!)]] : []))

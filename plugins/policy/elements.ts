@@ -1,4 +1,4 @@
-/** What the elements of a statement share: reading text, lists of text, and objects with known keys. */
+/** Functions that read the elements of a statement: text, lists of text, and objects with known names. */
 import type { JsonNode, JsonObject } from './json-reader.ts'
 import { type Problems, quote } from './problems.ts'
 
@@ -20,14 +20,14 @@ export function kindOf(node: JsonNode): string {
   return kinds[node.kind]
 }
 
-/** A string, or undefined after reporting what it is instead. */
+/** The string; undefined after reporting another type. */
 export function readText(node: JsonNode, element: string, problems: Problems): string | undefined {
   if (node.kind === 'string') return node.value
   problems.error(node.at, element, `${element} is a string, not ${kindOf(node)}.`)
   return undefined
 }
 
-/** One string or a list of them that is not empty. What is no string is reported and left out. */
+/** A string or a non-empty list of strings. Other items are reported and left out. */
 export function readTexts(node: JsonNode, element: string, problems: Problems): PlacedText[] {
   if (node.kind === 'string') return [{ text: node.value, at: node.at }]
   if (node.kind !== 'list') {
@@ -43,7 +43,7 @@ export function readTexts(node: JsonNode, element: string, problems: Problems): 
   return texts
 }
 
-/** The members by name. Names that are not allowed are reported, with the one that was probably meant. */
+/** The members by name. Unknown names are reported, with the allowed name that is most similar. */
 export function readMembers<Name extends string>(
   node: JsonObject,
   names: readonly Name[],

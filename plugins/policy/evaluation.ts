@@ -1,12 +1,12 @@
 /**
- * The decision. In this order:
+ * The decision, in this order:
  *
  * 1. Root may do everything.
- * 2. Whatever denies wins: policies of the user, of its groups, of the bucket, of the access key.
- * 3. Somebody must allow: a policy of the user or its groups, or of the bucket, or an access control list.
- * 4. Each limit (the policy embedded in an access key, a session's) must allow too.
+ * 2. A deny of any policy wins: of the user, of its groups, of the bucket, of the access key.
+ * 3. At least one must allow: a policy of the user, of its groups or of the bucket, or an access control list.
+ * 4. Each limit (the policy embedded in an access key, the policy of a session) must allow, too.
  *
- * Anonymous callers have the bucket's policy and the access control lists alone, and these govern `s3:` actions alone.
+ * For anonymous callers only the bucket's policy and the access control lists count, and these apply to `s3:` actions only.
  */
 import type { Identity } from 'svc/plugins/iam/api'
 import type { AccessRequest, BucketPolicies, ConditionLookup, ConditionRecord, IdentityPolicies } from './api.ts'
@@ -15,20 +15,20 @@ import type { PolicySet, Relevant } from './policy-set.ts'
 import { isPrincipalKey, principalValues } from './principal-values.ts'
 import type { Statement, StatementRequest } from './statement.ts'
 
-/** Keys by which a listing says which part of a bucket it wants. */
+/** Condition keys that select the part of a bucket that is listed. */
 const partKeys: ReadonlySet<string> = new Set(['s3:prefix', 's3:delimiter', 's3:max-keys'])
 
 const noRecord: ConditionRecord = Object.freeze({})
 
-/** A request on its way through the statements. One object serves many requests, one after the other. */
+/** The state of one decision. The same object is reused for many requests, one after the other. */
 export class Evaluation implements StatementRequest {
   identity: Identity | undefined = undefined
   bucket = ''
   key: string | undefined = undefined
   blocksPublic = false
-  /** Asks whether some listing of a part is allowed: conditions on the part are taken as they would have to be. */
+  /** Whether a listing of some part is allowed: conditions on the part are assumed to have the values that allow it. */
   isPartial = false
-  /** Bucket policies have a say. */
+  /** Bucket policies apply to the action. */
   isS3 = false
   #hasAllow = false
   #isLimited = false
@@ -58,7 +58,7 @@ export class Evaluation implements StatementRequest {
     }
   }
 
-  /** Lets go of the request. */
+  /** Drops all references to the request. */
   end(): void {
     this.#request = undefined
     this.#entry = undefined
@@ -80,7 +80,7 @@ export class Evaluation implements StatementRequest {
     return Object.hasOwn(conditions, key) ? (conditions as ConditionRecord)[key] : undefined
   }
 
-  /** Takes one source's policies of the caller into account; false when they deny, which is final. Before any bucket. */
+  /** Evaluates one source's policies of the caller; false if they deny, which is final. Called before any `askBucket`. */
   askIdentity({ granted, limits, isOwnedByRoot }: IdentityPolicies): boolean {
     if (isOwnedByRoot === true) {
       this.#isOfRoot = true
@@ -95,7 +95,10 @@ export class Evaluation implements StatementRequest {
     return true
   }
 
-  /** Takes one source's policies of the bucket into account; false when they deny. Root's keys have their limits alone. */
+  /**
+   * Evaluates one source's policies of the bucket; false if they deny. They do not apply to access keys of root, which have only their
+   * limits.
+   */
   askBucket({ policies, blockPublicAccess }: BucketPolicies): boolean {
     if (this.#isOfRoot || !this.isS3) return true
     const isBlocked = this.blocksPublic
@@ -105,7 +108,7 @@ export class Evaluation implements StatementRequest {
     return isUndenied
   }
 
-  /** When everybody was asked and nobody denied. */
+  /** The decision after all policies were evaluated and none denied. */
   get isAllowed(): boolean {
     return this.#hasAllow && !this.#isLimited
   }
@@ -134,7 +137,7 @@ export class Evaluation implements StatementRequest {
     return false
   }
 
-  /** Whether a statement that is about the action is about the rest of the request, too. */
+  /** Whether a statement that has the action also matches principal, resource and conditions. */
   matches(statement: Statement): boolean {
     const { principals, resources, conditions } = statement
     if (principals !== undefined && !principals.matches(this.identity)) return false
@@ -148,7 +151,7 @@ export class Evaluation implements StatementRequest {
   }
 }
 
-/** The decision for policies that are at hand. */
+/** The decision for given policies. */
 export function decide(
   evaluation: Evaluation,
   identities: readonly IdentityPolicies[],

@@ -7,7 +7,7 @@ import { createPolicy } from './policy.ts'
 
 export default definePlugin({
   name: 'policy',
-  description: 'The policy engine: may this identity do this action on this resource?',
+  description: 'The policy engine: decides whether an identity may do an action on a resource.',
   provides: ['policy'],
   points: policyPoints,
   config: PolicyConfig,

@@ -1,9 +1,9 @@
 /**
- * A strict reader of JSON (RFC 8259) that knows where everything stands. `JSON.parse` forgets positions and drops the first
- * of two equal keys; a policy needs both in its error messages. Members stay a list: no key can reach a prototype.
+ * A strict parser of JSON (RFC 8259) that keeps positions. `JSON.parse` has none and drops the first of two equal keys; error messages
+ * about policies need both. Members stay a list, so no key can affect a prototype.
  *
- * A missing or superfluous comma and a comment are reported and read over, so that the rest is checked too. Anything else
- * that is wrong ends the reading.
+ * A missing or superfluous comma and a comment are reported and skipped, so that the rest is checked, too. Any other error ends the
+ * parsing.
  */
 
 export type JsonNode = JsonObject | JsonList | JsonText | JsonPlain
@@ -39,21 +39,21 @@ export interface JsonPlain {
   readonly value: number | boolean | null
 }
 
-/** Called with the offset of what is wrong and a sentence. */
+/** Called with the offset of a problem and a sentence. */
 export type JsonComplaint = (at: number, message: string) => void
 
-/** Deeper than any policy can be, and far from the end of the stack. */
+/** Deeper than any valid policy, and far from a stack overflow. */
 const depthMax = 16
 
 class JsonFailure extends Error {}
 
-/** The tree, or undefined when the text could not be read to its end; everything wrong goes to `complain`. */
+/** The tree; undefined if the text could not be parsed to its end. All problems go to `complain`. */
 export function readJson(text: string, complain: JsonComplaint): JsonNode | undefined {
   const reader = new Reader(text, complain)
   try {
     return reader.document()
   } catch (error) {
-    // The reader has reported it; whatever else is thrown is a defect.
+    // The failure was already reported; any other error is a defect.
     if (error instanceof JsonFailure) return undefined
     throw error
   }
@@ -96,7 +96,7 @@ class Reader {
     throw new JsonFailure(message)
   }
 
-  /** What stands here, for a sentence. */
+  /** The text at the current position, for a sentence. */
   #found(): string {
     const code = this.#text.codePointAt(this.#at)
     return code === undefined ? 'The end of the document' : JSON.stringify(String.fromCodePoint(code))
@@ -181,7 +181,7 @@ class Reader {
     return { kind: 'list', at, items }
   }
 
-  /** Behind a member or item: a comma and more, or the end. */
+  /** Parses what follows a member or item: a comma, or the end. */
   #separator(end: string): void {
     this.#skip()
     const { [this.#at]: character } = this.#text

@@ -1,6 +1,6 @@
 /**
- * Condition operators: what a policy's value means, and whether a request's value agrees with it. The negated operators are
- * the same ones with the answer turned round. Source: AWS "IAM JSON policy elements: Condition operators".
+ * Condition operators: parse a value of a policy, and compare values of a request with it. A negated operator gives the opposite result.
+ * Source: AWS "IAM JSON policy elements: Condition operators".
  */
 import { type AddressBlock, isInBlock, parseAddress, parseBlock } from './addresses.ts'
 import { parseInstant } from './instant.ts'
@@ -8,11 +8,11 @@ import { quote } from './problems.ts'
 import { type ConditionValues, readTemplate, type Template } from './template.ts'
 import { WildcardPattern } from './wildcards.ts'
 
-/** One value of a policy, ready to be compared. */
+/** One parsed value of a policy. */
 export interface Expectation {
-  /** `value` is one of the request's. */
+  /** `value` is one value of the request. */
   matches(value: string, request: ConditionValues): boolean
-  /** It means a fixed set of callers or addresses that is small enough not to be everybody. */
+  /** The value stands for a fixed caller, or for a block of addresses that is small enough not to mean everybody. */
   readonly isNarrow?: boolean
 }
 
@@ -20,7 +20,7 @@ export interface Operator {
   readonly name: string
   readonly isNegated: boolean
   readonly isNull: boolean
-  /** The expectation, or a sentence that says what is wrong with the value. */
+  /** The parsed value, or a sentence with its problem. */
   readonly read: (text: string, variables: boolean) => Expectation | string
 }
 
@@ -34,7 +34,7 @@ const comparisons: readonly (readonly [suffix: string, compare: Compare])[] = [
 ]
 const equal: Compare = (a, b) => a === b
 
-/** Text with variables; `compare` gets the request's value and the policy's. */
+/** Text with variables; `compare` gets the request's value and the policy's value. */
 function readString(fold: (text: string) => string): Operator['read'] {
   return (text, variables) => {
     const template = readTemplate(text, { wildcards: false, variables })
@@ -64,7 +64,7 @@ function patternOf(template: Template): (request: ConditionValues) => WildcardPa
   }
 }
 
-/** As resources: longer ones could only match by their wildcards. */
+/** The same bound as for resources. */
 const patternLengthMax = 2048
 const tooLong = `A value with wildcards is longer than ${patternLengthMax} characters.`
 
@@ -79,7 +79,7 @@ function readLike(text: string, variables: boolean): Expectation | string {
   }
 }
 
-/** Six parts, each with wildcards of its own: none reaches over a colon, except in the last. */
+/** Six parts, each with its own wildcards: a wildcard does not match across a colon, except in the last part. */
 function readArn(text: string, variables: boolean): Expectation | string {
   if (text.length > patternLengthMax) return tooLong
   const parts = splitArn(text)
@@ -157,7 +157,7 @@ function readAddressBlock(text: string): Expectation | string {
   }
 }
 
-/** AWS calls a policy public when it is open to blocks that are wider than these. */
+/** AWS calls a policy public if it allows blocks that are wider than these. */
 function isNarrowBlock({ address, prefixLength }: AddressBlock): boolean {
   return prefixLength >= (address.family === 4 ? 8 : 32)
 }
@@ -182,7 +182,7 @@ const rows: readonly Row[] = [
   ['ArnLike', readArn, 'ArnNotLike'],
 ]
 
-/** Every operator by its name, without qualifier and `IfExists`. */
+/** All operators by name, without qualifier and `IfExists`. */
 export const operators: ReadonlyMap<string, Operator> = new Map(
   [
     ...rows.flatMap(([name, read, negatedName]): Operator[] => {

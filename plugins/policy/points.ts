@@ -1,4 +1,4 @@
-/** What policies are made of. */
+/** The extension points of the policy engine. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())
@@ -13,7 +13,7 @@ export const policyPoints = {
         bucketPolicies: Type.Optional(method),
         objectPolicies: Type.Optional(method),
       },
-      { description: 'Says who the policies of a caller and of a bucket are.' },
+      { description: 'Knows the policies of callers and of buckets.' },
     ),
   },
   'policy.action': {

@@ -1,6 +1,6 @@
 /**
- * Several policies that speak with one voice: those of a user and its groups, that of a bucket, that of an access key. Its
- * statements are found by action; what is found is kept, so that a request costs one array access.
+ * Several policies that are evaluated together: those of a user and its groups, that of a bucket, that of an access key. Statements are
+ * selected by action, and the selection is cached, so a request costs one array access.
  */
 import type { ActionEntry } from './catalogue.ts'
 import type { CompiledPolicy } from './document.ts'
@@ -8,27 +8,27 @@ import type { Statement } from './statement.ts'
 
 export type AttachedSource = 'policy' | 'group-policy' | 'bucket-policy' | 'acl' | 'embedded-policy'
 
-/** A policy and how it came to be asked: for reasons that are told to people. */
+/** A policy and how it is attached, for the reasons of decisions. */
 export interface AttachedPolicy {
   readonly policy: CompiledPolicy
   readonly source: AttachedSource
-  /** Empty for policies that have none: of buckets and access keys. */
+  /** Empty for policies without a name: those of buckets and access keys. */
   readonly name?: string
-  /** The group that it is attached to. */
+  /** The group that it is attached to; absent if it is attached to the user itself. */
   readonly group?: string
 }
 
-/** The statements of a set that are about one action, in the order of their policies. */
+/** The statements of a set that have one action, in the order of their policies. */
 export interface Relevant {
   readonly denies: readonly Statement[]
   readonly allows: readonly Statement[]
-  /** Condition keys that these statements ask for. */
+  /** Condition keys that these statements use. */
   readonly keys: readonly string[]
 }
 
 export class PolicySet {
   readonly attached: readonly AttachedPolicy[]
-  /** By index of the action; bounded by the catalogue. */
+  /** By index of the action, so the catalogue bounds the size. */
   readonly #byAction: (Relevant | undefined)[] = []
 
   constructor(attached: readonly AttachedPolicy[]) {
@@ -39,13 +39,13 @@ export class PolicySet {
     const known = this.#byAction[entry.index]
     if (known !== undefined) return known
     const relevant = this.#select(statement => statement.actions.has(entry))
-    // Filled without holes, so that the array stays a plain one.
+    // Filled without holes, so that V8 keeps a packed array.
     while (this.#byAction.length <= entry.index) this.#byAction.push(undefined)
     this.#byAction[entry.index] = relevant
     return relevant
   }
 
-  /** For an action that is in no catalogue. Not kept: such names come from requests. */
+  /** For an action that is not in the catalogue. Not cached: such names come from requests and are not bounded. */
   aboutUnknown(action: string): Relevant {
     return this.#select(statement => statement.actions.hasUnknown(action))
   }

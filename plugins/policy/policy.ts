@@ -1,4 +1,4 @@
-/** The service: finds the policies of a request and asks them. */
+/** The service: collects the policies of a request and evaluates them. */
 import type { MaybePromise } from 'svc/kernel'
 import type {
   AccessRequest,
@@ -18,7 +18,7 @@ import { PolicySet } from './policy-set.ts'
 import { simulate } from './simulation.ts'
 
 export interface Policy extends PolicyService {
-  /** Gives it what plugins contributed. Before that there is no source, so that root alone may do anything. */
+  /** Takes over the contributions of plugins. Before that there is no source, so only root may do anything. */
   open(sources: readonly PolicySource[], catalogue: Catalogue): void
 }
 
@@ -29,11 +29,11 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
   let objectSources: readonly NonNullable<PolicySource['objectPolicies']>[] = []
   let preparations: readonly NonNullable<PolicySource['prepare']>[] = []
   let builtIn: ReadonlyMap<string, CompiledPolicy> | undefined
-  // One evaluation at a time uses it: a condition that asks for permission itself finds it gone and makes another.
+  // Used by one evaluation at a time: if a condition itself asks for a decision, the object is taken and a new one is created.
   let spare: Evaluation | undefined = new Evaluation()
 
   function ask(request: AccessRequest, isPartial: boolean, given: RequestPolicies | undefined): boolean {
-    // What is not exactly true is not root.
+    // Only the exact value `true` is root.
     if (request.identity !== undefined && request.identity.isRoot === true) return true
     const evaluation = spare ?? new Evaluation()
     spare = undefined
@@ -47,7 +47,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
     }
   }
 
-  /** As `decide`, without collecting first. */
+  /** Like `decide`, without collecting the policies first. */
   function askSources(evaluation: Evaluation, request: AccessRequest): boolean {
     const { identity, bucket, bucketPolicies } = request
     if (identity !== undefined) {
@@ -70,7 +70,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
     return evaluation.isAllowed
   }
 
-  /** Of a request that knows the list of its object. */
+  /** The policies of the object's access control list, which the request has. */
   function policiesOfObject({ bucket, objectAcl }: AccessRequest): readonly BucketPolicies[] {
     for (const source of objectSources) {
       const byAcl = source(bucket!)
@@ -81,7 +81,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
     return []
   }
 
-  /** What the sources know, for what is asked rarely. */
+  /** The policies of all sources, for rare questions. */
   function collect({ identity, bucket, bucketPolicies }: AccessRequest): Lists {
     const identities = identity === undefined ? [] : identitySources.flatMap(source => source(identity) ?? [])
     if (bucketPolicies !== undefined) return [identities, [bucketPolicies]]
@@ -156,7 +156,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
       const denied: string[] = []
       for (const action of catalogue.actions) {
         if (!isOffered(action, bucket !== undefined)) continue
-        // A star as the key: only what covers everything under the prefix matches it.
+        // A star as the key: only statements that cover everything under the prefix match it.
         const key = action.level === 'object' ? `${prefix}*` : ''
         const list = ask({ identity, action: action.action, bucket, key, conditions }, false, undefined)
           ? allowed
@@ -181,14 +181,14 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
 type Lists = readonly [readonly IdentityPolicies[], readonly BucketPolicies[]]
 
 function listsOf({ identity }: AccessRequest, policies: RequestPolicies): Lists {
-  // An anonymous request has nobody whose policies could count.
+  // An anonymous request has no policies of an identity.
   return [
     identity === undefined || policies.identity === undefined ? [] : [policies.identity],
     policies.bucket === undefined ? [] : [policies.bucket],
   ]
 }
 
-/** The set of the permissions view: without a bucket what is done to the server, with one what is done to it. */
+/** The actions in the permissions view: without a bucket those on the server, with one those on the bucket. */
 function isOffered({ level, status, isBucketScoped, action }: PolicyAction, hasBucket: boolean): boolean {
   if (status !== 'active') return false
   if (hasBucket) return level === 'object' || level === 'bucket' || isBucketScoped

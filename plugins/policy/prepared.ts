@@ -1,6 +1,6 @@
 /**
- * Remembers the policies that `prepare` has read, because the policy engine decides synchronously. The main thread can read every policy
- * without waiting; a worker has to ask the storage thread for one that was just changed.
+ * Caches the policies that `prepare` has read, because the policy engine decides synchronously. The main thread can read every policy
+ * without waiting; a worker has to ask the storage thread for a policy that was just changed.
  */
 
 import type { MaybePromise } from 'svc/kernel'

@@ -1,6 +1,6 @@
 /**
- * `Principal` and `NotPrincipal` of bucket policies: everybody, or users by ARN. A user's access keys are the user.
- * There are no accounts, roles and services here, and naming one is refused rather than never matched.
+ * `Principal` and `NotPrincipal` of bucket policies: everybody, or users by ARN. An access key counts as its user. There are no accounts,
+ * roles and services here; naming one is an error, because it would never match.
  */
 import type { Identity } from 'svc/plugins/iam/api'
 import { kindOf, type PlacedText, readTexts } from './elements.ts'
@@ -19,7 +19,7 @@ export class PrincipalSet {
     this.#users = users
   }
 
-  /** Everybody, anonymous callers among them. */
+  /** Includes anonymous callers. */
   get isEverybody(): boolean {
     return this.#everybody && !this.isNegated
   }
@@ -30,7 +30,7 @@ export class PrincipalSet {
   }
 }
 
-/** The account part is AWS's twelve digits or empty; there is one account here. */
+/** The account is empty or has twelve digits, as on AWS; there is only one account here. */
 const userForm = /^arn:aws:iam::(?:\d{12})?:user\/([^/*?]{1,128})$/
 const rootForm = /^(?:\d{12}|arn:aws:iam::(?:\d{12})?:root)$/
 
@@ -46,7 +46,7 @@ export function readPrincipals(
     const user = userForm.exec(text)
     if (text === '*') everybody = true
     else if (user !== null) users.add(user[1])
-    // Whoever migrates a policy has to except the account too; root is never denied anything.
+    // Policies from AWS have to except the account in NotPrincipal. Here that is superfluous: root is never denied anything.
     else if (rootForm.test(text) && isNegated)
       problems.warn(at, element, `${quote(text)} is superfluous: root is never denied.`)
     else problems.error(at, element, refusal(text))

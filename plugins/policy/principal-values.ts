@@ -1,12 +1,12 @@
-/** The condition keys that follow from who asks. The engine adds them to every request, so that no caller can forget them. */
+/** The condition keys that depend on the caller. The engine adds them to every request, so that no caller can omit them. */
 import type { Identity } from 'svc/plugins/iam/api'
 
-/** The user whose rights an identity has: the owner of an access key. */
+/** The user whose rights an identity has: for an access key its owner. */
 export function userNameOf(identity: Identity): string {
   return identity.userName ?? identity.accessKey
 }
 
-/** Values of `aws:username` and its like by lower-case key; undefined for keys of something else, and where there is no value. */
+/** Values of `aws:username` and similar keys, by lower-case key; undefined for other keys, and without a value. */
 export function principalValues(identity: Identity | undefined, key: string): readonly string[] | undefined {
   if (key === 'aws:principaltype') return [identity === undefined ? 'Anonymous' : typeOf(identity)]
   if (identity === undefined) return undefined
@@ -24,7 +24,7 @@ export function principalValues(identity: Identity | undefined, key: string): re
   return claims !== undefined && Object.hasOwn(claims, key) ? claims[key] : undefined
 }
 
-/** Keys that `principalValues` alone decides: nothing in a request can claim them. */
+/** Keys whose values come from `principalValues` only: a request cannot set them. */
 export function isPrincipalKey(key: string): boolean {
   switch (key) {
     case 'aws:principaltype':

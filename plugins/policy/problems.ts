@@ -1,6 +1,6 @@
-/** Everything that is wrong with a document, each with its place. */
+/** Collects all problems of a document, each with its position. */
 
-/** In the order of the document. Lines and columns count from 1, columns in UTF-16 units. */
+/** Sorted by position. Lines and columns count from 1, columns in UTF-16 units. */
 export interface PolicyProblem {
   /** Index of the statement, from 0; undefined for the document as a whole. */
   readonly statement?: number
@@ -12,7 +12,7 @@ export interface PolicyProblem {
   readonly message: string
 }
 
-/** Beyond it nothing is gained by one more. */
+/** Further problems are dropped. */
 export const problemsMax = 100
 
 interface Complaint extends PolicyProblem {
@@ -24,7 +24,7 @@ export class Problems {
   readonly #lineStarts: number[] = [0]
   readonly #errors: Complaint[] = []
   readonly #warnings: Complaint[] = []
-  /** The statement that is being read. */
+  /** Index of the statement that is being parsed. */
   statement: number | undefined = undefined
   sid: string | undefined = undefined
 
@@ -89,7 +89,7 @@ function inOrder(list: readonly Complaint[]): readonly PolicyProblem[] {
   return [...list].sort((a, b) => a.at - b.at).map(({ at: _, ...problem }) => problem)
 }
 
-/** A name as it stands in a message: quoted, and not longer than a line. */
+/** A name for a message: quoted, and at most one line long. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text)
 }

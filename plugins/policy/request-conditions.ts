@@ -1,56 +1,56 @@
 /**
- * The condition keys of a request from plain facts about it, each made when a policy asks for it. What follows from the
- * identity is not among them: the engine knows it.
+ * Computes the condition keys of a request from facts about it, each on demand. Without keys that depend on the identity, which the engine
+ * adds.
  */
 import type { ConditionLookup } from './api.ts'
 import { kmsKeyIdOf } from './kms-key-id.ts'
 
 type Tags = ReadonlyMap<string, string>
 
-/** In the words of the headers that ask for it. */
+/** The values of the encryption headers. */
 export interface RequestEncryption {
   /** `AES256`, `aws:kms`. */
   readonly algorithm?: string
-  /** By any of its names. */
+  /** Any of its names. */
   readonly kmsKeyId?: string
-  /** `AES256`, under a key of the customer. */
+  /** `AES256`, if the client sends the key. */
   readonly customerAlgorithm?: string
 }
 
 export interface RequestFacts {
-  /** Behind trusted proxies; one spelling per address. */
+  /** The client's address, behind trusted proxies; each address has one spelling. */
   readonly sourceAddress: string
   readonly secure: boolean
-  /** `1.2`, `1.3`; undefined without TLS, or behind a proxy that ended it. */
+  /** `1.2`, `1.3`; undefined without TLS, or if a proxy terminated it. */
   readonly tlsVersion?: string
   /** Milliseconds since 1970. */
   readonly timeMs: number
-  /** Lower-case names, as Node.js gives them. */
+  /** Lower-case names, as in Node.js. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** Decoded parameters. */
   readonly query?: ReadonlyMap<string, string>
-  /** The version that the question is about, wherever the request names it. */
+  /** The version that the request is about, from any part of the request. */
   readonly versionId?: string
-  /** The prefix that a listing is for, as the listing takes it; default: the parameter as it came. */
+  /** The prefix of a listing, normalized as the listing does; default: the query parameter. */
   readonly prefix?: string
-  /** `bucket/key` that a copy reads, as the copy takes it. */
+  /** The source of a copy as `bucket/key`, normalized as the copy does. */
   readonly copySource?: string
   readonly signature?: 'anonymous' | 'header' | 'presigned' | 'form' | 'session'
-  /** Absent for credentials that are no signature. */
+  /** Absent for credentials without a signature. */
   readonly signatureVersion?: string | undefined
   /** When it was signed, milliseconds since 1970: for presigned requests. */
   readonly signedAtMs?: number
-  /** The region that the body of CreateBucket asks for. */
+  /** The region in the body of CreateBucket. */
   readonly locationConstraint?: string
-  /** PutObject creates an object; the parts and the beginning of an upload do not. */
+  /** True for PutObject; false for parts and for the creation of an upload. */
   readonly createsObject?: boolean
   readonly retention?: { readonly mode?: string; readonly retainUntilMs?: number }
   readonly legalHold?: string
-  /** Tags of the object or version that the request is for; undefined when there is none. Fetched before: see `mentions`. */
+  /** Tags of the object or version of the request; undefined if it does not exist. Fetched in advance: see `mentions`. */
   readonly existingTags?: () => Tags | undefined
   /** Tags that the request sets. */
   readonly requestTags?: () => Tags | undefined
-  /** How what is written is encrypted, undefined where it is not. Default: as the headers ask. */
+  /** The encryption of the bytes that are written; undefined if they are not encrypted. Default: from the headers. */
   readonly encryption?: () => RequestEncryption | undefined
   /** The distribution that the request came through, and its public host. */
   readonly distribution?: string
@@ -88,7 +88,7 @@ const retainUntilMs = ({ retention, headers }: RequestFacts): number | undefined
   return Number.isNaN(timeMs) ? undefined : timeMs
 }
 
-/** By lower-case key. Headers `x-amz-…` that are not named here are `s3:x-amz-…`; tags have families of their own. */
+/** By lower-case key. Headers `x-amz-…` without an entry here are `s3:x-amz-…`; keys with tags are computed separately. */
 const table: ReadonlyMap<string, (facts: RequestFacts) => Value> = new Map<string, (facts: RequestFacts) => Value>([
   ['aws:sourceip', facts => facts.sourceAddress],
   ['aws:securetransport', facts => String(facts.secure)],
@@ -151,7 +151,7 @@ function read(facts: RequestFacts, key: string): Value {
   return undefined
 }
 
-/** Condition keys know no case: two tags that differ in nothing else are two values of one key. */
+/** Condition keys are case-insensitive: two tags whose names differ in case only are two values of one key. */
 function tagValues(tags: Tags | undefined, lowerCase: string): Value {
   if (tags === undefined) return undefined
   const values: string[] = []
@@ -163,7 +163,7 @@ function encryptionOf({ encryption, headers }: RequestFacts): RequestEncryption 
   return encryption === undefined ? encryptionAsked(headers) : encryption()
 }
 
-/** What headers ask for. */
+/** The encryption that the headers request. */
 export function encryptionAsked(headers: RequestFacts['headers']): RequestEncryption {
   return {
     algorithm: textOf(headers['x-amz-server-side-encryption']),
@@ -176,7 +176,7 @@ function textOf(header: string | readonly string[] | undefined): string | undefi
   return typeof header === 'object' ? header.join(', ') : header
 }
 
-/** The policy is about the key, whatever the request calls it. */
+/** The policy matches the key by any of its names. */
 function kmsKeyId(facts: RequestFacts): Value {
   const named = encryptionOf(facts)?.kmsKeyId
   return named === undefined ? undefined : kmsKeyIdOf(named)

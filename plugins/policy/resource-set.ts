@@ -7,21 +7,21 @@ import { type Problems, quote } from './problems.ts'
 import { type ConditionValues, readTemplate, type Template } from './template.ts'
 import { anyRun, type PatternPart, WildcardPattern } from './wildcards.ts'
 
-/** What a request is about: `bucket`, `bucket/key`, or `*` for the whole server. */
+/** The resource of a request: `bucket`, `bucket/key`, or `*` for the server. */
 export interface ResourceRequest extends ConditionValues {
-  /** `*` where the action has no bucket. */
+  /** `*` if the action has no bucket. */
   readonly bucket: string
-  /** Undefined where the action is about no object. */
+  /** Undefined if the action has no object. */
   readonly key: string | undefined
-  /** Bucket and key joined; made when first asked for. */
+  /** Bucket and key joined; computed on demand. */
   readonly subject: string
 }
 
 export const arnPrefix = 'arn:aws:s3:::'
 
-/** One ARN. Most name one bucket and an object or prefix in it: then nothing is joined to compare. */
+/** One ARN. Most ARNs name one bucket and an object or prefix in it: then nothing has to be joined for the comparison. */
 export class Resource {
-  /** The bucket, when it is written out and either nothing or a key follows it. */
+  /** The bucket, if it has no wildcard or variable and is followed by nothing or by a key. */
   readonly #bucket: string | undefined
   readonly #key: WildcardPattern | undefined
   readonly #whole: WildcardPattern | undefined
@@ -61,12 +61,12 @@ export class Resource {
         : request.key !== undefined && this.#key.matches(request.key)
     }
     if (this.#whole !== undefined) return this.#whole.matches(request.subject)
-    // What a variable is replaced by is not a wildcard, so the pattern is this request's alone.
+    // The value of a variable is not a wildcard, so the pattern is built for each request.
     const parts = this.#template.resolve(request)
     return parts !== undefined && new WildcardPattern(parts).matches(request.subject)
   }
 
-  /** Whether it can match anything that this action is done to. */
+  /** Whether it can match any resource of this action. */
   couldCover({ action }: ActionEntry): boolean {
     const { parts } = this.#template
     const isOpen = parts.some(part => part === anyRun || typeof part === 'object')
@@ -99,14 +99,14 @@ export class ResourceSet {
 
 export interface ResourceOptions {
   readonly variables: boolean
-  /** The bucket that every resource has to name. */
+  /** The bucket that every resource must name. */
   readonly bucket: string | undefined
-  /** The statement is only about names that govern nothing: resources of other services are left alone then. */
+  /** The statement has only names without an effect here: then resources of other services are accepted. */
   readonly isInert: boolean
   readonly normalizeKey: NormalizeKey
 }
 
-/** Longer ones could only match by their wildcards. */
+/** No resource is longer, so a longer pattern could match only by its wildcards. */
 const arnLengthMax = 2048
 
 export function readResources(
@@ -137,7 +137,7 @@ function readResource({ text, at }: PlacedText, options: ResourceOptions): Resou
   }
   const name = text === '*' ? '*' : text.slice(arnPrefix.length)
   if (name === '') return `${quote(text)} names no bucket.`
-  // A bucket's policy is asked about this bucket alone: everything is all of it.
+  // A bucket's policy is evaluated only for this bucket, so `*` means the bucket and all of its objects.
   if (bucket !== undefined && name !== bucket && text !== `${arnPrefix}*` && !name.startsWith(`${bucket}/`)) {
     return `${quote(text)} does not name this bucket: write ${arnPrefix}${bucket} or ${arnPrefix}${bucket}/….`
   }

@@ -1,4 +1,4 @@
-/** The decision with its reasons: every statement that was looked at, and the one that decided. */
+/** The decision with its reasons: all statements that were evaluated, and the one that decided. */
 import type { AccessRequest, BucketPolicies, IdentityPolicies } from './api.ts'
 import type { ActionEntry } from './catalogue.ts'
 import type { Condition } from './condition-block.ts'
@@ -14,27 +14,27 @@ export interface EvaluatedStatement {
   readonly source: AttachedSource
   readonly policyName: string
   readonly group: string
-  /** Place in its document, from 0. */
+  /** Index in its document, from 0. */
   readonly index: number
   readonly sid: string
   readonly effect: 'Allow' | 'Deny'
   readonly matched: boolean
-  /** The first of these that did not fit; undefined when all did. */
+  /** The first of these that did not match; undefined if all did. */
   readonly mismatch: 'principal' | 'action' | 'resource' | 'condition' | undefined
   readonly statement: StatementDocument
-  /** Where it begins in its document, from 1. */
+  /** Line in its document at which it begins, from 1. */
   readonly line: number
   readonly column: number
-  /** Every condition, when the statement got as far as that. */
+  /** All conditions, if the evaluation reached them. */
   readonly conditions: readonly EvaluatedCondition[]
-  /** It matched, and did not count because public access is blocked. */
+  /** It matched, but did not count because public access is blocked. */
   readonly isBlocked: boolean
 }
 
 export interface EvaluatedCondition {
   readonly operator: string
   readonly key: string
-  /** What the request has; empty when it has nothing. */
+  /** The values of the request; empty if it has none. */
   readonly values: readonly string[]
   readonly matched: boolean
 }
@@ -45,7 +45,7 @@ export interface Simulation {
   /** One sentence. */
   readonly reason: string
   readonly source: SimulationSource
-  /** Of the statement that decided; empty when none did. */
+  /** Of the statement that decided; empty if none did. */
   readonly policyName: string
   readonly group: string
   readonly statement: EvaluatedStatement | undefined
@@ -54,7 +54,7 @@ export interface Simulation {
 
 interface Looked extends EvaluatedStatement {
   readonly isLimit: boolean
-  /** The set in which it stands: one allow in each limit is needed. */
+  /** The set that it belongs to: each limit needs an allow of its own. */
   readonly set: PolicySet
 }
 

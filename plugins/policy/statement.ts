@@ -1,4 +1,4 @@
-/** One statement of a policy: read, checked and ready to be asked. */
+/** One statement of a policy: parsed, checked and ready to be evaluated. */
 import type { Identity } from 'svc/plugins/iam/api'
 import { type ActionSet, readActions } from './action-set.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -17,22 +17,22 @@ export interface StatementRequest extends ResourceRequest {
 }
 
 export interface Statement {
-  /** Place in the document, from 0. */
+  /** Index in the document, from 0. */
   readonly index: number
   readonly sid: string
   readonly effect: 'Allow' | 'Deny'
-  /** Where it begins in the document that was compiled, from 1. */
+  /** Line in the compiled document at which it begins, from 1. */
   readonly line: number
   readonly column: number
   readonly actions: ActionSet
   /** Undefined in policies that are attached to their principals. */
   readonly principals: PrincipalSet | undefined
-  /** Undefined: every resource. */
+  /** Undefined: all resources. */
   readonly resources: ResourceSet | undefined
   readonly conditions: readonly Condition[]
-  /** Allows something to everybody, wherever they come from. */
+  /** Allows something to everybody, from any address. */
   readonly isPublic: boolean
-  /** Condition keys that it asks for, also by variables; lower case. */
+  /** Condition keys that it uses, also in variables; lower case. */
   readonly keys: readonly string[]
   readonly document: StatementDocument
 }
@@ -59,7 +59,7 @@ export interface StatementOptions {
 
 type Members = ReadonlyMap<(typeof elementNames)[number], JsonNode>
 
-/** Reads a statement. What it returns after reporting an error is good for nothing but finding further errors. */
+/** Parses a statement. After an error was reported, the result serves only to find further errors. */
 export function readStatement(
   node: JsonObject,
   index: number,
@@ -98,7 +98,7 @@ export function readStatement(
   return { index, sid, effect, line, column, actions: actions!, principals, resources, conditions, isPublic }
 }
 
-/** Keys of conditions and variables of a statement that is right. */
+/** Condition keys and variables of a valid statement. */
 export function keysOf(conditions: readonly Condition[], document: StatementDocument): readonly string[] {
   const keys = new Set(conditions.map(({ key }) => key))
   for (const [, key] of JSON.stringify(document).matchAll(/\$\{([^,}' ]{2,})/g)) keys.add(key.toLowerCase())
@@ -164,14 +164,14 @@ function oneOf<Plain extends 'Principal' | 'Action' | 'Resource'>(
   return undefined
 }
 
-/** Only about the server, or about nothing: such a statement needs no resource. */
+/** Whether it has only actions on the server, or names without an effect: then it needs no resource. */
 function isAdministrative(actions: ActionSet | undefined): boolean {
   if (actions === undefined) return true
   if (actions.isNegated) return false
   return actions.named.every(({ text, entries }) => text !== '*' && [...entries].every(({ isS3 }) => !isS3))
 }
 
-/** A bucket has no say about anything but requests for it. */
+/** A bucket's policy applies only to requests for the bucket. */
 function checkBucketActions({ named }: ActionSet, problems: Problems): void {
   for (const { text, at, entries } of named) {
     const isOurs = ({ isS3, action }: { isS3: boolean; action: { level: string } }) =>

@@ -1,7 +1,7 @@
 /**
- * Text of a policy with variables: `${aws:username}`, with a default `${aws:username, 'nobody'}`, and `${*}`, `${?}`, `${$}`
- * for the characters themselves. What a variable stands for is never read as a wildcard. Variables exist in Version
- * 2012-10-17 only; before that the text means itself. Source: AWS "IAM policy elements: Variables and tags".
+ * Text of a policy with variables: `${aws:username}`, with a default `${aws:username, 'nobody'}`, and `${*}`, `${?}`, `${$}` for the
+ * characters themselves. The value of a variable is never read as a wildcard. Variables exist in Version 2012-10-17 only; in older
+ * documents they are plain text. Source: AWS "IAM policy elements: Variables and tags".
  */
 import { findConditionKey } from './condition-keys.ts'
 import { type PatternPart, splitWildcards, WildcardPattern } from './wildcards.ts'
@@ -14,7 +14,7 @@ export interface Variable {
 
 export type TemplatePart = PatternPart | Variable
 
-/** The values of a request by lower-case condition key; undefined where it has none. */
+/** The values of a request by lower-case condition key; undefined if it has none. */
 export interface ConditionValues {
   values(key: string): readonly string[] | undefined
 }
@@ -33,12 +33,15 @@ export class Template {
     this.hasVariables = parts.some(part => typeof part === 'object')
   }
 
-  /** The text without variables and wildcards, or undefined. */
+  /** The text, if it has no variables and wildcards; otherwise undefined. */
   get literal(): string | undefined {
     return this.parts.every(part => typeof part === 'string') ? this.parts.join('') : undefined
   }
 
-  /** Variables replaced; undefined when one has neither value nor default, or more than one value: it equals nothing then. */
+  /**
+   * The text with the values of variables; undefined if a variable has neither value nor default, or several values: then it matches
+   * nothing.
+   */
   resolve(request: ConditionValues): PatternPart[] | undefined {
     const resolved: PatternPart[] = []
     for (const part of this.parts) {
@@ -59,7 +62,7 @@ export class Template {
   }
 }
 
-/** A template, or a sentence that says what is wrong. */
+/** A template, or a sentence with the problem. */
 export function readTemplate(text: string, { wildcards, variables }: TemplateOptions): Template | string {
   const parts: TemplatePart[] = []
   const plain = (piece: string) => {

@@ -1,17 +1,17 @@
 /**
- * `*` is any run of characters, `?` is one (one UTF-16 unit). A pattern is cut at its stars: the first piece stands at the
- * beginning, the last at the end, those between are found from left to right, each as early as possible. Nothing is ever
- * tried again, so a match costs the length of the text and not the product of both lengths, whatever a policy says: pieces
- * without `?` are found by `indexOf`, pieces with it by a bit per character (Baeza-Yates and Gonnet, "shift-and").
+ * Matches patterns with wildcards: `*` is any run of characters, `?` one character (one UTF-16 unit). A pattern is split at its stars: the
+ * first piece must be at the beginning of the text, the last at its end; the others are searched from left to right, each at the first
+ * possible place. There is no backtracking, so a match takes time proportional to the length of the text for any pattern: pieces without
+ * `?` are found by `indexOf`, pieces with `?` by bit-parallel search (Baeza-Yates and Gonnet, "shift-and").
  */
 
-/** One character of any kind, and any run of them, among the parts of a pattern. */
+/** Wildcards among the parts of a pattern: one character, and any run of characters. */
 export const anyOne = 1
 export const anyRun = 2
-/** A string stands for itself. */
+/** A string matches itself. */
 export type PatternPart = string | typeof anyOne | typeof anyRun
 
-/** What stands between two stars: text, or codes of which -1 is any character. */
+/** The part between two stars: text, or character codes of which -1 is any character. */
 type Piece = string | readonly number[]
 
 export class WildcardPattern {
@@ -36,7 +36,7 @@ export class WildcardPattern {
       else codes.push(...codesOf(part))
     }
     close()
-    // Of several stars in a row one is enough.
+    // Several stars in a row are equal to one.
     this.#pieces = pieces.filter((piece, index) => piece.length > 0 || index === 0 || index === pieces.length - 1)
     this.#lengthMin = pieces.reduce((sum, piece) => sum + piece.length, 0)
   }
@@ -59,7 +59,7 @@ export class WildcardPattern {
   }
 }
 
-/** Reads `*` and `?`, and nothing else, as wildcards. */
+/** Only `*` and `?` are wildcards. */
 export function plainPattern(text: string): WildcardPattern {
   return new WildcardPattern(splitWildcards(text))
 }
@@ -90,7 +90,7 @@ function stands(piece: Piece, text: string, at: number): boolean {
   return true
 }
 
-/** First place from `from` on where the codes stand and end at `end` or before, or -1. Bit i: the first i + 1 fit here. */
+/** The first match of the codes from `from` on that ends at `end` or before, or -1. Bit i: the first i + 1 codes match up to here. */
 function findCodes(codes: readonly number[], text: string, from: number, end: number): number {
   const words = (codes.length + 31) >>> 5
   const wild = new Int32Array(words)

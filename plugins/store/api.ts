@@ -1,7 +1,7 @@
 /**
- * The store: small JSON documents that every thread agrees on (users, policies, settings, configuration of buckets). Documents
- * live in *collections*, declared during set-up; each has an id, an ETag and the sequence of the commit that wrote it. Reads
- * are answered from memory, and yet see every change that was acknowledged before them, in whichever thread.
+ * The store: small JSON documents that are consistent over all threads (users, policies, settings, configuration of buckets). Documents are
+ * in *collections*, which are declared during set-up. Each document has an id, an ETag and the sequence of the commit that wrote it. Reads
+ * are answered from memory, and see every change that was acknowledged before them, in any thread.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -21,46 +21,48 @@ export { storeErrors } from './errors.ts'
 export { bucketDocuments, parseDocumentKey } from './keys.ts'
 
 export interface CollectionDeclaration<Schema extends TSchema> {
-  /** Singular, kebab-case, unique, and for ever: it is part of the stored format. `iam-user` */
+  /** Singular, kebab-case, unique, and never changed: it is part of the stored format. Example: `iam-user`. */
   readonly name: string
   /**
-   * What a document is: plain JSON. Checked when it is written and when it is read. A field with `secret: true` is sealed
-   * (AES-256-GCM) before it is written, and plain in memory.
+   * The schema of a document, which is plain JSON. Checked by writes and by reads. A field with `secret: true` is sealed (AES-256-GCM) on
+   * the drive, and plain in memory.
    */
   readonly schema: Schema
-  /** Version of the schema, 1 to 65535. A document of a higher one cannot be read. */
+  /** Version of the schema, 1 to 65535. A document with a higher version cannot be read. */
   readonly version: number
-  /** `bucket`: the id is the name of a bucket that exists; the document goes in the same commit as the bucket. Default `global`. */
+  /**
+   * `bucket`: the id is the name of an existing bucket, and deleting the bucket deletes the document in the same commit. Default `global`.
+   */
   readonly scope?: 'global' | 'bucket'
-  /** Makes a value of `version` out of one of a lower version. Pure; the result is stored when somebody next writes it. */
+  /** Converts a value of a lower version to `version`. A pure function; the result is stored by the next write of the document. */
   migrate?(value: unknown, fromVersion: number): unknown
 }
 
-/** A document as stored. Deeply frozen, and shared by everybody in the thread who asks. */
+/** A document as stored. Deeply frozen, and shared by all readers in the thread. */
 export interface StoredDocument<T> {
   readonly id: string
   readonly value: T
   /**
-   * Strong, 32 hexadecimal digits without quotes: the first of the SHA-256 of the canonical JSON (RFC 8785). In it each secret
-   * is replaced by its HMAC under the deployment's key, so that an ETag does not betray a weak one.
+   * Strong, 32 hexadecimal digits without quotes: the first half of the SHA-256 of the canonical JSON (RFC 8785). Secrets are replaced by
+   * their HMAC under the deployment's key, so that the ETag does not help to guess a weak secret.
    */
   readonly etag: string
-  /** Of the commit; increases with every change, over all documents. */
+  /** Of the commit that wrote the document; increases with every change of any document. */
   readonly sequence: number
   /** Milliseconds since 1970. */
   readonly modifiedMs: number
 }
 
-/** Evaluated in the commit. What does not hold is `precondition_failed`. */
+/** Evaluated in the commit, which fails with `precondition_failed` if one does not hold. */
 export interface Preconditions {
-  /** ETag that the document must have; `*`: it must be there. */
+  /** The ETag that the document must have; `*`: the document must exist. */
   readonly ifMatch?: string
-  /** It must not be there. */
+  /** The document must not exist. */
   readonly ifNoneMatch?: '*'
 }
 
 export interface ChangeOptions extends Preconditions {
-  /** Replaces or deletes also what cannot be read, which is otherwise refused (`document_unreadable`). */
+  /** Also replaces or deletes a document that cannot be read; without it that is refused with `document_unreadable`. */
   readonly overwriteUnreadable?: boolean
 }
 
@@ -71,84 +73,84 @@ export interface Written {
 }
 
 export interface ListDocumentsRequest {
-  /** Default empty: all. */
+  /** Only ids with this prefix. Default: all. */
   readonly prefix?: string
-  /** Only ids after this one, in UTF-8 byte order. Default empty: from the beginning. */
+  /** Only ids after this one, in UTF-8 byte order. Default: from the beginning. */
   readonly startAfter?: string
   /** 1 to 1000, the default. */
   readonly limit?: number
 }
 
 export interface DocumentPage<T> {
-  /** By the UTF-8 bytes of their ids. What cannot be read is left out. */
+  /** Sorted by the UTF-8 bytes of their ids. Without documents that cannot be read. */
   readonly documents: readonly StoredDocument<T>[]
   /** To be passed as `startAfter`; undefined when the list is complete. */
   readonly next: string | undefined
 }
 
-/** What happened to a document since watchers last heard of it: changes in quick succession are told as one. */
+/** A change of a document since the watcher was last called: several changes in quick succession are reported as one. */
 export interface DocumentChange<T> {
   readonly id: string
   readonly before: StoredDocument<T> | undefined
   readonly after: StoredDocument<T> | undefined
 }
 
-/** A form of each document that is made once and kept as long as the document stays what it is. */
+/** A value that is computed from each document once, and cached as long as the document does not change. */
 export interface CompiledDocuments<C> {
-  /** As fresh as `Collection.get`. Undefined where there is no document. Throws what compiling threw. */
+  /** As fresh as `Collection.get`. Undefined if the document does not exist. Throws the errors of `compile`. */
   get(id: string): MaybePromise<C | undefined>
 }
 
-/** The documents of one kind. Everything that waits rejects with `storeErrors` or with errors of storage. */
+/** The documents of one kind. Promises reject with `storeErrors` or with errors of storage. */
 export interface Collection<T> {
   /**
-   * The document as of the last acknowledged change of any thread. At once when this thread remembers it (under 0.2 µs) or can
-   * read it without asking, which is always so in the main thread; a promise otherwise.
+   * The document as of the last acknowledged change of any thread. Without a promise if this thread has it in memory (under 0.2 µs), or can
+   * read it without asking another thread, as the main thread always can.
    */
   get(id: string): MaybePromise<StoredDocument<T> | undefined>
-  /** Resolves when it is durable; from then on every thread sees it. */
+  /** Resolves when the document is durable; from then on every thread sees it. */
   put(id: string, value: T, options?: ChangeOptions): Promise<Written>
-  /** Why a value cannot be put: a sentence with its place, which never repeats a value. Undefined: it can. */
+  /** Why a value cannot be stored: a sentence with the field, which never repeats a value. Undefined if it can. */
   check(value: unknown): string | undefined
-  /** Resolves with whether there was something to delete. */
+  /** Resolves with whether the document existed. */
   delete(id: string, options?: ChangeOptions): Promise<boolean>
   list(request?: ListDocumentsRequest): MaybePromise<DocumentPage<T>>
   /**
-   * Replaces the value by what `change` makes of it; `undefined` leaves it as it is. Called again (at most 64 times) with the
-   * newer value when somebody else was faster, so it must have no other effect. Resolves with the document as it then is.
+   * Replaces the value by the result of `change`; `undefined` leaves it as it is. `change` is called again with the newer value, at most 64
+   * times, if another writer was faster, so it must have no side effects. Resolves with the document as it is then.
    */
   update(
     id: string,
     change: (current: StoredDocument<T> | undefined) => T | undefined,
   ): Promise<StoredDocument<T> | undefined>
   /**
-   * Tells this thread's listener of each change, whoever made it, soon after it. `onResync` asks to read again whatever was
-   * made from documents: when changes may have been missed, and every SVC_CACHE_RESYNC_INTERVAL. Returns what ends it.
+   * Calls this thread's listener soon after each change by any thread. `onResync` asks the watcher to read its documents again: when
+   * changes may have been missed, and every SVC_CACHE_RESYNC_INTERVAL. Returns a function that ends the watch.
    */
   watch(listener: (change: DocumentChange<T>) => void, onResync?: () => void): () => void
-  /** During set-up. The compiled form takes its place in memory with the document, and goes with it. */
+  /** To be called during set-up. The compiled value is cached with its document, and dropped with it. */
   compiled<C>(compile: (document: StoredDocument<T>) => C): CompiledDocuments<C>
   /**
-   * Why a document cannot be read; undefined where it can, and where there is none. For whom a missing document means more
-   * rights than the document gave.
+   * Why a document cannot be read; undefined if it can, or if it does not exist. For callers to whom a missing document means more rights
+   * than the document would give.
    */
   problem(id: string): MaybePromise<string | undefined>
   /**
-   * For the checks of `server --dry-run`: the value as the last run left it, without opening the storage. Undefined where there is none
-   * or it cannot be read. Rejects where only a start can tell (`StorageService.peek`). Not for schemas with secret fields.
+   * For the checks of `server --dry-run`: the value as of the end of the last run, without opening the storage. Undefined if it does not
+   * exist or cannot be read. Rejects if only a start can tell (`StorageService.peek`). Not for schemas with secret fields.
    */
   peek(id: string): Promise<T | undefined>
 }
 
-/** Collects changes that are to be made together. */
+/** Collects changes for one commit. */
 export interface TransactionBuilder {
   put<T>(collection: Collection<T>, id: string, value: T, options?: ChangeOptions): void
   delete<T>(collection: Collection<T>, id: string, options?: ChangeOptions): void
-  /** Changes nothing; the other changes are made only if this holds. */
+  /** Changes nothing; the other changes are made only if the preconditions hold. */
   require<T>(collection: Collection<T>, id: string, preconditions: Preconditions): void
 }
 
-/** A document that cannot be read. It is kept as it is, and absent for readers. */
+/** A document that cannot be read. It is kept as it is, and readers do not see it. */
 export interface QuarantinedDocument {
   readonly collection: string
   readonly id: string
@@ -157,23 +159,23 @@ export interface QuarantinedDocument {
 }
 
 export interface StoreService {
-  /** Declares a collection. Only during set-up, in every thread, once per name. */
+  /** Declares a collection. During set-up only, in every thread, once per name. */
   collection<Schema extends TSchema>(declaration: CollectionDeclaration<Schema>): Collection<Static<Schema>>
   /**
-   * Commits what `fill` collects together or not at all; each document once, at most 1000 changes, 16 MiB in all. Preconditions
-   * are evaluated before the first change. Resolves with the sequence of the commit.
+   * Commits all changes that `fill` collects, or none; each document once, at most 1000 changes, 16 MiB in all. Preconditions are evaluated
+   * before the first change. Resolves with the sequence of the commit.
    */
   transaction(
     fill: (tx: TransactionBuilder) => void,
   ): Promise<{ readonly sequence: number; readonly modifiedMs: number }>
   /**
-   * Tells how long updates in this thread waited for others of the same document, until the function that it returns is called. Only of
-   * those that had to wait.
+   * Reports how long updates in this thread waited for other updates of the same document. Updates that did not wait are not reported.
+   * Returns a function that ends the reports.
    */
   watchWaits(
     listener: (document: { readonly collection: string; readonly id: string }, waitedMs: number) => void,
   ): () => void
-  /** Documents that were found unreadable, at most 1000 of them, and how many there are in all. */
+  /** Documents that cannot be read, at most 1000 of them, and their total number. */
   quarantined(): MaybePromise<{
     readonly documents: readonly QuarantinedDocument[]
     readonly counts: Readonly<Record<string, number>>

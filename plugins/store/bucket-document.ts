@@ -1,6 +1,6 @@
 /**
- * The documents that configure buckets: CORS, lifecycle, policy, default encryption and the like. All are kept in the same way: at most
- * one of each kind a bucket, which goes with the bucket; a new one takes the place of one that cannot be read.
+ * The documents that configure buckets: CORS, lifecycle, policy, default encryption and others. A bucket has at most one document of each
+ * kind. It is deleted with the bucket, and a new one also replaces one that cannot be read.
  */
 import { hash } from 'node:crypto'
 import type { MaybePromise } from 'svc/kernel'
@@ -9,16 +9,16 @@ import type { Collection, Preconditions, StoreService, TransactionBuilder } from
 
 export interface BucketDocument<T>
   extends Pick<Collection<T>, 'get' | 'list' | 'watch' | 'compiled' | 'problem' | 'check'> {
-  /** In the stored format. */
+  /** Part of the stored format. */
   readonly name: string
-  /** As `replace`, as a part of a transaction. */
+  /** Like `replace`, as part of a transaction. */
   stage(tx: TransactionBuilder, bucket: string, value: T | undefined): void
   /**
-   * The value; undefined where the bucket has none. Where there is one that cannot be read, the result of `unreadable`, which may throw:
-   * a missing document often means more rights than the document gave.
+   * The value; undefined if the bucket has none. If it cannot be read, the result of `unreadable`, which may throw: a missing document
+   * often means more rights than the document would give.
    */
   read<U = never>(bucket: string, unreadable: (problem: string) => U): MaybePromise<T | U | undefined>
-  /** Puts the value in the place of the former one; `undefined` removes it. Resolves with the new ETag. Rejects with `storeErrors`. */
+  /** Stores the value instead of the former one; `undefined` removes it. Resolves with the new ETag. Rejects with `storeErrors`. */
   replace(bucket: string, value: T | undefined, preconditions?: Preconditions): Promise<string | undefined>
 }
 
@@ -59,10 +59,10 @@ export function bucketDocument<Schema extends TSchema>(
   }
 }
 
-/** ETag of a list without rules, which is no document. */
+/** The ETag of an empty list of rules, which has no document. */
 export const noRulesEtag = hash('sha256', '{"rules":[]}').slice(0, 32)
 
-/** Preconditions on a list of rules, which is always there, as preconditions on its document. */
+/** Converts preconditions on a list of rules, which always exists, to preconditions on its document. */
 export function rulesPreconditions({ ifMatch, ifNoneMatch }: Preconditions = {}): Preconditions {
   if (ifMatch === '*') return { ifNoneMatch }
   return ifMatch === noRulesEtag ? { ifNoneMatch: '*' } : { ifMatch, ifNoneMatch }
@@ -73,11 +73,11 @@ export interface RulesOfBucket<Rule> {
   readonly etag: string
 }
 
-/** A kind whose document is a list of rules; an empty list is no document. */
+/** A kind whose document is a list of rules; an empty list has no document. */
 export interface BucketRules<Rule> extends Omit<BucketDocument<{ rules: Rule[] }>, 'replace'> {
-  /** In the order in which they were put; empty where there are none. */
+  /** In the order in which they were stored; empty if there are none. */
   rules(bucket: string): MaybePromise<RulesOfBucket<Rule>>
-  /** No rules remove the document. Resolves with the ETag. */
+  /** An empty list removes the document. Resolves with the ETag. */
   replace(bucket: string, rules: readonly Rule[], preconditions?: Preconditions): Promise<string>
 }
 

@@ -2,8 +2,8 @@ import type { Transaction } from 'svc/plugins/storage/api'
 import { bucketRange } from './keys.ts'
 
 /**
- * Deletes every document of a bucket: to be called by whoever deletes or creates the bucket's record, in the same transaction.
- * Also what cannot be read goes: without its bucket it would come back to the next one of that name.
+ * Deletes every document of a bucket, including those that cannot be read: otherwise the next bucket of that name would have them. The
+ * caller deletes or creates the bucket's record in the same transaction.
  */
 export function deleteBucketDocuments(tx: Transaction, bucket: string): void {
   const [start, end] = bucketRange(bucket)

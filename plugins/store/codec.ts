@@ -1,4 +1,4 @@
-/** Documents to bytes and back: canonical JSON, ETag, sealed fields, migration, and the check against the schema. */
+/** Converts documents to records and back: canonical JSON, ETag, sealed fields, migration, and the check against the schema. */
 import { hash } from 'node:crypto'
 import { canonicalJson, SealError } from 'svc/plugins/sealing/api'
 import type { StoredDocument } from './api.ts'
@@ -11,12 +11,12 @@ import { placeAt, secretPlaces } from './secret-fields.ts'
 export const documentBytesMax = 1024 * 1024
 
 export interface Encoded {
-  /** To be stamped by the commit. */
+  /** The commit stamps time and sequence into it. */
   readonly record: Buffer
   readonly etag: string
 }
 
-/** What a record turned out to be: a document, or why it is none. */
+/** The result of decoding a record: a document, or why it cannot be read. */
 export interface Decoded {
   readonly sequence: number
   readonly document: StoredDocument<unknown> | undefined
@@ -29,7 +29,7 @@ export function encodeDocument(declared: Declared, id: string, value: unknown, s
   if (Buffer.byteLength(json) > documentBytesMax) {
     throw storeErrors.document_too_large(`A document has at most ${documentBytesMax} bytes of JSON.`)
   }
-  // What is checked is what will be read: not the caller's object, which may have more to it than its JSON.
+  // Checks what will be read later, not the caller's object, which may have more than its JSON.
   const plain: unknown = JSON.parse(json)
   const problem = declared.check(plain)
   if (problem !== undefined) {
@@ -59,7 +59,7 @@ function etagOf(json: string): string {
   return hash('sha256', json).slice(0, 32)
 }
 
-/** Never throws for what the bytes are: what cannot be read has a `problem`, a sentence without secrets. */
+/** Never throws because of the bytes: an unreadable record has a `problem`, a sentence without secrets. */
 export function decodeDocument(declared: Declared, id: string, bytes: Uint8Array, sealer: Sealer): Decoded {
   let head: RecordHead | undefined
   try {
@@ -108,10 +108,10 @@ function openSecrets(declared: Declared, id: string, json: unknown, sealer: Seal
 
 function migrate(declared: Declared, value: unknown, version: number): unknown {
   try {
-    // Through text: what migration returns need not be fresh, and must be what JSON can hold.
+    // Through text, because `migrate` may return shared objects, or values that JSON cannot represent.
     return JSON.parse(canonicalJson(declared.migrate!(value, version)))
   } catch {
-    // The message may repeat what is in the document.
+    // Without the error's message, which may repeat parts of the document.
     throw new UnreadableError(`it cannot be migrated from version ${version} to ${declared.version}`)
   }
 }

@@ -1,4 +1,4 @@
-/** A collection as its users have it: reads through what the thread remembers, changes through the procedure `store.commit`. */
+/** A collection as its callers use it: reads go through the thread's cache, changes through the procedure `store.commit`. */
 
 import { chain, isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import type { Cursor, StorageService } from 'svc/plugins/storage/api'
@@ -27,10 +27,10 @@ import type { Turns } from './turns.ts'
 
 const pageMax = 1000
 const compiledFormsMax = 16
-/** Of an update: only who writes without taking a turn can make one fail. */
+/** Attempts of one `update`. Updates take turns, so only writers that do not (`put`) can make an attempt fail. */
 const attemptsMax = 64
 
-/** What all collections of a thread share. Generations and sealer are there from `start` on. */
+/** Shared by all collections of a thread. Generations and sealer are set from `start` on. */
 export interface CollectionContext {
   readonly storage: StorageService
   readonly log: Logger
@@ -89,7 +89,7 @@ export class DocumentCollection implements Collection<unknown> {
       if (document === undefined) return undefined
       entry.compiled ??= []
       const forms = entry.compiled
-      // Wrapped, because undefined may be what compiling gave.
+      // Wrapped in an object, because undefined may be the compiled value.
       const known = forms[form] as { readonly value: C } | undefined
       if (known !== undefined) return known.value
       const value = compile(document)
@@ -111,7 +111,7 @@ export class DocumentCollection implements Collection<unknown> {
     return this.#read(id)
   }
 
-  /** Reads from storage, and remembers what it found if nothing was being changed meanwhile. */
+  /** Reads from storage, and caches the result unless a change was in progress. */
   #read(id: string): MaybePromise<Entry> {
     const { name, scope } = this.declared
     if (!isDocumentId(scope, id)) return nothing
@@ -130,7 +130,7 @@ export class DocumentCollection implements Collection<unknown> {
     })
   }
 
-  /** The entry that is remembered already when it is of the same record: with all that was compiled from it. */
+  /** The cached entry, with its compiled values, if it has the same record; otherwise a new one. */
   #entryOf(id: string, slot: number, record: Uint8Array | undefined): Entry {
     if (record === undefined)
       return { sequence: 0, document: undefined, problem: undefined, slot, generation: 0, compiled: undefined }
@@ -138,7 +138,7 @@ export class DocumentCollection implements Collection<unknown> {
     return known ?? { ...this.decode(id, record), slot, generation: 0, compiled: undefined }
   }
 
-  /** Tells of what cannot be read. */
+  /** Reports a record that cannot be read. */
   decode(id: string, record: Uint8Array): Decoded {
     const decoded = decodeDocument(this.declared, id, record, this.#context.sealer)
     if (decoded.problem !== undefined) {
@@ -147,7 +147,7 @@ export class DocumentCollection implements Collection<unknown> {
     return decoded
   }
 
-  /** The document in a record; the remembered one where it is the same. Remembers nothing. */
+  /** The document of a record; the cached one if it is the same. Does not fill the cache. */
   decodeAgain(id: string, record: Uint8Array): Decoded {
     return this.#remembered(id, record) ?? this.decode(id, record)
   }
@@ -158,7 +158,7 @@ export class DocumentCollection implements Collection<unknown> {
     return record && decodeDocument(this.declared, id, record.value, this.#context.sealer).document?.value
   }
 
-  /** The document in a record that is no longer stored: whether it can be read is of no interest any more. */
+  /** The document of a record that is no longer stored: no report if it cannot be read. */
   former(id: string, record: Uint8Array): StoredDocument<unknown> | undefined {
     const decoded = this.#remembered(id, record) ?? decodeDocument(this.declared, id, record, this.#context.sealer)
     return decoded.document
@@ -232,7 +232,7 @@ export class DocumentCollection implements Collection<unknown> {
         const conditions = current === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: current.etag }
         const written = await this.put(id, next, conditions)
         const stored = await this.get(id)
-        // Somebody may have been here since: what we wrote is then no longer what is stored.
+        // Another writer may have changed it since: then the stored document is not ours.
         return stored?.sequence === written.sequence ? stored : { id, value: next, ...written }
       } catch (error) {
         if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
@@ -271,7 +271,7 @@ export class DocumentCollection implements Collection<unknown> {
           documents.push(document)
         }
       }
-      // The documents of a bucket lie together, by collection.
+      // The documents of a bucket are adjacent, in the order of their collections.
       if (scope === 'global') more = cursor.next()
       else more = cursor.seek(collection < name ? documentKey(scope, name, id) : afterBucket(id))
     }
@@ -298,7 +298,7 @@ export class DocumentCollection implements Collection<unknown> {
     for (const { onResync } of this.#watchers) if (onResync !== undefined) this.#run(onResync)
   }
 
-  /** What a listener throws is its own failure: the others hear of the change all the same. */
+  /** Logs the error of a listener, so that the other listeners are still called. */
   #run(listener: () => void): void {
     try {
       listener()
@@ -308,8 +308,8 @@ export class DocumentCollection implements Collection<unknown> {
   }
 
   /**
-   * Compares what is remembered with what is stored: the safety net under the generations. What differs is forgotten and told to
-   * the watchers. Resolves with whether it was right.
+   * Compares a cached entry with the stored record, as a safety net for the generations. Drops an entry that differs, and reports the
+   * change to the watchers. Resolves with whether the entry was right.
    */
   async verify(id: string): Promise<boolean> {
     const { name, scope } = this.declared
@@ -329,7 +329,7 @@ export class DocumentCollection implements Collection<unknown> {
   }
 }
 
-/** What an id that nothing can have gives. */
+/** The entry of an invalid id, which no document can have. */
 const nothing: Entry = Object.freeze({
   sequence: 0,
   document: undefined,
@@ -343,7 +343,7 @@ function documentOf(entry: Entry): StoredDocument<unknown> | undefined {
   return entry.document
 }
 
-/** Only what a precondition is: the rest of the caller's object does not travel. */
+/** Copies the preconditions alone: the rest of the caller's object is not sent to the storage thread. */
 function conditionsOf({ ifMatch, ifNoneMatch, overwriteUnreadable }: ChangeOptions): ChangeOptions {
   return { ifMatch, ifNoneMatch, overwriteUnreadable }
 }

@@ -1,11 +1,11 @@
 /**
- * What happens under the commit lock. All preconditions of a transaction are evaluated against the state that it changes,
- * then all changes are made. Values were checked, sealed and encoded before, in the thread of the caller.
+ * The procedures of the store, which run under the commit lock. A transaction first evaluates all of its preconditions against the
+ * committed state, then makes all of its changes. The caller's thread has checked, sealed and encoded the values before.
  *
  * | Step | Condition | Change |
  * |---|---|---|
- * | put | If-Match and If-None-Match hold, what is there can be read, the bucket exists (bucket-scoped) | record replaced |
- * | delete | If-Match holds, what is there can be read | record deleted if there |
+ * | put | If-Match and If-None-Match hold, the present document can be read, the bucket exists (bucket-scoped) | record replaced |
+ * | delete | If-Match holds, the present document can be read | record deleted if it exists |
  * | require | If-Match and If-None-Match hold | none |
  */
 
@@ -21,18 +21,18 @@ export interface Step extends ChangeOptions {
   readonly scope: Scope
   readonly collection: string
   readonly id: string
-  /** Of a put: to be stamped. */
+  /** Of a put. The commit stamps it. */
   readonly record?: Uint8Array
 }
 
 export interface CommitResult {
   readonly sequence: number
   readonly modifiedMs: number
-  /** By step: whether there was a document before. */
+  /** For each step: whether the document existed before. */
   readonly existed: readonly boolean[]
 }
 
-/** Why the record of a document cannot be read; undefined when it can. */
+/** Why the record of a document cannot be read; undefined if it can. */
 export type FindProblem = (collection: string, id: string, record: Uint8Array) => string | undefined
 
 export function createProcedures(problemOf: FindProblem): Readonly<Record<string, Procedure>> {
@@ -50,10 +50,10 @@ export function createProcedures(problemOf: FindProblem): Readonly<Record<string
       return { sequence: tx.sequence, modifiedMs: tx.nowMs, existed }
     },
 
-    /** Changes nothing. Its answer comes when whatever ran before it is durable or has failed. */
+    /** Changes nothing. When it resolves, every earlier commit is durable or has failed. */
     'store.settle': () => undefined,
 
-    /** Replaces the sealed deployment key, if it still is the one that was read. */
+    /** Replaces the sealed deployment key, if it still is the one that the caller has read. */
     'store.putDeploymentKey': (tx, { before, after }: { before: Uint8Array | undefined; after: Uint8Array }) => {
       const current = tx.get(deploymentKeyKey)
       const isSame =
@@ -66,7 +66,7 @@ export function createProcedures(problemOf: FindProblem): Readonly<Record<string
   }
 }
 
-/** Whether the document is there. Throws what does not hold. */
+/** Whether the document exists. Throws if a precondition does not hold. */
 function check(tx: Transaction, step: Step, problemOf: FindProblem): boolean {
   const { kind, scope, collection, id, ifMatch, ifNoneMatch, overwriteUnreadable = false } = step
   const extra = { Collection: collection, Id: id }

@@ -7,7 +7,7 @@ const own = Type.Object({
     minimum: 0,
     default: 16 * 1024 * 1024,
     format: 'size',
-    description: 'Memory for the documents of one kind (users, policies, …) that were read recently, per thread.',
+    description: 'Memory for recently read documents of one kind (users, policies, …), per thread.',
   }),
   resyncIntervalMs: Type.Integer({
     variable: 'SVC_CACHE_RESYNC_INTERVAL',
@@ -15,21 +15,21 @@ const own = Type.Object({
     minimum: 1000,
     default: 120_000,
     format: 'duration',
-    description: 'How often each thread compares what it remembers of shared state with what is stored.',
+    description: 'How often each thread compares its caches of shared state with the stored state.',
   }),
   previousRootPassword: Type.Optional(
     Type.String({
       variable: 'SVC_ROOT_PASSWORD_PREVIOUS',
       secret: true,
       description:
-        'The former root password, for the first start after a change: secrets at rest are sealed under it where there is no master key.',
+        'The former root password, for the first start after a change: without a master key, secrets at rest are sealed under it.',
     }),
   ),
   masterKey: masterKeyKey,
   previousMasterKeys: previousMasterKeysKey,
 })
 
-/** The root password is required by `iam`, and read here under the same key; without `iam` there may be none. */
+/** `iam` requires the root password; the store reads it under the same key. Without `iam` there may be none. */
 export const StoreConfig = Type.Object(
   { ...own.properties, rootPassword: rootPasswordKey },
   { required: own.required as string[] },

@@ -1,4 +1,4 @@
-/** A declared collection, checked: what the rest of the store knows of it. */
+/** A declared collection: its checked declaration, with the schema compiled. */
 import type { Static, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/schema'
 import type { CollectionDeclaration } from './api.ts'
@@ -14,18 +14,18 @@ export interface Declared {
   readonly version: number
   readonly secrets: readonly SecretPattern[]
   readonly migrate: ((value: unknown, fromVersion: number) => unknown) | undefined
-  /** Undefined, or what is wrong: the place (JSON Pointer) and a sentence that never repeats a value. */
+  /** The problem with a value: the place (JSON Pointer) and a sentence that never repeats a value. Undefined if there is none. */
   check(value: unknown): { readonly field: string; readonly message: string } | undefined
 }
 
-/** Throws TypeError or RangeError: a collection that is declared wrongly is a defect of its plugin. */
+/** Throws TypeError or RangeError for an invalid declaration, which is a defect of its plugin. */
 export function declareCollection<Schema extends TSchema>(declaration: CollectionDeclaration<Schema>): Declared {
   const { name, schema, version, scope = 'global' } = declaration
   if (!namePattern.test(name)) throw new RangeError(`store: ${JSON.stringify(name)} cannot be the name of a collection`)
   if (!Number.isInteger(version) || version < 1 || version > versionMax) {
     throw new RangeError(`store: the version of the collection ${name} must be an integer from 1 to ${versionMax}`)
   }
-  // Compiling takes milliseconds: not every start needs every schema.
+  // Compiled at the first use, because it takes milliseconds and not every start needs every schema.
   let validator: Validator<Schema> | undefined
   return {
     name,
@@ -43,7 +43,7 @@ export function declareCollection<Schema extends TSchema>(declaration: Collectio
 
 type SchemaErrors = ReturnType<Validator<TSchema>['Errors']>[1]
 
-/** The deepest place is the most precise one; of a field that is not allowed, TypeBox says only that its schema is false. */
+/** Takes the error with the deepest place, the most precise one. For an unknown field TypeBox says only that its schema is false. */
 function describe(errors: SchemaErrors): { field: string; message: string } {
   let [best] = errors
   for (const error of errors) if (error.instancePath.length > best!.instancePath.length) best = error

@@ -1,19 +1,20 @@
 /**
- * The deployment key: 32 random bytes, made at the first start that has something to seal, and kept in the store, sealed itself:
+ * The deployment key: 32 random bytes, which seal the secret fields of documents. It is created at the first start that needs it, and
+ * kept in the store, itself sealed:
  *
- * - under the master key (SVC_KMS_SECRET_KEY) where there is one,
+ * - under the master key (SVC_KMS_SECRET_KEY), if one is configured,
  * - otherwise under a key derived from the root password.
  *
- * | It is sealed under | Given now | At start |
+ * | The stored key is sealed under | Configured | Start |
  * |---|---|---|
- * | nothing: there is none | a master key or a root password | made, sealed |
- * | nothing, but documents have sealed fields | anything | refused: it was lost |
- * | what is given now | | opened |
- * | a previous master key or root password | that, and a current one | opened, sealed under the current one |
- * | the root password | that, and a master key | opened, sealed under the master key |
- * | anything else | | refused; nothing is changed |
+ * | no key is stored | a master key or a root password | creates and seals one |
+ * | no key is stored, but documents have sealed fields | any | refused: the key was lost |
+ * | the configured credentials | | opens it |
+ * | a former master key or root password | that one as previous, and a current one | opens it, and seals it under the current one |
+ * | the root password | that password, and a master key | opens it, and seals it under the master key |
+ * | other credentials | | refused; nothing is changed |
  *
- * So a change of credentials seals 32 bytes anew, and never touches a document.
+ * So a change of credentials seals 32 bytes again, and never touches a document.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Logger, Random } from 'svc/kernel'
@@ -31,10 +32,10 @@ import { storeErrors } from './errors.ts'
 const keyBytes = 32
 const saltBytes = 16
 const context = 'svc store deployment key'
-/** A record that asks for more was not written by us, and shall not take the machine's memory. */
+/** A record with a higher cost was not written by this server, and could exhaust the machine's memory. */
 const costMax: ScryptCost = { n: 1 << 20, r: 32, p: 16 }
 
-/** `<name>:<base64 of 32 bytes>` for master keys; all as configured. */
+/** As configured; master keys as `<name>:<base64 of 32 bytes>`. */
 export interface SealingCredentials {
   readonly masterKey?: string
   readonly previousMasterKeys?: readonly string[]
@@ -42,7 +43,7 @@ export interface SealingCredentials {
   readonly previousRootPassword?: string
 }
 
-/** How the key lies in its record, as JSON. */
+/** The sealed key in its record, as JSON. */
 interface SealedKey {
   readonly format: 1
   readonly under:
@@ -54,11 +55,11 @@ interface SealedKey {
 
 export interface DeploymentKeyOptions {
   readonly credentials: SealingCredentials
-  /** The record's value, if there is one. */
+  /** The value of the record, if it exists. */
   readonly stored: Uint8Array | undefined
-  /** Documents have sealed fields. Asked only where there is no key. */
+  /** Whether documents have sealed fields. Called only if no key is stored. */
   isNeeded(): Promise<boolean>
-  /** Stores the record, if it still is the one that was read. */
+  /** Stores the record, if the stored one still is the one that was read. */
   store(record: Buffer): Promise<void>
   readonly random: Random
   readonly log: Logger
@@ -75,7 +76,7 @@ export async function openDeploymentKey(options: DeploymentKeyOptions): Promise<
     }
     const key = random.bytes(keyBytes)
     await options.store(await sealKey(key, credentials, random))
-    log.info({ under: variableOf(credentials) }, 'made the key that seals secrets')
+    log.info({ under: variableOf(credentials) }, 'created the key that seals secrets')
     return key
   }
   const sealed = parse(stored)
@@ -87,7 +88,7 @@ export async function openDeploymentKey(options: DeploymentKeyOptions): Promise<
   return key
 }
 
-/** Whether `openDeploymentKey` would open what is stored: throws what it would. Writes nothing. */
+/** Whether `openDeploymentKey` could open the stored key: throws the same errors. Writes nothing. */
 export async function checkDeploymentKey(stored: Uint8Array | undefined, credentials: SealingCredentials) {
   if (stored !== undefined) (await openKey(parse(stored), credentials)).key.fill(0)
   else if (credentials.masterKey === undefined && credentials.rootPassword === undefined) throw missingCredentials()
@@ -134,9 +135,9 @@ async function openKey(
     }
     const hasSameName = [masterKey, ...previousMasterKeys].some(key => key !== undefined && nameOf(key) === under.name)
     throw storeErrors.sealing_key_wrong(
-      `Secrets at rest are sealed under the master key named "${under.name}", which neither SVC_KMS_SECRET_KEY nor ` +
-        `SVC_KMS_SECRET_KEY_PREVIOUS holds${hasSameName ? ': what is set has that name, but other bytes' : ''}. Nothing was changed. Set SVC_KMS_SECRET_KEY to that key, or add it to ` +
-        'SVC_KMS_SECRET_KEY_PREVIOUS to go over to what is set now.',
+      `Secrets at rest are sealed under the master key named "${under.name}", which is neither in SVC_KMS_SECRET_KEY nor in ` +
+        `SVC_KMS_SECRET_KEY_PREVIOUS${hasSameName ? ': the configured key has that name, but other bytes' : ''}. Nothing was changed. Set SVC_KMS_SECRET_KEY to that key, or add it to ` +
+        'SVC_KMS_SECRET_KEY_PREVIOUS to change to the configured key.',
     )
   }
   for (const candidate of [rootPassword, previousRootPassword]) {
@@ -147,9 +148,9 @@ async function openKey(
   throw storeErrors.sealing_key_wrong(
     previousRootPassword === undefined
       ? 'Secrets at rest are sealed under another root password than SVC_ROOT_PASSWORD. Nothing was changed. Set ' +
-          'SVC_ROOT_PASSWORD_PREVIOUS to the former password for one start, to go over to what is set now.'
-      : 'Secrets at rest are sealed under another root password than SVC_ROOT_PASSWORD, and SVC_ROOT_PASSWORD_PREVIOUS is not ' +
-          'that one either. Nothing was changed. Give the password of the last start that went well, as either of them.',
+          'SVC_ROOT_PASSWORD_PREVIOUS to the former password for one start, to change to the configured one.'
+      : 'Secrets at rest are sealed under another root password than SVC_ROOT_PASSWORD, and SVC_ROOT_PASSWORD_PREVIOUS is another ' +
+          'one as well. Nothing was changed. Set either of them to the password of the last successful start.',
   )
 }
 
@@ -157,7 +158,7 @@ function tryOpen(wrapping: KeyObject, sealed: Buffer): Buffer | undefined {
   try {
     return openSealed(wrapping, sealed, context)
   } catch (error) {
-    // Another key: perhaps the next candidate is the one.
+    // Wrong key: the next candidate may be the right one.
     if (error instanceof SealError) return undefined
     throw error
   }
@@ -171,7 +172,7 @@ function fromMasterKey(masterKey: string, salt: Buffer): KeyObject {
   return deriveKey(Buffer.from(masterKey.slice(masterKey.indexOf(':') + 1), 'base64'), salt, context)
 }
 
-/** Checked by hand: a damaged record must be told from a wrong password. */
+/** Checked by hand, to distinguish a damaged record from a wrong password. */
 function parse(record: Uint8Array): SealedKey {
   try {
     const parsed = JSON.parse(Buffer.from(record).toString()) as SealedKey

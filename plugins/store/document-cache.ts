@@ -1,34 +1,34 @@
-/** What one thread remembers of one collection: documents by bytes, and ids without a document by number. */
+/** One thread's cache of one collection: documents, bounded by bytes, and ids without a readable document, bounded by number. */
 import { LRUCache } from 'lru-cache'
 import type { Decoded } from './codec.ts'
 
-/** Ids without a document, or with one that cannot be read. Others than documents, so that guessing ids pushes no document out. */
+/** Ids without a readable document. Counted separately from documents, so that requests for random ids evict no document. */
 const absentMax = 4096
-/** A parsed document takes about so much more than its record. */
+/** Approximate memory of a parsed document, as a multiple of its record's size. */
 const memoryFactor = 4
 const entryOverheadBytes = 512
 
 export interface Entry extends Decoded {
   readonly slot: number
-  /** What the slot's counter was: see generations.ts. */
+  /** The slot's counter when the record was read: see generations.ts. */
   generation: number
-  /** By number of the compiled form; filled as they are asked for. */
+  /** By number of the compiled form; filled on demand. */
   compiled: unknown[] | undefined
 }
 
 export interface DocumentCache {
   get(id: string): Entry | undefined
-  /** The same, without making it younger. */
+  /** Like `get`, without changing the order of eviction. */
   peek(id: string): Entry | undefined
   /** `sizeBytes`: of the record. */
   set(id: string, entry: Entry, sizeBytes: number): void
   delete(id: string): void
-  /** Ids of everything that is remembered now. */
+  /** Ids of all entries. */
   ids(): string[]
   readonly sizeBytes: number
 }
 
-/** `bytesMax` bounds the documents; 0 remembers none. */
+/** `bytesMax` bounds the documents; 0 caches none. */
 export function createDocumentCache(bytesMax: number): DocumentCache {
   const absent = new LRUCache<string, Entry>({ max: absentMax })
   const documents = bytesMax === 0 ? undefined : new LRUCache<string, Entry>({ maxSize: bytesMax })

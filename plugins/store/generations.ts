@@ -1,17 +1,17 @@
 /**
- * How every thread knows, without a message, whether what it remembers of a document is still so. In shared memory, for each
- * of 4096 slots (a document belongs to one by the hash of its key), two counters:
+ * How a thread knows, without a message, whether its cached entry of a document is still valid. Shared memory has two counters for
+ * each of 4096 slots; a document belongs to the slot given by the hash of its record key:
  *
- * - *touched* counts changes of the slot's documents. The storage thread raises it while the change is being made, before it
- *   is durable and therefore before anybody can have seen it.
- * - *settled* is the value of touched up to which every change is durable, or has failed.
+ * - *touched* counts changes of the slot's documents. The storage thread increments it inside the commit, before the change is
+ *   durable and so before any reader can see it.
+ * - *settled* is the value of *touched* up to which every change is durable or has failed.
  *
  * Invariants:
  *
- * 1. What a thread remembers carries the value that touched had, equal to settled, before it read the record, and touched had
- *    not changed when the record was there. So the record holds every change that the value counts, and none beyond.
- * 2. While touched still is that value, no change has begun since: what is remembered is what storage would answer.
- * 3. Otherwise storage is asked, which answers as of the last acknowledged commit of any thread.
+ * 1. A cached entry has a generation: the value of *touched* before the record was read. It is cached only if *settled* was equal to
+ *    it then, and *touched* still had that value after the read. So the record has every change that the value counts, and no other.
+ * 2. While *touched* has that value, no further change has begun: the cached entry is what storage would answer.
+ * 3. Otherwise the thread asks storage, which answers as of the last acknowledged commit of any thread.
  */
 const slotBits = 12
 export const slotCount = 1 << slotBits

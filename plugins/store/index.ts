@@ -9,7 +9,7 @@ import { createStore } from './store.ts'
 
 export default definePlugin({
   name: 'store',
-  description: 'Small documents that every thread agrees on: users, policies, settings.',
+  description: 'Small documents, consistent over all threads: users, policies, settings.',
   requires: ['storage'],
   optional: ['metrics'],
   provides: ['store'],
@@ -23,7 +23,7 @@ export default definePlugin({
     background({ name: 'resync', runsIn: 'every-thread', pauseMs: resyncIntervalMs, work: store.resync })
     background({ name: 'unreadable-documents', pauseMs: 0, work: store.scan })
     const { metrics = noMetrics } = services
-    // The family describes the node: one thread speaks for all.
+    // The metric describes the node, so only one thread reports it.
     if (threads.isMain) registerQuarantineFamily(metrics, store.service)
     const counts = async () => (await store.service.quarantined()).counts
     contribute('health.check', 'store', async () => checkQuarantine(await counts()), { optional: true })

@@ -1,10 +1,9 @@
 /**
- * Record keys of the store: the table `d`. Names of collections and buckets hold neither 00 nor a byte below it, so that what
- * follows them sorts as it should.
+ * Record keys of the store: the table `d`. Names of collections and buckets have no byte 00, so that the records of one name are adjacent.
  *
- *     d g <collection> 00 <id>        a document of the whole deployment; ids sort by their UTF-8 bytes
- *     d b <bucket> 00 <collection>    a document of a bucket: all of a bucket lie together and go with it
- *     d k deployment                  the key that seals secrets, sealed itself
+ *     d g <collection> 00 <id>        a global document; ids sort by their UTF-8 bytes
+ *     d b <bucket> 00 <collection>    a document of a bucket: all documents of a bucket are adjacent, and are deleted with it
+ *     d k deployment                  the key that seals secrets, itself sealed
  *     d n <collection>                (derived, counter) documents, documents with sealed fields
  */
 import { recordTable } from 'svc/plugins/storage/api'
@@ -14,7 +13,7 @@ export type Scope = 'global' | 'bucket'
 const part = { global: 0x67, bucket: 0x62, key: 0x6b, count: 0x6e } as const
 const idBytesMax = 1024
 
-/** Where the deployment key lies. */
+/** The record of the deployment key. */
 export const deploymentKeyKey = Buffer.concat([
   Buffer.from([recordTable.document, part.key]),
   Buffer.from('deployment'),
@@ -27,13 +26,13 @@ export interface DocumentPlace {
   readonly id: string
 }
 
-/** Whether a document of this scope can have this id: 1 to 1024 bytes of UTF-8; a bucket's name in a bucket-scoped one. */
+/** Whether a document of this scope can have this id: 1 to 1024 bytes of UTF-8; a bucket's name in a bucket-scoped collection. */
 export function isDocumentId(scope: Scope, id: string): boolean {
   if (scope === 'bucket') return /^[a-z0-9.-]{3,63}$/.test(id)
   return id !== '' && id.length <= idBytesMax && id.isWellFormed() && Buffer.byteLength(id) <= idBytesMax
 }
 
-/** Where a document lies. The id must be one (`isDocumentId`). */
+/** The record key of a document. The id must be valid (`isDocumentId`). */
 export function documentKey(scope: Scope, collection: string, id: string): Buffer {
   return scope === 'global' ? join(part.global, collection, id) : join(part.bucket, id, collection)
 }
@@ -48,18 +47,21 @@ export function parseDocumentKey(key: Buffer): DocumentPlace | undefined {
   return undefined
 }
 
-/** Every document of a collection whose id begins with `prefix`, among others where it is bucket-scoped: start and end. */
+/**
+ * The range of the documents of a collection whose ids begin with `prefix`: start and end. If the collection is bucket-scoped, the range
+ * contains other collections, too.
+ */
 export function collectionRange(scope: Scope, collection: string, prefix: string): [Buffer, Buffer] {
   const start = scope === 'global' ? join(part.global, collection, prefix) : bytesOf(part.bucket, prefix)
   return [start, successor(start)]
 }
 
-/** Every document of a bucket, whatever the collection: start (inclusive) and end (exclusive). */
+/** The documents of a bucket in all collections: start (inclusive) and end (exclusive). */
 export function bucketRange(bucket: string): [Buffer, Buffer] {
   return [join(part.bucket, bucket, ''), afterBucket(bucket)]
 }
 
-/** The first possible key behind every document of a bucket. */
+/** The first possible key behind all documents of a bucket. */
 export function afterBucket(bucket: string): Buffer {
   return Buffer.concat([bytesOf(part.bucket, bucket), Buffer.from([1])])
 }
@@ -75,7 +77,7 @@ export function bucketDocuments(): [Buffer, Buffer] {
   return [Buffer.from([table, part.bucket]), Buffer.from([table, part.bucket + 1])]
 }
 
-/** Every document there is: start and end. */
+/** All documents: start and end. */
 export function allDocuments(): [Buffer, Buffer] {
   return [Buffer.from([recordTable.document, part.bucket]), Buffer.from([recordTable.document, part.global + 1])]
 }
@@ -92,7 +94,7 @@ function join(kind: number, first: string, second: string): Buffer {
   return bytesOf(kind, `${first}\0${second}`)
 }
 
-/** The smallest key behind every key that begins with `prefix`. Its first byte is below ff. */
+/** The smallest key behind all keys that begin with `prefix`. Its first byte is below ff. */
 function successor(prefix: Buffer): Buffer {
   let last = prefix.length - 1
   while (prefix[last] === 0xff) last--

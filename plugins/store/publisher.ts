@@ -1,8 +1,8 @@
 /**
- * The side of the storage thread: learns of every change of a document, whoever made it, and tells all threads when it is
- * durable. Storage calls `derive` inside each commit, before anything is durable; that raises the counter of the document's
- * slot, and from then on no thread trusts what it remembers (see generations.ts). A procedure that changes nothing is then sent
- * after the commit: when it is answered, everything before it is durable or has failed, and what storage has is published.
+ * The part of the storage thread: notices every change of a document, by any thread, and reports it to all threads when it is durable.
+ * Storage calls `derive` inside each commit, before anything is durable; that increments the counter of the document's slot, and from then
+ * on no thread trusts its cached entry (generations.ts). Then a procedure without changes is sent after the commit: when it resolves, every
+ * earlier commit is durable or has failed, and the stored state is published.
  */
 import type { Logger } from 'svc/kernel'
 import type { Derive, StorageService } from 'svc/plugins/storage/api'
@@ -10,7 +10,7 @@ import { type Generations, slotOf } from './generations.ts'
 import { countKey, parseDocumentKey } from './keys.ts'
 import { asBuffer, isSealedRecord, sequenceOf } from './record.ts'
 
-/** One document's change as it travels: bytes of records, secrets sealed. */
+/** A change of one document as it is sent to threads: bytes of records, secrets sealed. */
 export interface RecordChange {
   readonly key: Uint8Array
   readonly before: Uint8Array | undefined
@@ -18,7 +18,7 @@ export interface RecordChange {
 }
 
 export interface Notice {
-  /** Counts up by one; a gap says that a notice was missed. */
+  /** Increases by one; a gap means that a notice was missed. */
   readonly number: number
   readonly changes: readonly RecordChange[]
 }
@@ -33,22 +33,22 @@ export interface PublisherOptions {
 interface Pending {
   readonly key: Buffer
   readonly slot: number
-  /** As published last, or as it was before the first change since. */
+  /** The record as last published, or as before the first change since. */
   before: Buffer | undefined
   touches: number
 }
 
 export interface Publisher {
   readonly derive: Derive
-  /** From now on changes are published; before it nobody can remember anything. */
+  /** Starts publishing; before it no thread caches anything. */
   open(): void
   close(): void
-  /** Publishes what could not be published before. */
+  /** Publishes changes that could not be published before. */
   retry(): void
 }
 
 export function createPublisher({ storage, generations, log, deliver }: PublisherOptions): Publisher {
-  /** Bounded by what storage lets run before it is durable. */
+  /** Bounded by the commits that storage runs before they are durable. */
   const pending = new Map<string, Pending>()
   let isOpen = false
   let isSettling = false
@@ -64,7 +64,7 @@ export function createPublisher({ storage, generations, log, deliver }: Publishe
     generations.touch(entry.slot)
     if (isSettling) return
     isSettling = true
-    // Changes of one turn are published together.
+    // Changes of one turn of the event loop are published together.
     setImmediate(settle)
   }
 
@@ -91,7 +91,7 @@ export function createPublisher({ storage, generations, log, deliver }: Publishe
         if (changes.length > 0) deliver({ number: generations.publish(), changes })
       }
     } catch (error) {
-      // The drive has failed or is being closed: nobody trusts what they remember, which is slow and right.
+      // The drive has failed or is being closed: threads no longer trust their caches, which is slow but correct.
       if (isOpen) log.warn({ err: error }, 'changes of documents are not published yet')
     } finally {
       isSettling = false
@@ -125,7 +125,7 @@ function isSealed(record: Uint8Array | undefined): boolean {
   return record !== undefined && isSealedRecord(record)
 }
 
-/** The storage may write a record again where it moves it: that is no change. */
+/** Storage may write a record again when it moves it, which is no change of the document. */
 function isSameBytes(before: Uint8Array | undefined, after: Uint8Array | undefined): boolean {
   if (before === undefined || after === undefined) return before === after
   return asBuffer(before).equals(asBuffer(after))

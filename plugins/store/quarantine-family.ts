@@ -8,7 +8,7 @@ export function registerQuarantineFamily(
 ): void {
   metrics.gauge({
     name: 'svc_store_quarantined_documents',
-    help: 'Documents that cannot be read: kept as they are, and treated as if they were not there.',
+    help: 'Documents that cannot be read. They are kept as they are, and treated as missing.',
     labels: ['collection'],
     async collect(gauge) {
       gauge.reset()

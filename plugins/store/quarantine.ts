@@ -1,17 +1,17 @@
 /**
- * Which documents cannot be read, in the main thread: each is logged once, counted, and forgotten when it is replaced or gone.
- * Nothing here touches what is stored.
+ * The list of documents that cannot be read, in the main thread. Each is logged once and counted, until it is replaced or deleted. Stored
+ * records are not changed.
  */
 import type { Logger } from 'svc/kernel'
 import type { QuarantinedDocument } from './api.ts'
 
 const listedMax = 1000
-/** Beyond it documents are no longer told apart: each report would be logged and counted again. */
+/** Above it documents are no longer remembered: each report would be logged and counted again. */
 const rememberedMax = 100_000
 
 export interface Quarantine {
   add(document: QuarantinedDocument): void
-  /** To be called when a document has been replaced or deleted. */
+  /** To be called when a document was replaced or deleted. */
   remove(collection: string, id: string): void
   list(): { readonly documents: readonly QuarantinedDocument[]; readonly counts: Readonly<Record<string, number>> }
 }
@@ -24,7 +24,7 @@ export function createQuarantine(log: Logger): Quarantine {
       const key = keyOf(document.collection, document.id)
       if (known.get(key)?.reason === document.reason || known.size >= rememberedMax) return
       known.set(key, document)
-      log.error({ ...document }, 'a document cannot be read: it is kept as it is, and treated as if it were not there')
+      log.error({ ...document }, 'a document cannot be read: it is kept as it is, and treated as missing')
     },
     remove(collection, id) {
       known.delete(keyOf(collection, id))

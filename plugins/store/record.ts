@@ -1,12 +1,12 @@
 /**
- * The bytes of a document's record: a fixed head, so that a precondition reads a few bytes and decodes nothing, and JSON.
+ * The bytes of a document's record: a head of fixed length, so that a precondition reads a few bytes and decodes nothing, and JSON.
  *
  *     0  u8   format, 1             4  u48       modified, ms
  *     1  u8   flags                10  f64       sequence of the commit that wrote it
  *     2  u16  version of the schema  18  16 bytes  ETag
  *    34  JSON, canonical: the value; with the flag `sealed` [value with null for each secret, {pointer: base64}]
  *
- * Little-endian. `modified` and `sequence` are stamped by the commit. That the bytes are what was written is the backend's affair.
+ * Little-endian. The commit stamps `modified` and `sequence`. There is no checksum: the storage backend detects damaged bytes.
  */
 const format = 1
 const headBytes = 34
@@ -36,7 +36,7 @@ export interface RecordFields {
   readonly json: string
 }
 
-/** A record without time and sequence: see `stampRecord`. */
+/** A record without time and sequence, which `stampRecord` adds. */
 export function encodeRecord({ isSealed, version, etag, json }: RecordFields): Buffer {
   const record = Buffer.alloc(headBytes + Buffer.byteLength(json))
   record[0] = format
@@ -66,17 +66,17 @@ export function readHead(value: Uint8Array): RecordHead {
   }
 }
 
-/** The JSON behind the head. Throws UnreadableError. */
+/** The JSON after the head. Throws UnreadableError. */
 export function readJson(value: Uint8Array): unknown {
   try {
     return JSON.parse(asBuffer(value).toString('utf8', headBytes))
   } catch {
-    // The parser's message repeats what it found there, which may be a secret.
+    // Without the parser's message, which repeats text of the document and so may repeat a secret.
     throw new UnreadableError('it is no JSON')
   }
 }
 
-/** Sequence of a record, or 0 for what is too short to have one: enough to see whether it is another record. */
+/** The sequence of a record, or 0 if it is too short to have one: enough to tell whether two records differ. */
 export function sequenceOf(value: Uint8Array): number {
   return value.length < headBytes ? 0 : asBuffer(value).readDoubleLE(10)
 }

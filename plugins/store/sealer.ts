@@ -1,4 +1,4 @@
-/** Seals and opens the secret fields of documents, each bound to its collection, document and field. */
+/** Seals and opens the secret fields of documents. Each sealed value is bound to its collection, document and field. */
 import { createHmac, hash, type KeyObject } from 'node:crypto'
 import type { Random } from 'svc/kernel'
 import { deriveKey, openSealed, SealError, seal } from 'svc/plugins/sealing/api'
@@ -15,7 +15,7 @@ export interface Sealer {
   seal(field: SecretField, plaintext: Uint8Array): Buffer
   /** Throws SealError. */
   open(field: SecretField, sealed: Uint8Array): Buffer
-  /** Tells equal secrets of one field from different ones, and nothing to who does not have the key. 64 hexadecimal digits. */
+  /** Equal for equal secrets of one field, and without information for anyone who lacks the key. 64 hexadecimal digits. */
   fingerprint(field: SecretField, plaintext: Uint8Array): string
 }
 
@@ -36,7 +36,7 @@ export function createSealer(deploymentKey: Uint8Array, random: Random): Sealer 
   }
 }
 
-/** Stands in where nothing has a secret field, and until the key is open. */
+/** The sealer if no collection has secret fields, and until the deployment key is open. */
 export const noSealer: Sealer = {
   seal: () => {
     throw storeErrors.sealing_key_missing('The key that seals secrets is not open.')
@@ -49,7 +49,7 @@ export const noSealer: Sealer = {
   },
 }
 
-/** JSON, because a list of texts with separators could mean two places. */
+/** JSON, because a list of texts with separators would be ambiguous. */
 function contextOf({ collection, id, pointer }: SecretField): string {
   return JSON.stringify(['document', collection, id, pointer])
 }

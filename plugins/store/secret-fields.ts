@@ -1,12 +1,12 @@
 /**
- * Which fields of a document are secret, from its schema: those with `secret: true`. Found once at declaration as patterns,
- * then in each value as places.
+ * Finds the secret fields of documents, those with `secret: true` in the schema: once per declaration as patterns, then in each value as
+ * places.
  */
 
 import { escapePointer, unescapePointer } from 'svc/plugins/sealing/api'
 import type { TSchema } from 'typebox'
 
-/** A step from a value to one inside: a property or an index, or each of those that are not named. */
+/** A step from a value to a value inside it: a property or an index, or each property that is not named in the set. */
 type Step = string | { readonly eachExcept: ReadonlySet<string> }
 export type SecretPattern = readonly Step[]
 
@@ -30,7 +30,7 @@ interface SchemaNode {
 
 const nobody: ReadonlySet<string> = new Set()
 
-/** Throws TypeError where `secret` stands in a place in which it cannot be told from the value alone: inside a union. */
+/** Throws TypeError if `secret` is inside a union, where the value alone does not tell whether it is secret. */
 export function findSecretFields(schema: TSchema): readonly SecretPattern[] {
   const found: SecretPattern[] = []
   visit(schema as SchemaNode, [], found)
@@ -60,7 +60,7 @@ function holdsSecret(value: unknown): boolean {
   return (value as SchemaNode).secret === true || Object.values(value).some(holdsSecret)
 }
 
-/** Every secret that a value holds. */
+/** All secrets of a value. */
 export function secretPlaces(value: unknown, patterns: readonly SecretPattern[]): SecretPlace[] {
   const places: SecretPlace[] = []
   for (const pattern of patterns) collect(value, pattern, '', places)
@@ -84,7 +84,7 @@ function collect(value: unknown, pattern: SecretPattern, pointer: string, places
   }
 }
 
-/** The place that a pointer names. Throws RangeError when the value has no such place. */
+/** The place that a pointer names. Throws RangeError if the value has no such place. */
 export function placeAt(value: unknown, pointer: string): SecretPlace {
   const steps = pointer.split('/').slice(1).map(unescapePointer)
   const name = steps.pop()

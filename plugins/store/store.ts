@@ -1,4 +1,4 @@
-/** The service `store` in one thread: its collections, and what it hears from and says to the other threads. */
+/** The service `store` in one thread: its collections, and the messages from and to the other threads. */
 import type { Findings, Logger, Random, Threads } from 'svc/kernel'
 import type { Derive, Procedure, StorageService } from 'svc/plugins/storage/api'
 import type { QuarantinedDocument, StoreService } from './api.ts'
@@ -16,7 +16,7 @@ import { collectSteps } from './transaction.ts'
 import { createTurns } from './turns.ts'
 
 const main = 0
-/** Documents that are read, or compared, before the event loop gets its turn. */
+/** Documents that are read or compared in one turn of the event loop. */
 const sliceMax = 200
 
 const message = {
@@ -45,15 +45,15 @@ export interface Store {
   readonly service: StoreService
   readonly procedures: Readonly<Record<string, Procedure>>
   readonly derive: Derive
-  /** For a dry run: whether secrets at rest could be opened with the credentials given. */
+  /** For a dry run: whether the configured credentials open the secrets at rest. */
   inspect(): Promise<Findings>
   start(): Promise<void>
-  /** Catches up with what happened while this thread was not yet running. */
+  /** Catches up with changes from before this thread was running. */
   serve(): Promise<void>
   stop(): void
-  /** One slice of comparing what this thread remembers with what is stored. */
+  /** Compares one slice of this thread's caches with the stored documents. */
   resync(signal: AbortSignal): Promise<'more' | 'idle'>
-  /** One slice of looking at every stored document for those that cannot be read. Main thread. */
+  /** Checks one slice of all stored documents for unreadable ones. In the main thread. */
   scan(): Promise<'more' | 'done'>
 }
 
@@ -90,7 +90,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
       if (collection === undefined) continue
       const { id } = place!
       if (threads.isMain) quarantine.remove(collection.declared.name, id)
-      // In the main thread also for nobody: it finds what cannot be read.
+      // The main thread decodes the documents even without a watcher, to find unreadable ones.
       if (!collection.isWatched && !threads.isMain) continue
       const now = after && collection.decodeAgain(id, after).document
       if (collection.isWatched) collection.tell({ id, before: before && collection.former(id, before), after: now })
@@ -112,7 +112,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
   })
 
   threads.handle(message.notice, receive)
-  // What the other thread read may have been replaced since: looked at again, it is reported from here.
+  // The document may have been replaced since the other thread read it: reading it again here reports it if it is still unreadable.
   threads.handle(message.unreadable, async ({ collection, id }: QuarantinedDocument) => {
     await collections.get(collection)?.problem(id)
   })
@@ -139,7 +139,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
   }
 
   const catchUp = async (): Promise<void> => {
-    // Messages from one thread arrive in order: every notice up to this number has been received, or was missed.
+    // Messages of one thread arrive in order: every notice up to this number was received or missed.
     const published = threads.isMain ? lastNotice : await threads.call<number>(main, message.sync)
     if (((published - lastNotice) | 0) <= 0) return
     lastNotice = published
@@ -181,7 +181,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
         record = await storage.peek(deploymentKeyKey)
       } catch (error) {
         const why = (error as Error).message
-        return { notLookedAt: [`whether the secrets at rest open with what is configured: ${why}`] }
+        return { notLookedAt: [`whether the configured credentials open the secrets at rest: ${why}`] }
       }
       await checkDeploymentKey(record?.value, credentials)
       return {}
@@ -224,7 +224,7 @@ export function createStore({ storage, threads, random, log, cacheBytes, credent
         if (isRight) continue
         log.error(
           { collection: next.collection.declared.name, id: next.id },
-          'what this thread remembered of a document was not what is stored; it has been read again',
+          'the cached entry of a document differed from the stored one; it was read again',
         )
       }
       if (toVerify.length > 0) return 'more'

@@ -7,7 +7,7 @@ import { storeErrors } from './errors.ts'
 const stepsMax = 1000
 const bytesMax = 16 * 1024 * 1024
 
-/** The steps that `fill` asks for. Throws what is wrong with a value, an id, or the size of it all. */
+/** The steps that `fill` collects. Throws for an invalid value or id, and for a transaction that is too large. */
 export function collectSteps(fill: (tx: TransactionBuilder) => void): Step[] {
   const steps: Step[] = []
   const taken = new Set<string>()

@@ -1,7 +1,7 @@
 /**
- * Turns of who updates a document (read, change, compare and swap), first come, first served, over all threads. Without them a
- * thread that is nearer to the storage is always faster, and the others may lose for ever. The main thread keeps the queues; a
- * turn protects nothing, the precondition of the commit does.
+ * Turns for updates of a document (read, change, compare and swap), first come, first served, over all threads. Without them a thread that
+ * is closer to the storage thread would always be faster, and the others could starve. The main thread keeps the queues. A turn is no lock:
+ * only the precondition of the commit protects the document.
  */
 import type { Threads } from 'svc/kernel'
 import { storeErrors } from './errors.ts'
@@ -11,9 +11,9 @@ const waitingMax = 4096
 const message = { take: 'store.takeTurn', end: 'store.endTurn' } as const
 
 export interface Turns {
-  /** Runs `work` when its turn has come. Rejects with `busy` when too many wait. */
+  /** Runs `work` when its turn has come. Rejects with `busy` if too many updates wait. */
   run<T>(place: string, work: () => Promise<T>): Promise<T>
-  /** Tells of each turn that was waited for in this thread, until the function that it returns is called. */
+  /** Reports each turn in this thread that had to wait. Returns a function that ends the reports. */
   watchWaits(listener: WaitListener): () => void
 }
 
@@ -27,11 +27,11 @@ interface Waiter {
 /** Registers handlers: during set-up. */
 export function createTurns(threads: Threads): Turns {
   const listeners = new Set<WaitListener>()
-  /** By place: whose turn it is, and who waits. */
+  /** By place: the thread that has the turn, and those that wait. */
   const queues = new Map<string, { holder: number; readonly waiters: Waiter[] }>()
   let waiting = 0
 
-  /** Resolves with `true` when its turn has come; undefined: at once. */
+  /** Resolves with `true` when the turn has come; undefined if it has come at once. */
   const take = (place: string, thread: number): Promise<true> | undefined => {
     const queue = queues.get(place)
     if (queue === undefined) {

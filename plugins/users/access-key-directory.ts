@@ -1,5 +1,5 @@
 /**
- * Access keys, and who may do what with them.
+ * Access keys, and the operations on them that a caller is allowed.
  *
  * | Caller | Keys of its own user | Keys of other users | Keys of root |
  * |---|---|---|---|
@@ -9,7 +9,7 @@
  * | a session | none | as a user | as a user |
  * | a share | none | none | none |
  *
- * So nobody gains a right through a key: what is limited makes nothing that is not, and whoever is not root gets no key of root.
+ * So no caller gains a right through a key: limited credentials create no unlimited ones, and only root gets keys of root.
  */
 import type { Random } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
@@ -58,7 +58,7 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
 
   const show = (key: StoredKey) => describeAccessKey(key, context)
 
-  /** The key, if the caller may do this with it. Who may not does not learn whether there is one. */
+  /** The key, if the caller is allowed to do this with it. Otherwise the error does not reveal whether the key exists. */
   const requireKey = async (
     caller: Caller,
     accessKey: string,
@@ -66,13 +66,13 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
   ): Promise<StoredKey> => {
     const key = await accessKeys.get(accessKey)
     requireAccess(caller, key, accessKey, what)
-    // A share link is what it was made as, until it is revoked.
+    // A share link cannot be changed, only revoked.
     const isFixed = key?.value.kind === 'share' && what === 'update'
     if (key === undefined || isFixed) throw noAccessKey(accessKey)
     return key
   }
 
-  /** Whose the new key is to be; undefined is root. */
+  /** The owner of the new key; undefined for root. */
   const requireNewOwner = async (caller: Caller, name: string, isShare: boolean): Promise<Owner> => {
     const { identity } = caller
     if (identity.kind === 'share') throw usersErrors.access_denied()
@@ -193,7 +193,7 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
         return tx => {
           tx.delete(accessKeys, accessKey)
           tx.delete(documents.lastUses, accessKey)
-          // What does not fit is dead all the same: its parent is gone.
+          // Further children are invalid anyway, because their parent is deleted.
           for (const child of children.slice(0, childrenPerCommitMax)) tx.delete(accessKeys, child)
         }
       })
@@ -209,9 +209,9 @@ export function createAccessKeyDirectory(context: Context, random: Random): Acce
 }
 
 const childrenPerCommitMax = 900
-export const limited = 'Credentials with fewer rights than their user do nothing with its access keys.'
+export const limited = 'Credentials with fewer rights than their user cannot manage its access keys.'
 
-/** Throws `access_denied` unless the table above says yes. A key that does not exist is nobody's. */
+/** Throws `access_denied` unless the table above allows the operation. A key that does not exist has no owner. */
 function requireAccess(
   { identity, isAllowed }: Caller,
   key: StoredKey | undefined,
@@ -233,7 +233,7 @@ export function isOwnKey(identity: Identity, { owner }: AccessKeyDocument): bool
   return !isOwnedByRoot(identity) && owner.name === userNameOf(identity)
 }
 
-/** By what it was made from, not by its name: a user may have had that name before root did. */
+/** Decides by the owner that the key was created with, not by the name: a user may have had that name before root got it. */
 export function isOwnedByRoot(identity: Identity): boolean {
   return identity.isRoot || DirectoryIdentity.policiesOf(identity)?.isOwnedByRoot === true
 }
@@ -248,6 +248,6 @@ function requireChange({ name, description, expiresMs }: AccessKeyChange, nowMs:
   if (name != null) requireText('name', name, keyNameCharsMax)
   if (description != null) requireText('description', description, descriptionCharsMax)
   if (expiresMs != null && !(expiresMs > nowMs)) {
-    throw usersErrors.invalid_argument('expiresAt is in the future.', { extra: { Argument: 'expiresAt' } })
+    throw usersErrors.invalid_argument('expiresAt must be in the future.', { extra: { Argument: 'expiresAt' } })
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Users, groups, named policies and access keys. Changes are made one after the other, over all threads, and hold for the next
- * request in every thread. Nothing here decides whether the caller may do it, except where the rule is about whose access key
- * it is. What goes wrong is `usersErrors`. Times are milliseconds since 1970, names are sorted.
+ * Users, groups, named policies and access keys. Changes are made one after the other, over all threads, and apply to the next request in
+ * every thread. The service does not check whether the caller is allowed to do an operation, except for rules about the owner of an access
+ * key. Errors are `usersErrors`. Times are milliseconds since 1970, names are sorted.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -18,20 +18,20 @@ export interface User {
   readonly status: Status
   readonly description: string
   readonly groups: readonly string[]
-  /** Attached to the user itself. */
+  /** Policies that are attached to the user itself. */
   readonly policyNames: readonly string[]
-  /** And those of enabled groups. */
+  /** With the policies of its enabled groups. */
   readonly effectivePolicyNames: readonly string[]
-  /** Without shares. */
+  /** Number of access keys, without shares. */
   readonly accessKeyCount: number
   readonly createdMs: number
   readonly updatedMs: number
 }
 
 export interface NewUser {
-  /** 3 to 128 of `A-Z a-z 0-9 . _ @ + = -`; no user, access key or root has it. */
+  /** 3 to 128 of `A-Z a-z 0-9 . _ @ + = -`; not the name of another user, an access key or root. */
   readonly accessKey: string
-  /** 8 to 128 printable ASCII characters without spaces. Absent: 40 are made. */
+  /** 8 to 128 printable ASCII characters without spaces. Absent: one of 40 characters is generated. */
   readonly secretKey?: string
   readonly status?: Status
   /** At most 256 characters. */
@@ -63,7 +63,7 @@ export interface NamedPolicy {
   readonly builtIn: boolean
   /** Of the document; 32 hexadecimal digits. */
   readonly etag: string
-  /** 0 for built-in ones. */
+  /** 0 for built-in policies. */
   readonly updatedMs: number
 }
 
@@ -72,7 +72,7 @@ export interface AttachedTo {
   readonly groups: readonly string[]
 }
 
-/** The object that a share opens. */
+/** The object that a share gives access to. */
 export interface ShareTarget {
   readonly bucket: string
   readonly key: string
@@ -89,17 +89,17 @@ export interface AccessKey {
   readonly status: Status
   readonly state: 'active' | 'disabled' | 'expired'
   readonly expiresMs: number | undefined
-  /** Embedded: what the owner may and this allows, too. */
+  /** The embedded policy: a request needs its permission in addition to that of the owner. */
   readonly policy: PolicyDocument | undefined
   readonly share: ShareTarget | undefined
   readonly createdBy: string
   readonly createdMs: number
   readonly updatedMs: number
-  /** In the hour that begins then; undefined: never, or before it was counted. */
+  /** Start of the hour of the last use; undefined if never used, or before uses were recorded. */
   readonly lastUsedMs: number | undefined
 }
 
-/** A link to one object, by the credentials that sign it. */
+/** A link to one object, identified by the credentials that sign it. */
 export interface Share extends Omit<AccessKey, 'kind' | 'state' | 'share'> {
   readonly share: ShareTarget
   readonly state: ShareState
@@ -111,21 +111,21 @@ export type ShareState = 'active' | 'revoked' | 'expired'
 export interface NewAccessKey {
   /** Default: the caller's user. */
   readonly user?: string
-  /** Absent: 20 upper-case letters and digits are made. */
+  /** Absent: 20 upper-case letters and digits are generated. */
   readonly accessKey?: string
   readonly secretKey?: string
   /** At most 64 characters. */
   readonly name?: string
   readonly description?: string
-  /** In the future. */
+  /** Must be in the future. */
   readonly expiresMs?: number
   /** An object or JSON text of at most 20 KiB, without principals. */
   readonly policy?: string | object
-  /** Makes the credentials of a share: for presigned GET and HEAD of this object, and nothing else. */
+  /** Creates the credentials of a share: for presigned GET and HEAD of this object only. */
   readonly share?: ShareTarget
 }
 
-/** What is absent stays; null clears. */
+/** Absent fields stay unchanged; null clears a field. */
 export interface AccessKeyChange {
   readonly name?: string | null
   readonly description?: string | null
@@ -134,10 +134,10 @@ export interface AccessKeyChange {
   readonly policy?: string | object | null
 }
 
-/** Who asks. */
+/** The caller of an operation. */
 export interface Caller {
   readonly identity: Identity
-  /** Whether a policy allows an action (`admin:CreateServiceAccount`) in this request. Root may everything. */
+  /** Whether a policy allows an action (`admin:CreateServiceAccount`) in this request. Always true for root. */
   isAllowed(action: string): boolean
 }
 
@@ -174,25 +174,25 @@ export interface NewSession extends SecretPair {
   readonly expiresMs: number
 }
 
-/** By name. Secrets are plain. */
+/** Maps by name. Secrets are in plain text. */
 export interface Directory {
   readonly users: ReadonlyMap<string, UserDocument>
   readonly groups: ReadonlyMap<string, GroupDocument>
-  /** The documents of named policies, without those that are built in. */
+  /** The documents of named policies, without built-in ones. */
   readonly policies: ReadonlyMap<string, object>
   readonly accessKeys: ReadonlyMap<string, AccessKeyDocument>
 }
 
 export interface DirectoryImportOptions {
   readonly mode: 'merge' | 'replace'
-  /** Checks, and stores nothing. */
+  /** Only checks, and stores nothing. */
   readonly isDryRun?: boolean
-  /** Ends it by what it throws. */
+  /** Called before each commit; an error that it throws ends the import. */
   beforeCommit?(): MaybePromise<void>
 }
 
 export interface DirectoryImport {
-  /** What was new or different: `user/ann`, `group/staff`, `policy/readers`, `access-key/AK1`. */
+  /** The names of documents that were created or changed: `user/ann`, `group/staff`, `policy/readers`, `access-key/AK1`. */
   readonly changed: readonly string[]
   readonly removed: readonly string[]
 }
@@ -203,30 +203,33 @@ export interface UsersService {
   ): Promise<Page<User>>
   /** Rejects with `user_not_found`. */
   getUser(name: string): Promise<User>
-  /** `secretKey` only where it was made. `already_exists`, `group_not_found`, `policy_not_found`. */
+  /** `secretKey` only if the server generated it. `already_exists`, `group_not_found`, `policy_not_found`. */
   createUser(user: NewUser): Promise<{ readonly user: User; readonly secretKey: string | undefined }>
   updateUser(name: string, change: { readonly status?: Status; readonly description?: string | null }): Promise<User>
-  /** Its access keys and shares go with it. `conflict` for the caller itself. */
+  /** Also deletes its access keys and shares. `conflict` for the caller's own user. */
   deleteUser(name: string, caller: Identity): Promise<void>
-  /** Resolves with the secret where it was made. */
+  /** Resolves with the secret if the server generated it. */
   setUserSecretKey(name: string, secretKey?: string): Promise<string | undefined>
-  /** A user's own, with its current secret. `conflict` for root, `access_denied` for access keys and a wrong secret. */
+  /**
+   * Changes the secret of the calling user, who must give the current one. `conflict` for root, `access_denied` for access keys and a wrong
+   * secret.
+   */
   changeOwnSecretKey(caller: Identity, currentSecretKey: string, newSecretKey: string): Promise<void>
-  /** The whole set. */
+  /** Replaces the set of groups. */
   setUserGroups(name: string, groups: readonly string[]): Promise<User>
 
   listGroups(request?: PageRequest & { readonly policy?: string }): Promise<Page<Group>>
   getGroup(name: string): Promise<Group>
   createGroup(group: NewGroup): Promise<Group>
   updateGroup(name: string, change: { readonly status?: Status; readonly description?: string | null }): Promise<Group>
-  /** `group_not_empty`. */
+  /** Rejects with `group_not_empty`. */
   deleteGroup(name: string): Promise<void>
-  /** All or nothing; at most 998 at once. */
+  /** All or none; at most 998 at once. */
   addGroupMembers(name: string, members: readonly string[]): Promise<Group>
-  /** Also for users that are no member, or none at all. */
+  /** Also accepts users that are not members, or do not exist. */
   removeGroupMember(name: string, member: string): Promise<void>
 
-  /** Built-in ones, too. */
+  /** Includes built-in policies. */
   listPolicies(request?: PageRequest): Promise<Page<NamedPolicy>>
   getPolicy(name: string): Promise<NamedPolicy & { readonly attachedTo: AttachedTo }>
   /** `malformed_policy` with `errors` as cause, `builtin_policy`, `precondition_failed`. */
@@ -237,25 +240,25 @@ export interface UsersService {
   ): Promise<{ readonly policy: NamedPolicy; readonly isNew: boolean }>
   /** `policy_in_use`, `builtin_policy`, `precondition_failed`. */
   deletePolicy(name: string, options?: { readonly ifMatch?: string }): Promise<void>
-  /** Exactly one of `user` and `group`. Resolves with the names that are then attached. */
+  /** Exactly one of `user` and `group`. Resolves with the names of all policies that are then attached. */
   attachPolicies(to: { readonly user?: string; readonly group?: string }, names: readonly string[]): Promise<string[]>
   detachPolicies(from: { readonly user?: string; readonly group?: string }, names: readonly string[]): Promise<string[]>
 
-  /** Of `user`, by default the caller's; without shares. Of others: `admin:ListServiceAccounts`. */
+  /** Access keys of `user`, by default of the caller's user; without shares. Those of others need `admin:ListServiceAccounts`. */
   listAccessKeys(
     caller: Caller,
     request?: PageRequest & { readonly user?: string; readonly status?: Status },
   ): Promise<Page<AccessKey>>
   getAccessKey(caller: Caller, accessKey: string): Promise<AccessKey>
-  /** The only time, beside `rotateAccessKey`, that the secret is shown. */
+  /** The only method, beside `rotateAccessKey`, that returns the secret. */
   createAccessKey(caller: Caller, key: NewAccessKey): Promise<{ readonly key: AccessKey; readonly secretKey: string }>
   updateAccessKey(caller: Caller, accessKey: string, change: AccessKeyChange): Promise<AccessKey>
   deleteAccessKey(caller: Caller, accessKey: string): Promise<void>
   rotateAccessKey(caller: Caller, accessKey: string, secretKey?: string): Promise<SecretPair>
 
   /**
-   * Of the caller's user; of `user`, and of everybody with `isAll`, with `admin:ListServiceAccounts`. A caller with a part of its user's
-   * rights sees those that it made. What is over stays for a day, and no more of it than may be active.
+   * Shares of the caller's user; those of `user`, or of everybody with `isAll`, need `admin:ListServiceAccounts`. Restricted credentials
+   * see the shares that they created. Ended shares stay in the list for a day, at most as many as may be active.
    */
   listShares(
     caller: Caller,
@@ -266,22 +269,22 @@ export interface UsersService {
       readonly state?: ShareState
     },
   ): Promise<Page<Share>>
-  /** From then on no thread accepts it. Also for what is revoked already. Of others: `admin:RemoveServiceAccount`. */
+  /** Afterwards no thread accepts it. No error for a share that is already revoked. Those of others need `admin:RemoveServiceAccount`. */
   revokeShare(caller: Caller, id: string): Promise<void>
-  /** Removes what is over for longer than a day. Resolves with the number. */
+  /** Removes shares that ended more than a day ago. Resolves with their number. */
   removeOldShares(): Promise<number>
 
-  /** Everybody, as of one moment, **secrets among it**; without share links that were revoked. */
+  /** All users, groups, policies and access keys, as of one moment, **including secrets**; without revoked share links. */
   exportDirectory(): Promise<Directory>
   /**
-   * Takes over what an export gave, here or elsewhere; checked whole before anything is stored. `merge` keeps what it does not have,
-   * `replace` removes it. May be repeated when it was interrupted. Rejects with `invalid_argument`, whose cause lists all problems.
+   * Imports the export of this or another deployment. Checks all of it before anything is stored. `merge` keeps documents that are not in
+   * it, `replace` removes them. An interrupted import may be repeated. Rejects with `invalid_argument`, whose cause has all problems.
    */
   importDirectory(directory: Directory, options: DirectoryImportOptions): Promise<DirectoryImport>
 
   /**
-   * Somebody's identity for the engine: what a user may, be it enabled or not. Never to let it in. Root's name gives root.
-   * Undefined: no such user.
+   * The identity of a user for the policy engine, even if the user is disabled. Must not be used to authenticate. Root's name gives root.
+   * Undefined if the user does not exist.
    */
   describeIdentity(user: string): MaybePromise<Identity | undefined>
   /** Temporary credentials with at most the caller's rights. Nothing is stored. `access_denied` for shares and sessions. */

@@ -1,7 +1,7 @@
 /**
- * How anything changes: one after the other, each against the state that the one before left. A change reads what it needs,
- * decides, and commits together with the next revision, if the revision still is the one that it began with; otherwise it
- * begins again. So rules over several documents (a group without members is deleted, a user is put in a group that exists) hold.
+ * Serializes changes: each is made against the state that the change before left. A change reads the documents that it needs, decides, and
+ * commits together with the next revision, on the condition that the revision is still the one that it began with; otherwise it starts
+ * again. This keeps rules over several documents (only a group without members is deleted, only an existing group gets members).
  *
  * Invariant: the revision changes in every commit that changes a user, group, policy or access key.
  */
@@ -10,15 +10,15 @@ import type { TransactionBuilder } from 'svc/plugins/store/api'
 import { type Documents, only } from './documents.ts'
 import { usersErrors } from './errors.ts'
 
-/** Threads take turns badly: each lost round means that somebody else got through. */
+/** Several threads may change documents at the same time: each failed attempt means that another thread's change was committed. */
 const attemptsMax = 64
-/** Of one thread. */
+/** Changes that wait in one thread. */
 const waitingMax = 1024
 
 export type Fill = (tx: TransactionBuilder) => void
 
 export interface Changes {
-  /** Resolves when what `decide` returned is durable; undefined changes nothing. `decide` may be called again. */
+  /** Resolves when the result of `decide` is durable; undefined changes nothing. `decide` may be called several times. */
   commit(decide: () => Promise<Fill | undefined>): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export function createChanges({ revisions }: Documents, transaction: (fill: Fill
         })
         return
       } catch (error) {
-        // No other step has a condition: somebody else made a change, and what was decided may no longer be right.
+        // Only the revision has a precondition: another change was committed, and the decision may no longer be right.
         if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
       }
     }
@@ -54,7 +54,7 @@ export function createChanges({ revisions }: Documents, transaction: (fill: Fill
       const release = () => {
         waiting--
       }
-      // Whoever waits hears of its own failure alone.
+      // A change that waits must not fail because of the one before it.
       tail = done.then(release, release)
       return done
     },

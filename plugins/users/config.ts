@@ -5,8 +5,7 @@ export const UsersConfig = Type.Object({
     minimum: 0,
     maximum: 10_000,
     default: 1000,
-    description:
-      'Share links of one user that are active at the same time. As many that are over are kept for the list.',
+    description: 'Maximum number of active share links of one user. As many ended ones are kept in the list.',
   }),
 })
 

@@ -6,7 +6,7 @@ import type { Documents } from './documents.ts'
 import type { LastUses } from './last-uses.ts'
 import type { ShareRoom } from './share-room.ts'
 
-/** What the parts of the directory share. */
+/** Shared by the parts of the directory. */
 export interface Context {
   readonly documents: Documents
   readonly changes: Changes

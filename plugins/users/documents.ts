@@ -1,6 +1,6 @@
 /**
- * What is stored. Every change of any of these also counts up the revision, in the same transaction: who remembers something
- * that was made of several documents compares one number (see changes.ts, principals.ts).
+ * The stored documents. Every change of one of them also increments the revision, in the same transaction: a cache of a value that depends
+ * on several documents compares one number (see changes.ts, principals.ts).
  */
 import type { CompiledPolicy, PolicyDocument, PolicyService } from 'svc/plugins/policy/api'
 import type { Collection, CompiledDocuments, StoredDocument, StoreService } from 'svc/plugins/store/api'
@@ -12,12 +12,12 @@ const closed = { additionalProperties: false }
 /** By access key. */
 const UserDocument = Type.Object(
   {
-    /** Random, so that what belonged to a deleted user does not belong to the next one of that name. */
+    /** Random, so that access keys of a deleted user do not belong to the next user of that name. */
     uid: Type.String(),
     secretKey: Type.String({ secret: true }),
     status: Status,
     description: Type.String(),
-    /** Sorted, as are all lists of names. */
+    /** Sorted, like all lists of names. */
     groups: Type.Array(Type.String()),
     policyNames: Type.Array(Type.String()),
     createdMs: Type.Number(),
@@ -25,7 +25,7 @@ const UserDocument = Type.Object(
   closed,
 )
 
-/** By name. Members are those users that name it. */
+/** By name. The members are the users that name the group. */
 const GroupDocument = Type.Object(
   {
     status: Status,
@@ -36,13 +36,13 @@ const GroupDocument = Type.Object(
   closed,
 )
 
-/** By name. Nothing but the document, so that the ETag is that of the policy. */
+/** By name. Has only the policy, so that its ETag is that of the policy. */
 const PolicyRecord = Type.Object({ document: Type.Unsafe<PolicyDocument>(Type.Object({})) }, closed)
 
 /** By access key. */
 const AccessKeyDocument = Type.Object(
   {
-    /** Random, so that what was made with a deleted key is not good for the next one of that name. */
+    /** Random, so that credentials that were created with a deleted key are not valid for the next key of that name. */
     uid: Type.Optional(Type.String()),
     secretKey: Type.String({ secret: true }),
     kind: Type.Union([Type.Literal('access-key'), Type.Literal('share')]),
@@ -53,17 +53,17 @@ const AccessKeyDocument = Type.Object(
     description: Type.String(),
     /** Milliseconds since 1970. */
     expiresMs: Type.Optional(Type.Number()),
-    /** Embedded: what the owner may and this allows, too. */
+    /** Embedded: a request needs its permission in addition to that of the owner. */
     policy: Type.Optional(Type.Unsafe<PolicyDocument>(Type.Object({}))),
     /** Of a share: the one object. */
     share: Type.Optional(
       Type.Object({ bucket: Type.String(), key: Type.String(), versionId: Type.Optional(Type.String()) }, closed),
     ),
-    /** Of a share: when it was revoked. Its secret is gone since then. */
+    /** Of a share: the time at which it was revoked. Its secret was removed then. */
     revokedMs: Type.Optional(Type.Number()),
-    /** The access key that made it and whose embedded policy limits it, too. It lives no longer than that. */
+    /** The access key that created it and whose embedded policy limits it, too. It is valid no longer than that key. */
     parent: Type.Optional(Type.String()),
-    /** Of the parent. */
+    /** The uid of the parent. */
     parentUid: Type.Optional(Type.String()),
     createdBy: Type.String(),
     createdMs: Type.Number(),
@@ -71,15 +71,15 @@ const AccessKeyDocument = Type.Object(
   closed,
 )
 
-/** By access key. No part of the revision: it changes nobody's rights. */
+/** By access key. Not covered by the revision, because it changes no rights. */
 const LastUseDocument = Type.Object({ usedMs: Type.Number() }, closed)
 
 const RevisionDocument = Type.Object({ count: Type.Number() }, closed)
 
-/** Seals session tokens. 32 bytes in base64. */
+/** The key that seals session tokens: 32 bytes in base64. */
 const SessionKeyDocument = Type.Object({ key: Type.String({ secret: true }) }, closed)
 
-/** Of what is carried to another deployment. */
+/** The documents that are exported to other deployments. */
 export const directorySchemas = {
   users: UserDocument,
   groups: GroupDocument,
@@ -93,7 +93,7 @@ export type PolicyRecord = Static<typeof PolicyRecord>
 export type AccessKeyDocument = Static<typeof AccessKeyDocument>
 export type Stored<T> = StoredDocument<T> | undefined
 
-/** What became of a stored policy: compiled, or unusable, because actions of a plugin that is gone are in it. */
+/** A compiled policy; undefined if it cannot be compiled, because it has actions of a plugin that is no longer loaded. */
 export type Compiled = CompiledPolicy | undefined
 
 export interface Documents {
@@ -126,7 +126,7 @@ export function declareDocuments(store: StoreService, policy: PolicyService): Do
   }
 }
 
-/** Every document of a collection, or those whose ids begin with `prefix`, a page at a time. */
+/** All documents of a collection, or those whose ids begin with `prefix`, read in pages. */
 export async function* allOf<T>(collection: Collection<T>, prefix = ''): AsyncGenerator<StoredDocument<T>> {
   let startAfter: string | undefined = ''
   while (startAfter !== undefined) {

@@ -19,7 +19,7 @@ export const usersErrors = defineErrors({
   busy: { status: 503, title: 'Too many changes at once. Try again.' },
 })
 
-/** Those below say which name it was: a request may hold several. */
+/** These errors have the name, because a request may contain several. */
 export const noUser = (name: string): Error =>
   usersErrors.user_not_found(`There is no user "${name}".`, { extra: { User: name } })
 
@@ -35,5 +35,5 @@ export const noShare = (id: string): Error =>
 export const noAccessKey = (accessKey: string): Error =>
   usersErrors.access_key_not_found(`There is no access key "${accessKey}".`, { extra: { AccessKey: accessKey } })
 
-/** The caller is known, so this is no 401: it may not do this with that secret. */
+/** Not 401, because the caller is authenticated. */
 export const wrongOwnSecret = () => usersErrors.access_denied('The current secret key is wrong.')

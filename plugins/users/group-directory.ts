@@ -1,4 +1,4 @@
-/** Groups. Who is a member is said by the users. */
+/** Groups. The documents of users say which groups they are in. */
 import type { UsersService } from './api.ts'
 import type { Context } from './context.ts'
 import type { GroupDocument } from './documents.ts'
@@ -7,7 +7,7 @@ import { descriptionCharsMax, nameSet, requireGroupName, requireText } from './n
 import { selectPage } from './pages.ts'
 import { describeGroup, membersByGroup, requireGroup, requireUser } from './views.ts'
 
-/** Of one change: a commit has room for a thousand. */
+/** Maximum in one change: a commit has at most a thousand documents. */
 const membersPerChangeMax = 998
 
 type GroupMethods = Pick<
@@ -24,7 +24,7 @@ export function createGroupDirectory(context: Context): GroupMethods {
     return describeGroup(group, await membersByGroup(documents))
   }
 
-  /** The change that makes users members; what they are already needs none. */
+  /** The change that makes users members; users that are already members need none. */
   const addMembers = async (group: string, members: readonly string[]) => {
     if (members.length > membersPerChangeMax) {
       throw usersErrors.invalid_argument(`At most ${membersPerChangeMax} members are added at once.`, {

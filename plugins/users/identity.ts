@@ -12,7 +12,7 @@ export interface IdentityParts {
   readonly policies: IdentityPolicies
 }
 
-/** Somebody with an access key, and what its policies are: found by the engine without a lookup, and shown to nobody. */
+/** An identity with its policies: the engine gets them from the object without a lookup; they are not visible otherwise. */
 export class DirectoryIdentity implements Identity {
   readonly accessKey: string
   readonly isRoot: boolean
@@ -37,7 +37,7 @@ export class DirectoryIdentity implements Identity {
     Object.freeze(this)
   }
 
-  /** Undefined for identities that were not made here: root, and copies that came from another thread. */
+  /** Undefined for identities that were not created here: root, and copies from another thread. */
   static policiesOf(identity: Identity): IdentityPolicies | undefined {
     return identity instanceof DirectoryIdentity ? identity.#policies : undefined
   }

@@ -1,6 +1,6 @@
 /**
- * When an access key was used last, to the hour: so each costs one write an hour, and the first request of an hour is the only one that
- * does more than compare two numbers.
+ * Records the hour of the last use of each access key: one write per key and hour, and only the first request of an hour does more than
+ * compare two numbers.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, chain, type Logger, type MaybePromise } from 'svc/kernel'
@@ -10,15 +10,15 @@ import type { Documents } from './documents.ts'
 const hourMs = 3600_000
 /** Uses are written together, this long after the first one. */
 const writeAfterMs = 5000
-/** Access keys whose hour a thread remembers; one that is forgotten is written again. */
+/** Access keys whose hour a thread has in memory; that of an evicted one is written again. */
 const knownMax = 10_000
-/** Uses that wait to be written. Further ones are counted with their next request in another hour. */
+/** Uses that wait to be written. Others are recorded at their next request in another hour. */
 const waitingMax = 10_000
 
 export interface LastUses {
-  /** For each request whose credentials were right. Only those of access keys and shares count. */
+  /** To be called for each authenticated request. Only requests of access keys and shares count. */
   note(identity: Identity | undefined, timeMs: number): void
-  /** The hour of the last use; of other threads a few seconds later. */
+  /** Start of the hour of the last use; uses in other threads appear a few seconds later. */
   get(accessKey: string, createdMs: number): MaybePromise<number | undefined>
   flush(): Promise<void>
 }
@@ -38,14 +38,14 @@ export function createLastUses({ lastUses }: Documents, clock: Clock, log: Logge
         await lastUses.update(accessKey, stored => ((stored?.value.usedMs ?? 0) >= usedMs ? undefined : { usedMs }))
       }
     } catch (error) {
-      // It is for information: a drive that is full must not fail requests because of it.
+      // The time is only informative: a full drive must not make requests fail.
       log.warn({ err: error }, 'the last use of access keys could not be written')
     }
   }
 
   return {
     note(identity, timeMs) {
-      // Of others nobody asks: temporary credentials would leave a document each, for ever.
+      // Other kinds are not recorded: each temporary access key would leave a document for ever.
       if (identity?.kind !== 'access-key' && identity?.kind !== 'share') return
       const { accessKey } = identity
       const usedMs = Math.floor(timeMs / hourMs) * hourMs
@@ -60,7 +60,7 @@ export function createLastUses({ lastUses }: Documents, clock: Clock, log: Logge
     get(accessKey, createdMs) {
       return chain(lastUses.get(accessKey), stored => {
         const usedMs = Math.max(stored?.value.usedMs ?? 0, waiting.get(accessKey) ?? 0)
-        // That of another one, which had the name before.
+        // Belongs to an earlier access key of that name.
         return usedMs === 0 || usedMs + hourMs <= createdMs ? undefined : usedMs
       })
     },

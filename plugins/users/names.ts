@@ -9,13 +9,13 @@ const secretPattern = /^[!-~]{8,128}$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const control = /[\u0000-\u001f\u007f]/
 
-/** Segments of paths of the Admin API that a policy's name would hide. */
+/** Path segments of the Admin API, which a policy of that name would hide. */
 const reservedPolicyNames: ReadonlySet<string> = new Set(['attach', 'detach', 'simulate', 'validate', 'actions'])
 
-/** Marks what STS gives out: nobody may choose a name that begins so. */
+/** Prefix of temporary access keys (STS): no other name may begin with it. */
 export const sessionPrefix = 'ASIA'
 
-/** Begins every share link's access key: those of one user lie together, apart from all other keys. Nobody may choose it. */
+/** Prefix of the access keys of share links: those of one user are adjacent, apart from all other keys. No other name may begin with it. */
 export const sharePrefix = 'SVCSHARE'
 
 export const descriptionCharsMax = 256
@@ -25,11 +25,12 @@ function refuse(argument: string, rule: string): never {
   throw usersErrors.invalid_argument(`${argument} ${rule}.`, { extra: { Argument: argument } })
 }
 
-/** Of a user or an access key. */
+/** The name of a user or an access key. */
 export function requireAccessKey(text: string): void {
   if (!accessKeyPattern.test(text)) refuse('accessKey', 'has 3 to 128 letters, digits and . _ @ + = -')
-  if (isSessionKey(text)) refuse('accessKey', `must not look like a temporary one (${sessionPrefix} and 16 characters)`)
-  if (text.startsWith(sharePrefix)) refuse('accessKey', `must not begin as those of share links do (${sharePrefix})`)
+  if (isSessionKey(text))
+    refuse('accessKey', `must not look like a temporary access key (${sessionPrefix} and 16 characters)`)
+  if (text.startsWith(sharePrefix)) refuse('accessKey', `must not begin like those of share links (${sharePrefix})`)
 }
 
 export function requireGroupName(text: string): void {
@@ -53,14 +54,14 @@ export function requireText(argument: string, text: string, charsMax: number): v
 const upperAlphanumerics = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 const alphanumerics = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** 20 characters; does not begin as one of STS does. */
+/** 20 characters; never begins like a temporary access key. */
 export function newAccessKey(random: Random): string {
   let key = newText(random, 20, upperAlphanumerics)
   while (key.startsWith(sessionPrefix) || key.startsWith(sharePrefix)) key = newText(random, 20, upperAlphanumerics)
   return key
 }
 
-/** What the access keys of a user's share links begin with; undefined: of root. It tells nobody whose they are. */
+/** The prefix of the access keys of a user's share links; undefined: of root. Does not reveal the user. */
 export function sharePrefixOf(uid: string | undefined): string {
   return (
     sharePrefix +
@@ -91,7 +92,7 @@ export function newUid(random: Random): string {
   return random.bytes(16).toString('hex')
 }
 
-/** Each character equally likely: bytes beyond the last whole multiple of the alphabet are thrown away. */
+/** All characters are equally likely: bytes above the last whole multiple of the alphabet's size are dropped. */
 function newText(random: Random, length: number, alphabet: string): string {
   const usable = 256 - (256 % alphabet.length)
   let text = ''
@@ -103,7 +104,7 @@ function newText(random: Random, length: number, alphabet: string): string {
   return text
 }
 
-/** Sorted, each once. */
+/** Sorted, without repetition. */
 export function nameSet(names: Iterable<string>): string[] {
   return [...new Set(names)].sort()
 }

@@ -14,7 +14,7 @@ export function readLimit(limit: number = pageMax): number {
   throw usersErrors.invalid_argument(`limit is 1 to ${pageMax}.`, { extra: { Argument: 'limit' } })
 }
 
-/** The next documents that are wanted. What is not wanted does not count; ids that begin with `without` are not even looked at. */
+/** The next documents that match. Others do not count; ids that begin with `without` are not even read. */
 export async function selectPage<T>(
   collection: Collection<T>,
   { prefix = '', startAfter = '', limit }: PageRequest,
@@ -29,12 +29,12 @@ export async function selectPage<T>(
     from = page.next
     for (const document of page.documents) {
       if (without !== undefined && document.id.startsWith(without)) {
-        // The first id behind all of them that could be one: DEL is in none.
+        // Behind all ids with the prefix: no id contains DEL.
         from = `${without}\u007f`
         break
       }
       if (!isWanted(document)) continue
-      // One more than asked for: only then there is a next page.
+      // One more document than requested: only then there is a next page.
       if (documents.length === wanted) return { documents, next: documents.at(-1)!.id }
       documents.push(document)
     }

@@ -1,4 +1,4 @@
-/** Named policies, and whom they are attached to. */
+/** Named policies, and the users and groups that they are attached to. */
 import { hash } from 'node:crypto'
 import type { CompiledPolicy, PolicyDocument, PolicyKind } from 'svc/plugins/policy/api'
 import { canonicalJson } from 'svc/plugins/sealing/api'
@@ -48,7 +48,7 @@ export function createPolicyDirectory(context: Context): PolicyMethods {
     if (policy.builtIn().has(name)) throw usersErrors.builtin_policy(undefined, { extra: { Policy: name } })
   }
 
-  /** Replaces the set of a user or a group by what `change` makes of it. */
+  /** Replaces the policies of a user or a group by the result of `change`. */
   const changeAttached = async (
     { user, group }: { readonly user?: string; readonly group?: string },
     change: (names: readonly string[]) => Promise<string[]> | string[],
@@ -143,7 +143,7 @@ function requireEtag(current: NamedPolicy | undefined, ifMatch: string | undefin
   if (current === undefined || (ifMatch !== '*' && ifMatch !== current.etag)) throw usersErrors.precondition_failed()
 }
 
-/** Each can be attached. */
+/** Throws unless all of them exist. */
 export async function requirePolicies({ documents, policy }: Context, names: readonly string[]): Promise<void> {
   for (const name of names) {
     if (policy.builtIn().has(name) || (await documents.policies.get(name)) !== undefined) continue

@@ -1,12 +1,12 @@
 /**
- * Who an access key is, as of the last acknowledged change. What was found is remembered with the revision at which it was
- * found (see changes.ts). A request asks for the revision (a number in memory, see the store) and for what is remembered.
+ * The credentials and rights of an access key as of the last acknowledged change. Results are cached with the revision at which they
+ * were read (see changes.ts). A request reads the revision (a number in memory, see the store) and the cache.
  *
  * Invariants:
  *
- * 1. What is remembered with a revision was read when that was the revision before and after: it mixes no two states.
- * 2. As long as no document changed that it was made of, the same objects are given out: who keeps them compares.
- * 3. Whatever cannot be read allows nothing (rights.ts).
+ * 1. A result was read while its revision did not change: it mixes no two states.
+ * 2. As long as none of its documents changes, the same objects are returned, so that a caller that keeps them can compare.
+ * 3. A document that cannot be read allows nothing (rights.ts).
  */
 import { createSecretKey } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -18,23 +18,23 @@ import { usersErrors } from './errors.ts'
 import { DirectoryIdentity } from './identity.ts'
 import { identityPolicies, type Rights, readLimits, readRights } from './rights.ts'
 
-/** Access keys that a thread remembers. */
+/** Access keys that a thread caches. */
 const knownMax = 10_000
-/** Names that are none; others than those, so that guessing pushes nobody out. */
+/** Cached names that do not exist. Counted separately, so that requests with random names evict no access key. */
 const absentMax = 4096
 const attemptsMax = 64
 
 interface Principal {
-  /** Of the revision at which all of it was so. */
+  /** The revision at which it was last confirmed. */
   sequence: number
   readonly stamp: string
-  /** Undefined: unknown, disabled, or its owner is. */
+  /** Undefined: unknown or disabled, or the owner is disabled. */
   readonly credentials: Credentials | undefined
   /** Milliseconds since 1970; Infinity: never. */
   readonly expiresMs: number
 }
 
-/** What a principal is made of, read and not yet made. */
+/** The documents that a principal depends on. */
 interface Found {
   readonly user: Stored<UserDocument>
   readonly key: Stored<AccessKeyDocument>
@@ -79,7 +79,7 @@ export class Principals {
     return chain(this.#refresh(accessKey, revision), found => (this.#isUsable(found) ? found.credentials : undefined))
   }
 
-  /** A user with its rights, disabled or not: to tell what it may, never to let it in. */
+  /** A user with its rights, even if it is disabled: to show its rights, not to authenticate it. */
   describe(name: string): MaybePromise<Identity | undefined> {
     const { documents, policy } = this.#options
     return chain(documents.users.get(name), user =>
@@ -89,7 +89,7 @@ export class Principals {
     )
   }
 
-  /** Makes sure that everything is compared with what is stored when it is asked for next. */
+  /** Makes the next request compare each cached result with the stored documents. */
   doubt(): void {
     for (const principal of this.#known.values()) principal.sequence = -1
     this.#absent.clear()
@@ -150,7 +150,7 @@ export class Principals {
     if (!rights.isComplete) {
       this.#options.log.error(
         { accessKey },
-        'a policy or group of this user cannot be read, so that nothing is allowed to it',
+        'a policy or group of this user cannot be read: the user has no rights until it is replaced',
       )
     }
     const principal = this.#make(accessKey, sequence, stamp, found)
@@ -212,7 +212,7 @@ export class Principals {
     const isOwnedByRoot = key.owner === undefined
     return new DirectoryIdentity({
       accessKey,
-      // Without a limit it is as good as root; with one it is anything but.
+      // Without a limit it is equal to root; with one it is not.
       isRoot: isOwnedByRoot && limits.length === 0,
       ownerId: owner.ownerId,
       userName: key.owner?.name ?? owner.accessKey,
@@ -224,7 +224,7 @@ export class Principals {
   }
 }
 
-/** Neither it, nor its owner, nor what it was made with is gone or disabled. Time is looked at when it is used. */
+/** Whether the key, its owner and its parent exist and are enabled. The expiry is checked at each use. */
 function isAlive(key: AccessKeyDocument, owner: Stored<UserDocument>, parent: Stored<AccessKeyDocument>): boolean {
   if (key.status !== 'enabled') return false
   if (key.owner !== undefined && (owner?.value.uid !== key.owner.uid || owner.value.status !== 'enabled')) return false

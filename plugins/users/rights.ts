@@ -1,4 +1,4 @@
-/** What somebody may do, from what is stored: policies of users and their groups, and what limits access keys. */
+/** The rights of an identity from the stored documents: policies of users and their groups, and the limits of access keys. */
 
 import { chain, type MaybePromise } from 'svc/kernel'
 import type { AttachedPolicy, IdentityPolicies, PolicyService, PolicySet } from 'svc/plugins/policy/api'
@@ -8,18 +8,15 @@ export interface Rights {
   readonly attached: readonly AttachedPolicy[]
   /** Names of the enabled groups. */
   readonly groups: readonly string[]
-  /**
-   * False where something that is attached is missing or cannot be read: it may have denied something, so that nothing is
-   * allowed without it.
-   */
+  /** False if an attached policy or group is missing or cannot be read: it may have denied something, so nothing is allowed without it. */
   readonly isComplete: boolean
-  /** Names every document that was looked at, with its version. */
+  /** The ids and versions of all documents that were read. */
   readonly stamp: string
 }
 
 const nobodysRights: Rights = Object.freeze({ attached: [], groups: [], isComplete: true, stamp: '' })
 
-/** Of a user, as stored; undefined has none. */
+/** Rights of a stored user; undefined has none. */
 export function readRights(
   documents: Documents,
   policy: PolicyService,
@@ -72,7 +69,7 @@ export function readPolicy(
   )
 }
 
-/** What an access key's embedded policy and, of a share, its object leave of the owner's rights. */
+/** The limits of an access key: its embedded policy and, for a share, its object. */
 export function readLimits(
   policy: PolicyService,
   key: AccessKeyDocument,
@@ -86,16 +83,16 @@ export function readLimits(
   return limits
 }
 
-/** Alone in its set. What does not compile (any more) allows nothing. */
+/** A set with this policy only. A policy that cannot be compiled (any more) allows nothing. */
 export function embedded(policy: PolicyService, document: object | string): PolicySet {
   const { policy: compiled } = policy.compile(document, { kind: 'session' })
   return policy.combine(compiled === undefined ? [] : [{ policy: compiled, source: 'embedded-policy' }])
 }
 
-/** What stands for itself in a pattern. */
+/** Escapes the characters that are special in a pattern. */
 const literal = (text: string): string => text.replace(/[*?$]/g, character => `\${${character}}`)
 
-/** One object, by its name and not by a pattern. */
+/** Allows one object by its exact name. */
 function sharePolicy({ share }: AccessKeyDocument): object {
   if (share === undefined) return { Version: '2012-10-17', Statement: [{ Effect: 'Deny', Action: '*', Resource: '*' }] }
   const key = literal(share.key)
@@ -120,7 +117,7 @@ export function identityPolicies(
   limits: readonly PolicySet[],
   isOwnedByRoot: boolean,
 ): IdentityPolicies {
-  // A limit that allows nothing holds for what the bucket's policy allows, too.
+  // A limit that allows nothing also overrides the bucket's policy.
   const nothing = policy.combine([])
   return Object.freeze({
     granted: rights.isComplete ? policy.combine(rights.attached) : nothing,

@@ -1,4 +1,4 @@
-/** Tells who keeps something alive for an access key (a console session, a stream) that its credentials are no longer what they were. */
+/** Notifies plugins that keep state for an access key (a console session, a stream) of changes of its credentials. */
 import type { DocumentChange } from 'svc/plugins/store/api'
 import type { AccessKeyDocument, Documents, UserDocument } from './documents.ts'
 
@@ -32,7 +32,7 @@ export function createSecretWatch({ users, accessKeys }: Documents, onResync: ()
       }
     },
     open() {
-      // A user that is disabled or gone takes its access keys along: whoever has one of them looks again.
+      // If a user is disabled or deleted, so are its access keys: watchers of each of them are notified.
       const heardUser = (change: DocumentChange<UserDocument>) => {
         heard(change)
         if (change.before !== undefined && change.after?.value.status !== 'enabled') tell(undefined)

@@ -1,13 +1,13 @@
 /**
- * Temporary credentials. Everything about a session is in its token, sealed under a key of the deployment: nothing is stored
- * for it, and nobody but this server can read or make one. It ends with its time, and as soon as what it was made with is
- * gone, disabled, or has another secret key.
+ * Temporary credentials. The token contains everything about a session, sealed under a key of the deployment: nothing is stored, and only
+ * this deployment can read or create tokens. A session ends when it expires, and as soon as the credentials that created it are
+ * deleted, disabled, or get another secret key.
  *
- * | What must hold of a token | Otherwise |
+ * | Condition for a valid token | Otherwise |
  * |---|---|
- * | it opens, and is of the access key that signs | `invalid` |
- * | its time is not over | `expired` |
- * | the credentials that asked for it are good, the same ones, and have the secret that they had | `invalid` |
+ * | it can be opened, and belongs to the access key that signs | `invalid` |
+ * | it has not expired | `expired` |
+ * | the credentials that created it are valid, are the same ones, and have the same secret | `invalid` |
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -32,7 +32,7 @@ import { embedded } from './rights.ts'
 export const durationSecondsMin = 900
 export const durationSecondsMax = 43_200
 const policyCharsMax = 2048
-/** Of the policy 2048 characters, of names 128 each, and what sealing and Base64 add. */
+/** A policy of 2048 characters, names of 128 each, and the overhead of sealing and Base64. */
 const tokenCharsMax = 8192
 const knownMax = 1024
 const context = 'svc session token'
@@ -40,9 +40,9 @@ const context = 'svc session token'
 interface Token {
   readonly accessKey: string
   readonly secretKey: string
-  /** The access key that asked for it. */
+  /** The access key that created the session. */
   readonly parent: string
-  /** Of the parent's secret key, and of the parent itself: another of that name and secret is not it. */
+  /** A hash of the parent's secret key and uid: another access key with that name and secret is not the parent. */
   readonly mark: string
   readonly expiresMs: number
   readonly name: string
@@ -51,7 +51,7 @@ interface Token {
 
 interface Session {
   readonly token: Token
-  /** The parent's when `credentials` were made. */
+  /** The parent's credentials when `credentials` were created. */
   base: Credentials | undefined
   credentials: Credentials | undefined
 }
@@ -101,7 +101,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
           if (stored === undefined || secret === undefined) return 'invalid'
           const isSame = equalsInConstantTime(mark, markOf(keyOf(stored.value.key), secret, uid))
           session.credentials = isSame ? makeCredentials(session.token, base.identity) : undefined
-          // Only now: whoever finds it finds what was made from it.
+          // Set last: a session with `base` also has the values that depend on it.
           session.base = base
           return session.credentials ?? 'invalid'
         }),
@@ -109,7 +109,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
     )
   }
 
-  /** Of a user or an access key; empty for root, which is in no document. */
+  /** The uid of a user or an access key; empty for root, which has no document. */
   const uidOf = (accessKey: string): MaybePromise<string> =>
     chain(users.get(accessKey), user =>
       user !== undefined ? user.value.uid : chain(accessKeys.get(accessKey), key => key?.value.uid ?? ''),
@@ -142,7 +142,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
   const policiesOf = (parent: Identity): IdentityPolicies =>
     DirectoryIdentity.policiesOf(parent) ?? { granted: policy.combine([]), isOwnedByRoot: parent.isRoot }
 
-  /** Made when the first session is. */
+  /** Created with the first session. */
   const requireKey = async (): Promise<KeyObject> => {
     const made = random.bytes(32).toString('base64')
     const stored = await sessionKeys.update(only, current => (current === undefined ? { key: made } : undefined))
@@ -159,7 +159,7 @@ export function createSessions({ documents, iam, policy, clock, random }: Sessio
 
     async create(caller, { durationSeconds, sessionName, policy: document }) {
       if (caller.kind === 'share' || caller.kind === 'session') {
-        throw usersErrors.access_denied('Temporary credentials are given to users and access keys alone.')
+        throw usersErrors.access_denied('Only users and access keys can get temporary credentials.')
       }
       requireDuration(durationSeconds)
       if (!/^[\w+=,.@-]{2,64}$/.test(sessionName)) {
@@ -206,7 +206,7 @@ function keyOf(base64: string): KeyObject {
   return createSecretKey(Buffer.from(base64, 'base64'))
 }
 
-/** Changes with the secret key and does not give it away. No uid has a line break in it. */
+/** Changes with the secret key, without revealing it. A uid has no line break. */
 function markOf(key: KeyObject, secret: KeyObject, uid: string): string {
   return createHmac('sha256', key).update(`svc session parent\n${uid}\n`).update(secret.export()).digest('base64url')
 }
@@ -215,7 +215,7 @@ function openToken(key: KeyObject, text: string): Token | undefined {
   try {
     return JSON.parse(openSealed(key, Buffer.from(text, 'base64url'), context).toString()) as Token
   } catch (error) {
-    // Not one of ours, or damaged. What opens was made here, so that it is JSON.
+    // Not a token of this deployment, or damaged. Tokens that can be opened were created here, so they are JSON.
     if (error instanceof SealError) return undefined
     throw error
   }

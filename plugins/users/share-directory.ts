@@ -1,6 +1,6 @@
 /**
- * Share links: each has credentials of its own, which are an access key of the kind `share`. A link that is revoked has no secret any
- * more; what is left is listed for a while.
+ * Share links: each has credentials of its own, an access key of the kind `share`. A revoked link loses its secret; the rest of it stays in
+ * the list for a while.
  */
 
 import { isOwnedByRoot, isOwnKey, limited } from './access-key-directory.ts'
@@ -49,7 +49,7 @@ export function createShareDirectory(context: Context): ShareMethods {
       )
       const items = page.documents.map(async (document): Promise<Share> => {
         const { kind: _, share, ...key } = await describeAccessKey(document, context)
-        // Every share has one; a document without it opens nothing and is shown as empty.
+        // Every share has a target; a document without one gives access to nothing and is shown as empty.
         const target = share ?? { bucket: '', key: '' }
         return { ...key, share: target, state: stateOf(document.value), revokedMs: document.value.revokedMs }
       })
@@ -83,7 +83,7 @@ export function createShareDirectory(context: Context): ShareMethods {
         for (const id of ids) shareRoom.note(id, undefined)
         removed += ids.length
       }
-      // All keys: shares of a former release have names like any other.
+      // All keys, because shares of former releases have names like other keys.
       for await (const { id, value } of allOf(accessKeys)) {
         if (value.kind !== 'share' || endOf(value) >= before) continue
         if (old.push(id) === sharesPerCommitMax) await remove()

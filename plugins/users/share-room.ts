@@ -1,7 +1,8 @@
 /**
- * How many share links there may be. Of each user a number is active, and as many that are over are kept to be listed: whoever makes
- * links and revokes them all day fills no drive. A thread remembers when each of them ends, from its first new share on; what other
- * threads do is heard a moment later, so that threads together may pass the number by what they make in that moment.
+ * Limits the number of share links. Each user may have a number of active ones, and as many ended ones are kept in the list, so that
+ * creating and revoking links all day does not fill the drive. From the first new share of a user on, a thread keeps the end times of all
+ * of them in memory. It learns of changes of other threads a moment later, so threads together may exceed the limit by the shares that they
+ * create in that moment.
  */
 import type { Clock } from 'svc/kernel'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
@@ -9,24 +10,24 @@ import { type AccessKeyDocument, allOf, type Documents } from './documents.ts'
 import { usersErrors } from './errors.ts'
 import { sharePrefix, sharePrefixOf } from './names.ts'
 
-/** Leaves room for what else is in the commit. Each is two changes. */
+/** Leaves space for other changes of the commit. Each share is two changes. */
 export const sharesPerCommitMax = 450
 
 export interface ShareRoom {
-  /** Which of the user's shares have to go for another one: those that were over first. `conflict` where too many are active. */
+  /** The user's shares that have to be removed for a new one: those that ended first. `conflict` if too many are active. */
   make(uid: string | undefined): Promise<readonly string[]>
-  /** What this thread has committed. Undefined: it is gone. */
+  /** Notes a share that this thread has committed. Undefined: it was removed. */
   note(id: string, share: AccessKeyDocument | undefined): void
   close(): void
 }
 
-/** When a share ended or will; what it came to first. */
+/** The time at which a share ended or will end: by revocation or by expiry. */
 export function endOf({ revokedMs, expiresMs }: AccessKeyDocument): number {
   return Math.min(revokedMs ?? Number.POSITIVE_INFINITY, expiresMs ?? Number.POSITIVE_INFINITY)
 }
 
 export function createShareRoom({ accessKeys }: Documents, clock: Clock, activeMax: number): ShareRoom {
-  /** Ends by id, by the beginning of the ids. */
+  /** End times by id, by prefix of the ids. */
   const users = new Map<string, Map<string, number>>()
   let known: Promise<void> | undefined
   let unwatch: (() => void) | undefined

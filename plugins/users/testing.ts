@@ -37,7 +37,7 @@ export async function startServer(
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       iam: { rootUser, rootPassword },
       storage: { endpoints: [folder] },
-      // Without one, opening the store takes a quarter of a second: the root password is stretched.
+      // Without a master key, opening the store takes a quarter of a second: the key is derived from the root password.
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
       ...options.config,
     },

@@ -1,8 +1,8 @@
 /**
- * All users, groups, named policies and access keys at once: out of this deployment, and into another one. What comes in is checked
+ * Exports all users, groups, named policies and access keys from a deployment, and imports them into another one. An import is checked as a
  * whole before anything is stored; then it is stored in commits of some hundred documents, and storing it again changes nothing.
  *
- * Who is there already keeps its uid: what is not in the archive, as access keys of the same user that were made here, stays good.
+ * Existing users keep their uid, so access keys that are not in the archive, such as those that were created here, stay valid.
  */
 import { isCatalogError } from 'svc/kernel'
 import type { PolicyDocument } from 'svc/plugins/policy/api'
@@ -19,7 +19,7 @@ import { requireCompiled } from './policy-directory.ts'
 
 const documentsPerCommit = 400
 const exportAttemptsMax = 16
-/** As many as are worth reading. */
+/** Further problems are dropped. */
 const problemsMax = 100
 
 interface Problem {
@@ -30,9 +30,9 @@ interface Problem {
 const nobody: Directory = { users: new Map(), groups: new Map(), policies: new Map(), accessKeys: new Map() }
 const overwrite = { overwriteUnreadable: true }
 
-/** One document that is put or deleted. */
+/** One document that is stored or deleted. */
 interface Change {
-  /** `user/ann` */
+  /** Such as `user/ann`. */
   readonly name: string
   stage(tx: TransactionBuilder): void
 }
@@ -48,7 +48,7 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
     accessKeys: await entries(accessKeys, ({ revokedMs }) => revokedMs === undefined),
   })
 
-  /** The problems of what comes in, where `now` is there already and stays. */
+  /** The problems of an import, given the documents that exist here and stay. */
   const check = (incoming: Directory, now: Directory): Problem[] => {
     const problems: Problem[] = []
     const at = (element: string, work: () => void) => {
@@ -64,7 +64,7 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
       const validator = Compile(schema)
       for (const [name, value] of incoming[kind]) {
         if (!validator.Check(kind === 'policies' ? { document: value } : value)) {
-          refuse(`${kind}/${name}`, 'is not of the form that this release stores')
+          refuse(`${kind}/${name}`, 'does not have the format that this release stores')
         }
       }
     }
@@ -73,10 +73,10 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
     const attached = (element: string, names: readonly string[]) => {
       const missing = names.find(name => !policy.builtIn().has(name) && !has('policies', name))
       if (missing !== undefined)
-        refuse(element, `names the policy ${missing}, which is neither in the archive nor here`)
+        refuse(element, `names the policy ${missing}, which is neither in the archive nor in this deployment`)
     }
     for (const [name, document] of incoming.policies) {
-      if (policy.builtIn().has(name)) refuse(`policies/${name}`, 'has the name of a policy that is built in')
+      if (policy.builtIn().has(name)) refuse(`policies/${name}`, 'has the name of a built-in policy')
       at(`policies/${name}`, () => {
         requirePolicyName(name)
         requireCompiled(context, document, 'identity')
@@ -94,7 +94,7 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
       attached(`users/${name}`, user.policyNames)
       const group = user.groups.find(group => !has('groups', group))
       if (group !== undefined)
-        refuse(`users/${name}`, `is in the group ${group}, which is neither in the archive nor here`)
+        refuse(`users/${name}`, `is in the group ${group}, which is neither in the archive nor in this deployment`)
       if (incoming.accessKeys.has(name) || now.accessKeys.has(name))
         refuse(`users/${name}`, 'has the name of an access key')
       if (name === owner.accessKey) refuse(`users/${name}`, 'has the name of the root user')
@@ -102,14 +102,18 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
     for (const [name, key] of incoming.accessKeys) {
       at(`accessKeys/${name}`, () => {
         if (key.kind === 'access-key') requireAccessKey(name)
-        else if (!name.startsWith(sharePrefix)) throw usersErrors.invalid_argument('It is no share link by its name')
+        else if (!name.startsWith(sharePrefix))
+          throw usersErrors.invalid_argument('Its name is not that of a share link')
         requireSecretKey(key.secretKey)
         if (key.policy !== undefined) requireCompiled(context, key.policy, 'session')
       })
       if (now.users.has(name)) refuse(`accessKeys/${name}`, 'has the name of a user')
       if (name === owner.accessKey) refuse(`accessKeys/${name}`, 'has the name of the root user')
       if (key.owner !== undefined && !has('users', key.owner.name)) {
-        refuse(`accessKeys/${name}`, `belongs to the user ${key.owner.name}, who is neither in the archive nor here`)
+        refuse(
+          `accessKeys/${name}`,
+          `belongs to the user ${key.owner.name}, who is neither in the archive nor in this deployment`,
+        )
       }
     }
     return problems
@@ -142,7 +146,7 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
       }
     }
     const same = <T>(value: T): T => value
-    // What others name comes before them, and goes after them.
+    // Policies before groups before users: documents are created before others refer to them, and deleted afterwards.
     compare('policy', policies, [adapted.policies, here.policies], document => ({
       document: document as PolicyDocument,
     }))
@@ -182,7 +186,7 @@ export function createTransfer(context: Context): Pick<UsersService, 'exportDire
   }
 }
 
-/** With the uids that users and access keys have here already. */
+/** Replaces the uids of users and access keys by those that they have here already. */
 function adapt(incoming: Directory, here: Directory): Directory {
   const users = new Map<string, UserDocument>()
   for (const [name, user] of incoming.users) {

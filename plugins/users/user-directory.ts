@@ -19,7 +19,7 @@ import { selectPage } from './pages.ts'
 import { requirePolicies } from './policy-directory.ts'
 import { describeUser, requireUser } from './views.ts'
 
-/** In one commit; what is left of a larger number is dead with its owner and goes in the next ones. */
+/** Access keys that are deleted in one commit. Further ones are invalid without their owner, and are deleted by the next commits. */
 const keysPerCommitMax = 900
 
 type UserMethods = Pick<
@@ -59,7 +59,7 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
     return counts
   }
 
-  /** Ids of what belongs to a user. */
+  /** Ids of the access keys of a user. */
   const keysOf = async (uid: string): Promise<string[]> => {
     const ids: string[] = []
     for await (const { id, value } of allOf(accessKeys)) if (value.owner?.uid === uid) ids.push(id)
@@ -123,7 +123,7 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
     },
 
     async deleteUser(name, caller) {
-      if (userNameOf(caller) === name) throw usersErrors.conflict('Nobody deletes their own user.')
+      if (userNameOf(caller) === name) throw usersErrors.conflict('Callers cannot delete their own user.')
       let left: string[] = []
       await changes.commit(async () => {
         const { uid } = (await requireUser(documents, name)).value
@@ -151,10 +151,10 @@ export function createUserDirectory(context: Context, random: Random): UserMetho
 
     async changeOwnSecretKey(caller, currentSecretKey, newSecretKey) {
       if (caller.accessKey === owner.accessKey) {
-        throw usersErrors.conflict("Root's secret key is configured: SVC_ROOT_PASSWORD.")
+        throw usersErrors.conflict("Root's secret key is set by SVC_ROOT_PASSWORD.")
       }
       if (caller.kind !== undefined && caller.kind !== 'user') {
-        throw usersErrors.access_denied('Only the user itself changes its secret key.')
+        throw usersErrors.access_denied('Only the user itself can change its secret key.')
       }
       requireSecretKey(newSecretKey)
       const name = caller.accessKey
@@ -182,7 +182,7 @@ export function userNameOf({ userName, accessKey }: Identity): string {
   return userName ?? accessKey
 }
 
-/** Users, access keys and root have names in common. */
+/** Users, access keys and root share one namespace. */
 export async function requireFreeName({ documents, owner }: Context, accessKey: string): Promise<void> {
   const { users, accessKeys } = documents
   const isTaken =
@@ -201,7 +201,7 @@ async function requireGroups({ documents }: Context, names: readonly string[]): 
   }
 }
 
-/** In a time that does not depend on how much of it is right. */
+/** Takes a time that does not depend on how many characters are right. */
 function isSecret(given: string, secretKey: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secretKey, 'buffer'))
 }

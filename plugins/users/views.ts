@@ -1,4 +1,4 @@
-/** What is shown of what is stored. Never a secret. */
+/** The public views of stored documents. They contain no secrets. */
 import type { StoredDocument } from 'svc/plugins/store/api'
 import type { AccessKey, Group, User } from './api.ts'
 import type { Context } from './context.ts'

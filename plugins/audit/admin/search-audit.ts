@@ -47,8 +47,8 @@ const AuditQuery = Type.Object({
   user: Type.Optional(Type.String({ description: 'Access key, or name of the user.' })),
   action: Type.Optional(Type.String({ description: 'Name of the operation; a trailing `*` matches any rest.' })),
   bucket: Type.Optional(Type.String()),
-  since: Type.Optional(Type.String({ description: 'A date, or how long ago: `2h`.' })),
-  until: Type.Optional(Type.String({ description: 'A date, or how long ago.' })),
+  since: Type.Optional(Type.String({ description: 'A date, or a duration before now: `2h`.' })),
+  until: Type.Optional(Type.String({ description: 'A date, or a duration before now.' })),
   errors: Type.Boolean({ default: false, description: 'Only status 400 and above.' }),
   status: Type.Optional(Type.String({ pattern: statusPattern, description: 'Statuses and classes: `5xx,403`.' })),
   requestId: Type.Optional(Type.String()),
@@ -68,7 +68,7 @@ export default defineAdminOperation({
     items: Type.Array(AuditRecord),
     nextCursor: Type.String({ description: 'Empty on the last page.' }),
     oldest: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'Of the records that are still held; null when there are none.',
+      description: 'Time of the oldest record in memory; null if there are none.',
     }),
   }),
   uses: ['audit', 'ports'],
@@ -88,13 +88,13 @@ export default defineAdminOperation({
   },
 })
 
-/** The record that the page before ended with; records that came meanwhile are in front of it. */
+/** The last record of the page before; newer records come in front of it. */
 function readCursor(cursor: string): AuditSearch['after'] {
   const position = decodeCursor(cursor)
   if (position === undefined) return undefined
   const [time, requestId, ...rest] = position.split(' ')
   if (requestId === undefined || rest.length > 0 || Number.isNaN(Date.parse(time))) {
-    throw adminErrors.invalid_argument('The cursor is not one that a list has given out.')
+    throw adminErrors.invalid_argument('The cursor was not returned by a list.')
   }
   return { time, requestId }
 }

@@ -1,4 +1,4 @@
-/** Audit records: what is recorded, that the line by hand is the record, bounds, threads. */
+/** Audit records: their fields, the equality of log lines and records, bounds, threads. */
 
 import { pino } from 'pino'
 import type { Logger } from 'svc/kernel'
@@ -41,7 +41,7 @@ function createLog(level = 'info'): { log: Logger; lines: string[] } {
   return { log, lines }
 }
 
-t.test('each line is the record, whatever is in it', async t => {
+t.test('each log line has the same record, for any values', async t => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   const random = createSeededRandom(seed)
   const format = createLineFormat('node "1"')
@@ -129,7 +129,7 @@ function sorted(value: object): [string, unknown][] {
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-t.test('a record tells who, what, from where and how it went, and no secret', async t => {
+t.test('a record has the user, the operation, the address and the outcome, and no secret', async t => {
   const query =
     'versionId=v1&X-Amz-Credential=admin%2F2026&X-Amz-Signature=abc&X-Amz-Security-Token=tok&x-api-key=k&prefix=a%20b'
   t.same(auditRecordOf({ ...s3Record, query, status: 403, errorCode: 'AccessDenied' }, 'n1', s3Record.timeMs + 7), {
@@ -179,7 +179,7 @@ t.test('a record tells who, what, from where and how it went, and no secret', as
   t.equal(http('/api/v1/info', 200, false), true)
 })
 
-t.test('reads of the Admin API that succeed are short in the log, and whole for searches and targets', async t => {
+t.test('reads of the Admin API that succeed are short in the log, and complete for searches and targets', async t => {
   const { log, lines } = createLog()
   const clock = createFakeClock()
   const delivered: string[] = []
@@ -294,7 +294,7 @@ t.test('in a server: requests of both listeners, exceptions', async t => {
   )
 })
 
-t.test('the ring keeps the last 10 000, and joins those of other threads', async t => {
+t.test('the ring keeps the last 10 000 records, merged from all threads', async t => {
   const { log } = createLog('silent')
   const clock = createFakeClock()
   const others: AuditRecord[][] = []
@@ -317,7 +317,7 @@ t.test('the ring keeps the last 10 000, and joins those of other threads', async
   )
 })
 
-t.test('a search takes turns with everybody else, and pages lose nothing within a millisecond', async t => {
+t.test('a search yields to the event loop, and pages lose no records of one millisecond', async t => {
   const { log } = createLog('silent')
   const clock = createFakeClock()
   const elsewhere: AuditMatches[] = []
@@ -346,7 +346,7 @@ t.test('a search takes turns with everybody else, and pages lose nothing within 
     const page = await service.search({ limit: 997, after })
     seen.push(...page.items.map(({ requestId }) => requestId))
     after = page.items.at(-1)
-    // What comes meanwhile is in front.
+    // Records that arrive meanwhile come before the first page.
     service.observeS3({ ...s3Record, requestId: 'later' })
     if (!page.isMore) break
   }
@@ -360,7 +360,7 @@ t.test('a search takes turns with everybody else, and pages lose nothing within 
   t.match(merged, { items: [{ requestId: 'elsewhere' }, {}], isMore: true, oldest: '2000-01-01T00:00:00.000Z' })
 })
 
-t.test('what the credentials of a request were', t => {
+t.test('the kinds of credentials of requests', t => {
   const typeOf = (more: object) => auditRecordOf({ ...s3Record, identity: { ...identity, ...more } }, 'n', 0).identity
   const identity = { accessKey: 'AK', isRoot: false, ownerId: 'a', displayName: 'kim', userName: 'kim' }
   t.same(typeOf({}), { accessKey: 'AK', user: 'kim', type: 'user' })

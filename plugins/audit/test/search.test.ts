@@ -38,7 +38,7 @@ t.test('filters', async t => {
   }
 })
 
-t.test('pages hold each record once, though new ones come meanwhile', async t => {
+t.test('pages have each record once, even if new ones arrive meanwhile', async t => {
   for (let count = 0; count < 12; count++) await signed({ path: `/api/v1/buckets/page-${count}` })
   const seen: string[] = []
   let cursor = ''

@@ -1,4 +1,4 @@
-/** The targets of a plugin over the real settings and the real queue: connecting anew, states, the direct way. */
+/** The targets of a plugin over the real settings and the real queue: reconnects, states, the direct way. */
 import { definePlugin } from 'svc/kernel'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import type { QueueTopic } from 'svc/plugins/queue/api'
@@ -10,7 +10,7 @@ import { type AnyTargetKind, createLossLog, createTargets, type DirectWay, type 
 
 type NewsTarget = Target<string>
 
-/** Connections, in order: each with its address and the messages that it took. */
+/** Connections, in order: each with its address and the messages that it was sent. */
 interface Connection {
   readonly address: string
   readonly got: string[]
@@ -103,7 +103,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error('it did not become so within a minute')
 }
 
-t.test('a target is connected while it is enabled, and anew when its settings change', async t => {
+t.test('a target is connected while it is enabled, and reconnected when its settings change', async t => {
   const { connections, set, remove, push, targets, topic } = await start(t)
   await push('before')
   await set({ address: 'a' })

@@ -1,4 +1,4 @@
-/** Encryption over the Admin API: defaults of buckets, what is known of an object, uploads, and sealing anew. */
+/** Encryption over the Admin API: defaults of buckets, the information about objects, uploads, and resealing. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import t from 'tap'
 
 const masterKey = `default:${Buffer.alloc(32, 1).toString('base64')}`
 const folder = await mkdtemp(join(tmpdir(), 'svc-encryption-admin-'))
-// So that keys of customers may come without TLS.
+// Allows keys of customers without TLS.
 const encryption = { allowsInsecureCustomerKeys: true }
 const config = { kms: { secretKey: masterKey }, storage: { endpoints: [folder] }, encryption }
 const server = await startAdmin({ config })
@@ -29,7 +29,7 @@ const ofCustomer = { SSECustomerAlgorithm: 'AES256', SSECustomerKey: randomBytes
 const buckets = '/api/v1/buckets'
 const path = `${buckets}/vault/encryption`
 
-t.test('the default of a bucket is set, told and removed', async t => {
+t.test('the default of a bucket is set, returned and removed', async t => {
   t.equal((await signed({ path })).json.code, 'bucket_not_found')
   await signed({ method: 'POST', path: buckets, body: { name: 'vault' } })
   const none = await signed({ path })
@@ -44,7 +44,7 @@ t.test('the default of a bucket is set, told and removed', async t => {
   t.same((await put({ algorithm: 'aws:kms', kmsKeyId: 'photos' })).json, { algorithm: 'aws:kms', kmsKeyId: 'photos' })
 })
 
-t.test('what is uploaded gets it, and says so', async t => {
+t.test('uploaded objects are encrypted by the default, and report it', async t => {
   const upload = await signed({
     method: 'POST',
     path: `${buckets}/vault/objects/upload?key=a`,
@@ -67,7 +67,7 @@ t.test('what is uploaded gets it, and says so', async t => {
   t.match((await stat()).json, { contentType: 'text/markdown', encryption: { type: 'SSE-KMS', kmsKeyId: 'photos' } })
 })
 
-t.test('data keys are sealed anew on demand', async t => {
+t.test('data keys are rewrapped on demand', async t => {
   const reseal = (query = '') => signed({ method: 'POST', path: `/api/v1/kms/reseal${query}` })
   const nothing = { buckets: 1, versions: 1, uploads: 0, resealed: 0, failed: 0, firstError: '' }
   t.same((await reseal()).json, nothing)
@@ -87,14 +87,14 @@ t.test('data keys are sealed anew on demand', async t => {
 async function isOnDrive(needle: string): Promise<boolean> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
-    // What was replaced is collected meanwhile.
+    // Replaced bytes are collected meanwhile.
     const bytes = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0))
     if (bytes.includes(needle)) return true
   }
   return false
 }
 
-t.test('nothing that is encrypted becomes plain on the drive because nobody said anything', async t => {
+t.test('copies and moves of encrypted objects are not stored in plain text by default', async t => {
   await signed({ method: 'POST', path: buckets, body: { name: 'plain' } })
   await signed({ method: 'POST', path: buckets, body: { name: 'history' } })
   await s3.send(new PutBucketVersioningCommand({ Bucket: 'history', VersioningConfiguration: { Status: 'Enabled' } }))
@@ -106,7 +106,7 @@ t.test('nothing that is encrypted becomes plain on the drive because nobody said
   const copy = (bucket: string, body: object) =>
     signed({ method: 'POST', path: `${buckets}/${bucket}/objects/copy`, body })
   for (const [kind, requested] of Object.entries(kinds)) {
-    // One is kept with its record, the other in a file of its own.
+    // One body is inline, the other one is a blob.
     for (const size of [500, 300_000]) {
       const name = `${kind}/${size}`
       const put = (Bucket: string, Key: string) =>
@@ -144,7 +144,7 @@ t.test('nothing that is encrypted becomes plain on the drive because nobody said
   }
 })
 
-t.test('of what a customer’s key encrypts nothing is told that its bytes would tell', async t => {
+t.test('nothing that depends on the bytes of an object with a customer’s key is shown', async t => {
   const object = { Bucket: 'plain', Key: 'c' }
   const ChecksumAlgorithm = 'CRC32'
   const { ETag } = await s3.send(new PutObjectCommand({ ...object, Body: 'secret', ChecksumAlgorithm, ...ofCustomer }))

@@ -1,4 +1,4 @@
-/** The codec alone: every range comes back, and whatever is altered, swapped, cut off or put elsewhere is noticed. */
+/** The codec alone: every range is decrypted, and altered, swapped, truncated or moved chunks are detected. */
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import type { ObjectData } from 'svc/plugins/objects/api'
@@ -21,7 +21,7 @@ interface Stored {
   readonly stored: Buffer
 }
 
-/** As it would come from a socket, in pieces of that size. */
+/** The bytes as a socket would deliver them, in pieces of that size. */
 async function store(plaintext: Buffer, partNumber: number, pieceBytes = 60_000): Promise<Stored> {
   const place = { identity, partNumber, salt: partNumber === 0 ? undefined : source.bytes(8) }
   const encryptor = new Encryptor(new ChunkCipher(dataKey, place))
@@ -31,7 +31,7 @@ async function store(plaintext: Buffer, partNumber: number, pieceBytes = 60_000)
     return pieces.length % 2 === 0 ? undefined : Promise.resolve()
   }
   for (let at = 0; at < plaintext.length; at += pieceBytes) {
-    // Whoever gives a piece may use its memory again when it is taken.
+    // The caller may reuse the memory of a piece once it was taken.
     const piece = Buffer.from(plaintext.subarray(at, at + pieceBytes))
     await encryptor.push(piece, emit)
     piece.fill(0)
@@ -76,7 +76,7 @@ async function read(parts: readonly Stored[], all: Buffer, start: number, length
   return Buffer.concat(chunks)
 }
 
-t.test('sizes follow by arithmetic, and each is what is stored', async t => {
+t.test('computed sizes equal the sizes as stored', async t => {
   const sizes = [0, 1, plainChunkBytes - 1, plainChunkBytes, plainChunkBytes + 1, 3 * plainChunkBytes]
   for (const size of sizes) {
     const { stored, stream } = await store(bytes.subarray(0, size), 0)
@@ -88,7 +88,7 @@ t.test('sizes follow by arithmetic, and each is what is stored', async t => {
   t.equal(storedBytes(plainChunkBytes), chunkBytes)
 })
 
-t.test('any range of any parts is that range of the plaintext', t =>
+t.test('any range of any parts decrypts to that range of the plaintext', t =>
   seeded(t, async random => {
     const sizes = [0, 1, 70_000, plainChunkBytes, 2 * plainChunkBytes, 0, 2 * plainChunkBytes + 1, 9]
     await fc.assert(
@@ -114,7 +114,7 @@ t.test('any range of any parts is that range of the plaintext', t =>
   }),
 )
 
-t.test('a range reads the chunks that it lies in and no more', async t => {
+t.test('a range reads only the chunks that contain it', async t => {
   const streams = [{ sizeBytes: 5 * plainChunkBytes }]
   t.match(storedRange(streams, 0, 1), { start: 0, length: chunkBytes })
   t.match(storedRange(streams, plainChunkBytes - 1, 2), { start: 0, length: 2 * chunkBytes })
@@ -122,7 +122,7 @@ t.test('a range reads the chunks that it lies in and no more', async t => {
   t.match(storedRange(streams, 5 * plainChunkBytes - 1, 1), { start: 4 * chunkBytes, length: chunkBytes })
 })
 
-t.test('whatever is altered is noticed before it is given out', async t => {
+t.test('altered bytes are detected before any of them is returned', async t => {
   const first = await store(bytes.subarray(0, 3 * plainChunkBytes), 1)
   const second = await store(bytes.subarray(0, 3 * plainChunkBytes), 2)
   const again = await store(bytes.subarray(0, 3 * plainChunkBytes), 1)
@@ -173,7 +173,7 @@ t.test('whatever is altered is noticed before it is given out', async t => {
   const other = await store(bytes.subarray(0, 3 * plainChunkBytes), 1)
   t.throws(() => whole(other.stored), corrupt, 'with another salt')
 
-  // Cut off at a chunk, with a record that says so: the last chunk is not marked as such.
+  // Truncated at the end of a chunk, with a record to match: the last chunk is not marked as the last one.
   const shorter = { ...stream, sizeBytes: 2 * plainChunkBytes }
   t.throws(() => whole(join(of(0), of(1)), [shorter], shorter.sizeBytes), corrupt, 'cut off')
   const none = { ...stream, sizeBytes: 0 }
@@ -182,7 +182,7 @@ t.test('whatever is altered is noticed before it is given out', async t => {
   t.throws(() => whole(join(of(0), of(1), of(2), of(2)), [longer], longer.sizeBytes), corrupt, 'made longer')
   for (const cut of [0, 15, chunkBytes - 1]) t.throws(() => whole(stored.subarray(0, cut)), corrupt)
 
-  // A stream that ends early, or gives too much of a chunk, is no shorter object.
+  // A stream that ends early, or has surplus bytes, is not taken for a shorter object.
   const range = storedRange([stream], 0, size)
   const early = decryptStream([stream], range, size, streamOf(stored.subarray(0, 2 * chunkBytes), 50_000))
   await t.rejects(async () => {
@@ -191,7 +191,7 @@ t.test('whatever is altered is noticed before it is given out', async t => {
   t.equal(chunkCount(size), 3)
 })
 
-t.test('a stream gives every piece back, also when it is closed early', async t => {
+t.test('a stream releases every piece, also when it is closed early', async t => {
   const { stream, stored } = await store(bytes.subarray(0, 4 * plainChunkBytes), 0)
   for (const reads of [0, 1, 3, 5]) {
     const from = streamOf(stored, 100_000)
@@ -212,9 +212,9 @@ t.test('a stream gives every piece back, also when it is closed early', async t 
   }
 })
 
-t.test('a piece that comes when the stream was closed is given back', async t => {
+t.test('a piece that arrives after the stream was closed is released', async t => {
   const { stream, stored } = await store(bytes.subarray(0, 4 * plainChunkBytes), 0)
-  // For a chunk that begins with the piece, and for the rest of one that began in the piece before.
+  // For a chunk that begins with the piece, and for the rest of a chunk that began in the piece before.
   for (const [pieceBytes, reads] of [
     [100_000, 0],
     [100_000, 1],
@@ -246,7 +246,7 @@ t.test('a piece that comes when the stream was closed is given back', async t =>
   }
 })
 
-t.test('what is kept beside the bytes comes back, and what is cut off is refused', t => {
+t.test('stored encryption fields are decoded, and truncated ones are refused', t => {
   for (const version of [
     { isDirect: false, identity, salts: [], context: undefined, verifier: undefined, dataKey: Buffer.from('sealed') },
     { isDirect: true, identity, salts: [], context: { a: '1' }, verifier: source.bytes(32), dataKey: source.bytes(90) },

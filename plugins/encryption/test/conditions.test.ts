@@ -1,4 +1,4 @@
-/** Conditions of policies on encryption, through the S3 protocol and as somebody who is not root; and the names of keys. */
+/** Conditions of policies on encryption, through the S3 protocol and as a user who is not root; and the names of keys. */
 import { createHash, randomBytes } from 'node:crypto'
 import {
   CompleteMultipartUploadCommand,
@@ -48,7 +48,7 @@ const customer = {
 }
 
 let buckets = 0
-/** A bucket whose policy denies everybody under these conditions. */
+/** A bucket whose policy denies requests of everybody under these conditions. */
 async function bucketDenying(conditions: readonly object[], Action = 's3:PutObject'): Promise<string> {
   const Bucket = `denying-${++buckets}`
   await root.send(new CreateBucketCommand({ Bucket }))
@@ -61,7 +61,7 @@ async function bucketDenying(conditions: readonly object[], Action = 's3:PutObje
   return Bucket
 }
 
-/** What becomes of each step of an upload that root began. `partly`: what requests on parts say. */
+/** The outcome of each step of an upload that root began. `partly`: headers of the requests on parts. */
 async function uploadAs(Bucket: string, begun: object, partly: object): Promise<readonly string[]> {
   const Key = `upload-${randomBytes(4).toString('hex')}`
   const { UploadId } = await root.send(new CreateMultipartUploadCommand({ Bucket, Key, ...begun }))
@@ -71,7 +71,7 @@ async function uploadAs(Bucket: string, begun: object, partly: object): Promise<
     await outcome(ada.send(copied)),
     await outcome(ada.send(new UploadPartCommand({ ...place, PartNumber: 2, Body: 'the end' }))),
   ]
-  // So that there is something to complete.
+  // Gives the completion a part to complete.
   if (steps[0] === denied) {
     await root.send(new UploadPartCopyCommand({ ...place, PartNumber: 1, CopySource: `${Bucket}/source` }))
     await root.send(new UploadPartCommand({ ...place, PartNumber: 2, Body: 'the end' }))
@@ -79,14 +79,14 @@ async function uploadAs(Bucket: string, begun: object, partly: object): Promise<
   const { Parts = [] } = await root.send(new ListPartsCommand(place))
   const MultipartUpload = { Parts: Parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) }
   const complete = () => outcome(ada.send(new CompleteMultipartUploadCommand({ ...place, MultipartUpload })))
-  // The second time as a client that has lost the answer.
+  // The second time like a client that has lost the answer.
   return [...steps, await complete(), await complete()]
 }
 
 const allowed = ['ok', 'ok', 'ok', 'ok']
 const refused = [denied, denied, denied, denied]
 
-t.test('what denies unencrypted uploads takes an upload for what it was begun as', async t => {
+t.test('a denial of unencrypted uploads evaluates the encryption with which the upload was created', async t => {
   const withoutAlgorithm = await bucketDenying([
     { StringNotEquals: { [prefix]: ['AES256', 'aws:kms'] } },
     { Null: { [prefix]: 'true' } },
@@ -116,7 +116,7 @@ t.test('what denies unencrypted uploads takes an upload for what it was begun as
   t.same(await uploadAs(onlyPhotos, kms, {}), refused)
 })
 
-t.test('a header beside a part counts for nothing', async t => {
+t.test('an encryption header of a part request does not count', async t => {
   const Bucket = await bucketDenying([{ StringNotEquals: { [prefix]: 'AES256' } }])
   const { UploadId } = await root.send(new CreateMultipartUploadCommand({ Bucket, Key: 'k' }))
   const claiming = clients.as({ accessKey: 'ada', secretKey: 'secret-of-ada' })
@@ -148,7 +148,7 @@ t.test('uploads are looked up only where a policy has a condition on encryption'
   t.equal(lookedUp, 1, 'by the operation itself')
 })
 
-t.test('a condition on the key is about the key, whatever the request calls it', async t => {
+t.test('a condition on the key matches each name of the key', async t => {
   const Bucket = await bucketDenying([{ StringEquals: { [keyIdName]: 'photos' } }])
   const put = (more: object) =>
     outcome(ada.send(new PutObjectCommand({ Bucket, Key: 'k', Body: '1', ServerSideEncryption: 'aws:kms', ...more })))
@@ -168,7 +168,7 @@ t.test('a condition on the key is about the key, whatever the request calls it',
   }
 })
 
-t.test('a write that names no key has the default one, for policies and in truth', async t => {
+t.test('a write that names no key has the default key, in policies and in storage', async t => {
   const { defaultKeyId } = services.kms
   const Bucket = await bucketDenying([{ StringNotEquals: { [keyIdName]: 'photos' } }])
   const kms = { ServerSideEncryption: 'aws:kms' } as const
@@ -201,7 +201,7 @@ t.test('a write that names no key has the default one, for policies and in truth
   t.equal((await root.send(new HeadObjectCommand({ Bucket: other, Key: 'k' }))).SSEKMSKeyId, defaultKeyId)
 })
 
-t.test('a form that names no key has the default one, too', async t => {
+t.test('a form that names no key has the default key, too', async t => {
   const Bucket = 'forms'
   await root.send(new CreateBucketCommand({ Bucket }))
   const { defaultKeyId } = services.kms
@@ -232,7 +232,7 @@ t.test('a form that names no key has the default one, too', async t => {
   t.equal(await post({}), 403)
 })
 
-t.test('UpdateObjectEncryption is judged by the key that its body names', async t => {
+t.test('UpdateObjectEncryption is authorized by the key that its body names', async t => {
   const condition = { StringNotLike: { [keyIdName]: 'arn:aws:kms:us-east-1:111122223333:key/ph*' } }
   const Bucket = await bucketDenying([condition], 's3:UpdateObjectEncryption')
   await root.send(new PutObjectCommand({ Bucket, Key: 'k', Body: '1', ServerSideEncryption: 'AES256' }))
@@ -251,7 +251,7 @@ t.test('UpdateObjectEncryption is judged by the key that its body names', async 
   t.ok(action?.conditionKeys.includes(keyIdName))
 })
 
-t.test('what cannot be the id of a key is no key, and no key management is asked', async t => {
+t.test('an invalid key id is not found, without asking the key management', async t => {
   const Bucket = 'ids'
   await root.send(new CreateBucketCommand({ Bucket }))
   const asked: unknown[] = []
@@ -296,7 +296,7 @@ t.test('an encryption context whose texts are not well-formed is refused', async
   t.equal(await put('{"a":"\\ud83d\\ude00"}'), 'ok')
 })
 
-t.test('a key of a customer is base64 and nothing else', async t => {
+t.test('a key of a customer must be base64', async t => {
   const Bucket = 'customers'
   await root.send(new CreateBucketCommand({ Bucket }))
   const put = (SSECustomerKey: string, SSECustomerKeyMD5: string) =>
@@ -321,7 +321,7 @@ t.test('a key of a customer is base64 and nothing else', async t => {
   t.equal((await put(text, `${md5.slice(0, 22)}!!==`)).status, 400)
 })
 
-t.test('what nobody asked for is no condition, in one piece and in parts alike', async t => {
+t.test('encryption that was not requested fulfils no condition, in one piece and in parts', async t => {
   const algorithm = 's3:x-amz-server-side-encryption'
   const Bucket = await bucketDenying([{ Null: { [algorithm]: 'false' }, StringNotEquals: { [algorithm]: 'AES256' } }])
   const byDefault = { SSEAlgorithm: 'aws:kms' } as const

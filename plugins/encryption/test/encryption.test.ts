@@ -1,4 +1,4 @@
-/** Encryption through the S3 protocol, over the real server: each kind, each way in and out, and what must not work. */
+/** Encryption through the S3 protocol, over the real server: each kind, all reads and writes, and requests that must fail. */
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ import t from 'tap'
 const masterKey = (name: string, byte: number) => `${name}:${Buffer.alloc(32, byte).toString('base64')}`
 const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest()
 
-/** Headers of the SDK for a customer's key. */
+/** The SDK's parameters for a customer's key. */
 function customer(key: Buffer) {
   return {
     SSECustomerAlgorithm: 'AES256',
@@ -51,7 +51,7 @@ function copySource(key: Buffer) {
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'svc-encryption-'))
-/** Writes records as somebody could who has the drive. */
+/** Writes records as an attacker with access to the drive could. */
 const intruder = definePlugin({
   name: 'intruder',
   requires: ['storage'],
@@ -94,7 +94,7 @@ async function read(Key: string, more: object = {}): Promise<Buffer> {
   return Buffer.from(await answer.Body!.transformToByteArray())
 }
 
-/** How a write asks for it, and how a read does. */
+/** The parameters of a write that request the encryption, and those of a read. */
 const kinds: Record<string, { readonly put: object; readonly get: object; readonly shown: object }> = {
   none: { put: {}, get: {}, shown: { ServerSideEncryption: undefined } },
   'SSE-S3': { put: { ServerSideEncryption: 'AES256' }, get: {}, shown: { ServerSideEncryption: 'AES256' } },
@@ -115,7 +115,7 @@ const kinds: Record<string, { readonly put: object; readonly get: object; readon
   },
 }
 
-t.test('objects of any size come back whole and in ranges, and say how they are encrypted', async t => {
+t.test('objects of any size are read whole and in ranges, and report their encryption', async t => {
   for (const [kind, { put, get, shown }] of Object.entries(kinds)) {
     for (const size of [0, 1, 4096, 65_520, 65_521, 200_000, large.length]) {
       const body = large.subarray(0, size)
@@ -142,7 +142,7 @@ t.test('objects of any size come back whole and in ranges, and say how they are 
   t.same(Contents!.map(({ Size }) => Size).sort(), [0, 1, 200_000, 4096, 65_520, 65_521, large.length].sort())
 })
 
-t.test('a customer’s key is needed by all that reads, and is the right one', async t => {
+t.test('every read needs the customer’s key, and the right one', async t => {
   const Key = 'SSE-C/4096'
   const reads: [string, (more: object) => Promise<unknown>][] = [
     ['GET', more => client.send(new GetObjectCommand({ Bucket, Key, ...more }))],
@@ -207,7 +207,8 @@ t.test('every kind is copied to every kind', async t => {
             ...(from === 'SSE-C' ? copySource(customerKey) : {}),
           }),
         )
-        // Without a wish a copy is what its source is; of what a customer's key encrypts, which does not come for copies, SSE-S3.
+        // Without an encryption request a copy has the encryption of its source; a copy of an SSE-C source has SSE-S3, as the request has
+        // no customer's key for it.
         const kept = from === 'SSE-C' ? 'SSE-S3' : from
         t.match(copied, kinds[to === 'none' ? kept : to]!.shown, Key)
         t.ok((await read(Key, target.get)).equals(large.subarray(0, size)))
@@ -219,7 +220,7 @@ t.test('every kind is copied to every kind', async t => {
   t.equal(await copy({}), '400 InvalidRequest', 'without the key of the source')
   t.equal(await copy(copySource(otherKey)), '403 AccessDenied')
   t.equal(await copy({ CopySource: `${Bucket}/none/4096`, ...copySource(customerKey) }), '400 InvalidRequest')
-  // To itself, with another encryption: that is a change.
+  // Onto itself, with another encryption: that is a change.
   const Key = 'copy/self'
   await client.send(new PutObjectCommand({ Bucket, Key, Body: 'self' }))
   const self = { Bucket, Key, CopySource: `${Bucket}/${Key}` }
@@ -240,7 +241,7 @@ t.test('an object is copied onto itself to decrypt it, and to change the key of 
   t.equal((await read(Key, {})).toString(), 'bytes')
 })
 
-t.test('an upload that says nothing is encrypted as the first part that is copied into it', async t => {
+t.test('an upload without an encryption request is encrypted like the first part that is copied into it', async t => {
   for (const [from, shown] of Object.entries({ 'SSE-S3': 'SSE-S3', 'SSE-KMS': 'SSE-KMS', 'SSE-C': 'SSE-S3' })) {
     const Key = `multipart/of-${from}`
     const begun = await client.send(new CreateMultipartUploadCommand({ Bucket, Key }))
@@ -307,7 +308,7 @@ t.test('uploads in parts: parts, copied parts, ranges over their borders', async
       t.equal(await outcome(upload(8, Buffer.alloc(1), {})), '400 InvalidRequest', 'a part without the key')
       t.equal(await outcome(upload(8, Buffer.alloc(1), customer(otherKey))), '403 AccessDenied')
     } else t.equal(await outcome(upload(8, Buffer.alloc(1), customer(otherKey))), '400 InvalidRequest')
-    // Who guesses the bytes would find out by their checksums.
+    // Somebody who guesses the bytes could verify the guess by the checksums.
     const list = (more: object) => client.send(new ListPartsCommand({ Bucket, Key, UploadId, ...more }))
     const tells = async (more: object) => (await list(more)).Parts!.map(part => part.ChecksumCRC64NVME !== undefined)
     t.same(await tells({}), Array(3).fill(kind !== 'SSE-C'), 'checksums of parts')
@@ -354,7 +355,7 @@ t.test('uploads in parts: parts, copied parts, ranges over their borders', async
   }
 })
 
-t.test('a bucket’s default is for what comes without a wish', async t => {
+t.test('a bucket’s default applies to writes without an encryption request', async t => {
   const set = (Rule: object) =>
     client.send(
       new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration: { Rules: [Rule as never] } }),
@@ -426,7 +427,7 @@ t.test('the data key of an object is put under another key; bytes, ETag and time
   t.equal(await outcome(update({ ObjectEncryption: nowhere })), '400 KMS.NotFoundException')
 })
 
-t.test('records that were put elsewhere do not open', async t => {
+t.test('records that were moved to another object cannot be decrypted', async t => {
   const { storage } = server.kernel.services
   for (const [Key, more] of [
     ['SSE-S3/4096', {}],
@@ -452,7 +453,7 @@ function objectKey(bucket: string, key: string): Buffer {
   return Buffer.from(`o${bucket}\0${key}\0`)
 }
 
-t.test('nothing on the drive and nothing in the log tells of plaintext or keys', async t => {
+t.test('neither the drive nor the log has plaintext or keys', async t => {
   const secret = `plaintext-${randomBytes(8).toString('hex')}`
   for (const [kind, { put }] of Object.entries(kinds)) {
     if (kind === 'none') continue
@@ -469,7 +470,7 @@ t.test('nothing on the drive and nothing in the log tells of plaintext or keys',
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   for (const entry of entries) {
     if (!entry.isFile()) continue
-    // What was replaced is collected meanwhile.
+    // Replaced bytes are collected meanwhile.
     const bytes = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0))
     for (const needle of needles) t.notOk(bytes.includes(needle), `${entry.name} of the drive`)
   }
@@ -477,7 +478,7 @@ t.test('nothing on the drive and nothing in the log tells of plaintext or keys',
   for (const needle of needles) t.notOk(log.includes(needle.toString('latin1')))
 })
 
-t.test('after a rotation everything is sealed anew, and the former key may go', async t => {
+t.test('after a rotation all data keys are rewrapped, and the former key may be removed', async t => {
   await client.send(new PutObjectCommand({ Bucket: 'history', Key: 'a', Body: 'one', ServerSideEncryption: 'AES256' }))
   await client.send(new PutObjectCommand({ Bucket: 'history', Key: 'a', Body: 'two', ServerSideEncryption: 'aws:kms' }))
   const upload = await client.send(
@@ -495,7 +496,7 @@ t.test('after a rotation everything is sealed anew, and the former key may go', 
   t.match(await encryption.reseal('history'), { versions: 2, uploads: 1, resealed: 0, failed: 0 })
   const [all, refused] = await Promise.allSettled([encryption.reseal(undefined), encryption.reseal(undefined)])
   t.match(refused, { status: 'rejected', reason: { code: 'conflict' } })
-  // Records that the test before has put elsewhere cannot be sealed anew: they are reported, and stop nothing.
+  // Records that the test before has moved cannot be rewrapped: they are reported, and do not end the run.
   t.match(all, { status: 'fulfilled', value: { buckets: 2, failed: 1, firstError: /data key cannot be unwrapped/ } })
   await t.rejects(encryption.reseal('nowhere'), { code: 'NoSuchBucket' })
   await server.stop()
@@ -515,14 +516,14 @@ t.test('after a rotation everything is sealed anew, and the former key may go', 
   t.equal(await done.Body!.transformToString(), 'part')
 })
 
-t.test('without the key what is encrypted is unavailable, and all else is served', async t => {
+t.test('without the key encrypted objects are unavailable, and others are served', async t => {
   await server.stop()
   server = await start(masterKey('third', 3), [masterKey('second', 2)])
   client = server.client
   await server.stop()
   server = await start(masterKey('third', 3))
   client = server.client
-  // Clients hear that it is the key, and the operator which one and where it belongs.
+  // Clients learn that a key is unavailable; the operator learns which one, and where to configure it.
   const told = await client.send(new GetObjectCommand({ Bucket, Key: 'SSE-S3/4096' })).catch((error: Error) => error)
   t.match(told, { name: 'ServiceUnavailable', message: 'The required key is not available at present.' })
   const cause = /version [0-9a-f]{16} of the master key.*\(key "second"\).*SVC_KMS_SECRET_KEY_PREVIOUS/

@@ -1,6 +1,7 @@
 /**
- * What is stored, against known answers that another implementation computed from the documents (fixtures/known-answers.py), in both
- * directions: the same is stored, and what it stored is read. A difference means that what earlier releases stored would be lost.
+ * Compares stored bytes with known answers that another implementation computed from the documents (fixtures/known-answers.py), in both
+ * directions: our bytes equal the answers, and the answers can be read. A difference means that objects of earlier releases could not be
+ * read.
  */
 import { createHash, createSecretKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -18,7 +19,7 @@ import { createTransform } from '../transform.ts'
 interface StoredAnswer {
   readonly bytes: number
   readonly sha256: string
-  /** Of short ones. */
+  /** Only of short ones: all stored bytes. */
   readonly hex?: string
   readonly tail?: string
 }
@@ -31,9 +32,9 @@ interface VersionAnswer {
   readonly keyId: string | null
   readonly context: Record<string, string> | null
   readonly size: number
-  /** What is drawn for it, or for sealing its data key. Undefined: it was stored so before. */
+  /** The random bytes for it, or for sealing its data key. Undefined: an object of an earlier release, which is only read. */
   readonly random?: string
-  /** Where it does not follow from the master key. */
+  /** If it is not derived from the master key. */
   readonly dataKey?: string
   readonly sealed: string
   readonly stored: StoredAnswer
@@ -76,7 +77,7 @@ function describe(stored: Buffer): StoredAnswer {
     : { ...described, tail: stored.subarray(-32).toString('hex') }
 }
 
-/** What is to be drawn next, of the system where nothing is. */
+/** The next random bytes; random bytes of the system if there are none. */
 let scripted = Buffer.alloc(0)
 const system = createSystemPorts()
 const random = {
@@ -140,10 +141,10 @@ t.test('streams are stored as the documents say', async t => {
   }
 })
 
-/** Reads what the answer stores, with `body` where the answer does not have its bytes. */
+/** Reads the stored bytes of the answer, or `body` if the answer does not contain them. */
 async function read(t: Test, answer: VersionAnswer, body: Buffer): Promise<void> {
   const { name, bucket, key, kind, size, stored } = answer
-  // From the answer, where it has the bytes: nothing of ours is in what is read.
+  // From the answer if it contains the bytes: then none of our bytes are read.
   const encryption: ObjectEncryption = { type: kind, kmsKeyId: answer.keyId ?? undefined, sealed: hex(answer.sealed) }
   const there = stored.hex === undefined ? body : hex(stored.hex)
   const usedKey = kind === 'SSE-C' ? customerKey : undefined
@@ -156,7 +157,7 @@ async function read(t: Test, answer: VersionAnswer, body: Buffer): Promise<void>
   await t.rejects(readWays(elsewhere, usedKey, there), { code }, `${name}: not under another key`)
 }
 
-t.test('versions are stored as the documents say, and what they say is read', async t => {
+t.test('versions are stored as documented, and documented versions are read', async t => {
   for (const answer of known.versions) {
     const { name, bucket, key, size, stored } = answer
     scripted = hex(answer.random!)
@@ -171,7 +172,7 @@ t.test('versions are stored as the documents say, and what they say is read', as
   }
 })
 
-t.test('data keys that were sealed for another key or place, or by earlier releases, are sealed so still', async t => {
+t.test('data keys that were rewrapped, or wrapped by earlier releases, have the same bytes', async t => {
   for (const { name, bucket, key, keyId, random, dataKey, sealed } of known.sealedVersions) {
     const kept = decodeSealed(hex(sealed))
     scripted = hex(random!)
@@ -213,7 +214,7 @@ t.test('an upload in parts is completed and read as the documents say', async t 
   t.ok(all!.equals(plaintext))
   t.ok(middle!.equals(plaintext.subarray(1, -1)))
 
-  // As somebody could who has the drive: parts with their salts and bytes in another order, or twice.
+  // As an attacker with access to the drive could: parts whose salts and bytes are in another order, or repeated.
   const kind = decodeSealed(completed.sealed)
   for (const order of [
     [3, 1, 2, 0],

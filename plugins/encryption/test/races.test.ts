@@ -1,4 +1,4 @@
-/** What happens at the same time as data keys are sealed anew: nothing that was acknowledged may keep, or get back, a former key. */
+/** Operations that run at the same time as resealing: no acknowledged version may keep, or get back, a former key. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,12 +30,12 @@ const start = (current: string, previous: string[] = []) =>
   })
 const numbers = Array.from({ length: count }, (_, index) => index)
 
-t.test('uploads that are completed while everything is sealed anew do not keep the former key', async t => {
+t.test('uploads that are completed during a reseal do not keep the former key', async t => {
   let server: TestServer = await start(masterKey('first', 1))
   const { client } = server
   const uploads = await Promise.all(
     numbers.map(async number => {
-      // One for each: what is sealed anew once is of no more interest.
+      // One upload each: resealing the same one twice tests nothing more.
       const key = { Bucket: `races-${number}`, Key: 'upload' }
       await client.send(new CreateBucketCommand({ Bucket: key.Bucket }))
       const begin = new CreateMultipartUploadCommand({ ...key, ServerSideEncryption: 'AES256' })
@@ -80,7 +80,7 @@ t.test('a rename does not bring back the key that an object had before', async t
     })
     const [changed, renamed] = await Promise.allSettled([
       client.send(change),
-      // Sometimes the one comes first, and sometimes the other.
+      // Sometimes one operation runs first, and sometimes the other.
       sleep(number % 6).then(() => client.send(new RenameObjectCommand({ Bucket, Key: after, RenameSource: before }))),
     ])
     const Key = renamed.status === 'fulfilled' ? after : before

@@ -1,4 +1,4 @@
-/** The chain of providers, as the plugin opens it. */
+/** The chain of providers, as the plugin creates it. */
 import { CatalogError, definePlugin } from 'svc/kernel'
 import { startKernel } from 'svc/testing'
 import t from 'tap'
@@ -44,7 +44,7 @@ async function start(providers: Readonly<Record<string, AuthProvider>>) {
   return services.iam
 }
 
-/** Knows one word in the Authorization header. */
+/** A provider that recognizes one word in the Authorization header. */
 const scheme = (
   word: string,
   answer: () => ReturnType<AuthProvider['authenticate']>,
@@ -63,7 +63,7 @@ const codeOf = async (run: () => unknown): Promise<string> => {
   }
 }
 
-t.test('the first provider that recognizes the credentials decides, and nobody after it is asked', async t => {
+t.test('the first provider that recognizes the credentials decides, and no other is asked', async t => {
   const asked: string[] = []
   const note = (id: string, answers: boolean): AuthProvider => ({
     authenticate() {
@@ -78,7 +78,7 @@ t.test('the first provider that recognizes the credentials decides, and nobody a
   t.same(asked, ['a', 'b'])
 })
 
-t.test('a provider is asked before those that it names, whatever the order of plugins is', async t => {
+t.test('a provider is asked before those that it names, for any order of plugins', async t => {
   const answers = (id: string, before?: string[]): AuthProvider => ({
     ...(before && { before }),
     authenticate: () => principal(id),
@@ -89,11 +89,11 @@ t.test('a provider is asked before those that it names, whatever the order of pl
   t.equal(await first({ a: answers('a'), b: answers('b', ['a']) }), 'b')
   t.equal(await first({ a: answers('a'), b: answers('b', ['a']), c: answers('c', ['b', 'absent']) }), 'c')
   await t.rejects(first({ a: answers('a', ['b']), b: answers('b', ['a']) }), {
-    message: /each of these in "auth\.provider" is to be asked before the other: a, b/,
+    message: /these contributions to "auth\.provider" must each be asked before the other: a, b/,
   })
 })
 
-t.test('a failure refuses the request, and nobody after it may let it in', async t => {
+t.test('a failure refuses the request, and no later provider can allow it', async t => {
   const refusal = () => {
     throw new CatalogError('AccessDenied', 403, 'no')
   }
@@ -120,27 +120,30 @@ t.test('a failure refuses the request, and nobody after it may let it in', async
   }
 })
 
-t.test('credentials that nobody recognizes are refused, and without credentials a request is anonymous', async t => {
-  const iam = await start({ word: scheme('Word', () => principal('ada')) })
-  const of = (headers: SignedRequest['headers'], query?: string) =>
-    codeOf(() => iam.authenticate(request(headers, query)))
-  t.equal(await of({ authorization: 'Word' }), 'served')
-  t.equal(await of({ authorization: 'Bearer s3cret' }), 'InvalidArgument 400')
-  t.equal(await of({ authorization: 'AWS a:b' }), 'InvalidRequest 400')
-  t.equal(await of({}, 'AWSAccessKeyId=a&Expires=1&Signature=b'), 'InvalidRequest 400')
-  t.equal(await codeOf(() => iam.authenticateForm(new Map([['awsaccesskeyid', 'a']]))), 'InvalidRequest 400')
-  t.equal(await codeOf(() => iam.authenticateForm(new Map([['signature', 'a']]))), 'InvalidRequest 400')
-  for (const answer of [
-    await iam.authenticate(request()),
-    await iam.authenticate(request({ authorization: '' }, 'prefix=AWSAccessKeyId')),
-    await iam.authenticateForm(new Map([['key', 'a']])),
-    await iam.authenticateDocument(request(), { service: 'sts', document: Buffer.alloc(0) }),
-  ]) {
-    t.match(answer, { identity: undefined, method: 'anonymous', payload: { kind: 'unsigned' } })
-  }
-})
+t.test(
+  'credentials that no provider recognizes are refused, and a request without credentials is anonymous',
+  async t => {
+    const iam = await start({ word: scheme('Word', () => principal('ada')) })
+    const of = (headers: SignedRequest['headers'], query?: string) =>
+      codeOf(() => iam.authenticate(request(headers, query)))
+    t.equal(await of({ authorization: 'Word' }), 'served')
+    t.equal(await of({ authorization: 'Bearer s3cret' }), 'InvalidArgument 400')
+    t.equal(await of({ authorization: 'AWS a:b' }), 'InvalidRequest 400')
+    t.equal(await of({}, 'AWSAccessKeyId=a&Expires=1&Signature=b'), 'InvalidRequest 400')
+    t.equal(await codeOf(() => iam.authenticateForm(new Map([['awsaccesskeyid', 'a']]))), 'InvalidRequest 400')
+    t.equal(await codeOf(() => iam.authenticateForm(new Map([['signature', 'a']]))), 'InvalidRequest 400')
+    for (const answer of [
+      await iam.authenticate(request()),
+      await iam.authenticate(request({ authorization: '' }, 'prefix=AWSAccessKeyId')),
+      await iam.authenticateForm(new Map([['key', 'a']])),
+      await iam.authenticateDocument(request(), { service: 'sts', document: Buffer.alloc(0) }),
+    ]) {
+      t.match(answer, { identity: undefined, method: 'anonymous', payload: { kind: 'unsigned' } })
+    }
+  },
+)
 
-t.test('two mechanisms at once are refused before anybody is asked', async t => {
+t.test('two mechanisms at once are refused before any provider is asked', async t => {
   const iam = await start({ word: scheme('Word', () => t.fail('was asked') as never) })
   for (const name of ['X-Amz-Signature', 'X-Amz-Algorithm', 'X-Amz-Credential']) {
     for (const query of [`${name}=a`, `a=b&${name}`, `${name}&a=b`]) {
@@ -153,7 +156,7 @@ t.test('two mechanisms at once are refused before anybody is asked', async t => 
   }
 })
 
-t.test('where credentials say nothing about the body, its header does', async t => {
+t.test('if credentials do not describe the body, its header does', async t => {
   const iam = await start({ word: scheme('Word', async () => principal('ada')) })
   const answer = await iam.authenticate(request({ authorization: 'Word', 'x-amz-content-sha256': 'ff' }))
   t.match(answer, { identity: { accessKey: 'ada' }, method: 'header', payload: { kind: 'sha256', hex: 'ff' } })

@@ -7,7 +7,7 @@ import { createIam } from '../iam.ts'
 
 const open = (rootUser: string, rootPassword: string) => createIam({ rootUser, rootPassword }).service
 const iam = open('root-user', 'root-password')
-/** In the main thread nothing has to be waited for. */
+/** In the main thread no method returns a promise. */
 const atOnce = <T>(value: T | Promise<T>): T => {
   assert.equal(value instanceof Promise, false)
   return value as T
@@ -39,16 +39,16 @@ t.test('the signing secret is the HMAC key of Signature Version 4', async () => 
   assert.equal(made, createHmac('sha256', 'AWS4root-password').update('20250101').digest('hex'))
 })
 
-t.test('the verification key is the plain secret, for the root user alone', async () => {
+t.test('the verification key is the plain secret, for the root user only', async () => {
   const made = createHmac('sha512', verificationKey('root-user')!).update('token').digest('hex')
   assert.equal(made, createHmac('sha512', 'root-password').update('token').digest('hex'))
   assert.equal(verificationKey('root-user2'), undefined)
 })
 
-t.test('the owner id is stable, hexadecimal and depends on the access key alone', async () => {
+t.test('the owner id is stable, hexadecimal and depends on the access key only', async () => {
   assert.equal(iam.owner.ownerId, open('root-user', 'another-one').owner.ownerId)
   assert.notEqual(iam.owner.ownerId, open('root-user2', 'root-password').owner.ownerId)
-  // Objects store nothing else about their owner: this value may never change.
+  // Objects store nothing else about their owner: this value must never change.
   assert.equal(iam.owner.ownerId, '414a7e543b15b84c32efd9f52e3998623373aa8c3489f25c51ecf75204b6dc5b')
 })
 
@@ -57,7 +57,7 @@ t.test('the password cannot be read back from the service', async () => {
   assert.equal(seen.includes('root-password'), false)
 })
 
-t.test('root credentials that cannot work are refused without repeating them', async () => {
+t.test('invalid root credentials are refused without repeating them', async () => {
   assert.equal(checkRootUser('abc'), undefined)
   assert.equal(checkRootPassword('12345678'), undefined)
   for (const user of ['', 'ab', 'a b c', 'a,bc', 'a=bc', 'a/bc', 'réseau', 'ab\n', 'x'.repeat(129)]) {
@@ -71,7 +71,7 @@ t.test('root credentials that cannot work are refused without repeating them', a
   )
 })
 
-t.test('a secret is compared for known and unknown access keys, and tells who has it', async () => {
+t.test('a secret is compared for known and unknown access keys, and gives the identity', async () => {
   assert.equal(iam.verifySecret('root-user', 'root-password'), iam.owner)
   for (const [accessKey, secret] of [
     ['root-user', 'root-passwore'],
@@ -84,7 +84,7 @@ t.test('a secret is compared for known and unknown access keys, and tells who ha
   }
 })
 
-t.test('who is not root is asked of the directory, and root never is', async () => {
+t.test('the directory is asked for all access keys but that of root', async () => {
   const asked: string[] = []
   const key = createSecretKey('password-of-ada', 'utf8')
   const known = {

@@ -81,21 +81,32 @@ function builtIn(key: string, previousMasterKeys: string[] = []): KmsBackend {
   return createBuiltInKeys({ masterKey: key, previousMasterKeys, created: memoryKeys(), random, clock })
 }
 
-t.test('a master key has a name and 32 bytes in base64; what is wrong is said without repeating it', async t => {
-  const key = Buffer.alloc(32, 7).toString('base64')
-  t.equal(checkSecretKey(`default:${key}`), undefined)
-  for (const wrong of ['', key, `:${key}`, `Upper:${key}`, `default:${key.slice(4)}`, `default:${key}!`, 'default:']) {
-    const message = checkSecretKey(wrong)
-    t.type(message, 'string', wrong)
-    if (wrong.length > 10) t.notOk(message!.includes(wrong.slice(-10)))
-  }
-})
+t.test(
+  'a master key has a name and 32 bytes in base64; the problem with one is reported without repeating it',
+  async t => {
+    const key = Buffer.alloc(32, 7).toString('base64')
+    t.equal(checkSecretKey(`default:${key}`), undefined)
+    for (const wrong of [
+      '',
+      key,
+      `:${key}`,
+      `Upper:${key}`,
+      `default:${key.slice(4)}`,
+      `default:${key}!`,
+      'default:',
+    ]) {
+      const message = checkSecretKey(wrong)
+      t.type(message, 'string', wrong)
+      if (wrong.length > 10) t.notOk(message!.includes(wrong.slice(-10)))
+    }
+  },
+)
 
 t.test('the built-in keys keep the contract', t =>
   kmsBackendContract(t, () => ({ backend: builtIn(masterKey('default', 1)) })),
 )
 
-t.test('what a replaced master key wrapped opens, is not current, and does not open without it', async t => {
+t.test('a key wrapped under a former master key is unwrapped with that one only, and is not current', async t => {
   const context = Buffer.from('{}')
   const before = builtIn(masterKey('default', 1))
   const { plaintext, wrapped } = await before.generate('default', context)
@@ -115,7 +126,7 @@ t.test('what a replaced master key wrapped opens, is not current, and does not o
   }
 })
 
-t.test('the service names backend and key in what is wrapped, and opens it after a restart', async t => {
+t.test('a wrapped key names its backend and key, and is unwrapped after a restart', async t => {
   const first = await startKms(t, { secretKey: masterKey('default', 1) })
   const { kms } = first
   t.same([kms.isConfigured, kms.defaultKeyId], [true, 'default'])
@@ -169,40 +180,45 @@ t.test('the service names backend and key in what is wrapped, and opens it after
   await t.rejects(async () => none.kms.unwrap(made.wrapped, {}), { code: 'kms_unavailable' })
 })
 
-t.test('a key server is preferred, counted when it fails, and what it opened is remembered for a while', async t => {
-  let opened = 0
-  let isDown = false
-  const inner = builtIn(masterKey('remote', 3))
-  const remote: KmsBackend = {
-    ...inner,
-    async unwrap(...wrapped) {
-      opened++
-      if (isDown) throw kmsErrors.kms_unavailable()
-      return inner.unwrap(...wrapped)
-    },
-  }
-  const factory: KmsBackendFactory = { isConfigured: true, kind: 'remote', create: () => remote }
-  const { kms, kernel } = await startKms(t, { secretKey: masterKey('default', 1) }, factory)
-  t.match(await kms.status(), { backend: 'other', defaultKeyId: 'remote' })
-  const { plaintext, wrapped } = await kms.generate(undefined, {})
-  const first = await kms.unwrap(wrapped, {})
-  first.fill(0)
-  t.ok((await kms.unwrap(wrapped, {})).equals(plaintext), 'what is remembered is nobody else’s')
-  t.equal(opened, 1)
-  isDown = true
-  await t.rejects(async () => kms.unwrap((await kms.generate(undefined, {})).wrapped, {}), { code: 'kms_unavailable' })
-  t.match(await kms.status(), { online: true }, 'as the backend says')
-  const scraped = await (await fetch(`${endpointOf(kernel)}/svc/metrics/v1/node`)).text()
-  t.match(scraped, /svc_kms_errors_total\{op="decrypt",reason="unavailable".*\} 1\n/)
-  t.match(scraped, /svc_kms_online\{.*\} 1\n/)
-  // What the built-in keys wrapped before is opened by them still.
-  const before = await startKms(t, { secretKey: masterKey('default', 1) })
-  const old = await before.kms.generate(undefined, {})
-  t.ok((await kms.unwrap(old.wrapped, {})).equals(old.plaintext))
-  t.equal(await kms.isCurrent(old.wrapped, undefined), false)
-})
+t.test(
+  'a key server is preferred, its failures are counted, and keys that it unwrapped are cached for a while',
+  async t => {
+    let opened = 0
+    let isDown = false
+    const inner = builtIn(masterKey('remote', 3))
+    const remote: KmsBackend = {
+      ...inner,
+      async unwrap(...wrapped) {
+        opened++
+        if (isDown) throw kmsErrors.kms_unavailable()
+        return inner.unwrap(...wrapped)
+      },
+    }
+    const factory: KmsBackendFactory = { isConfigured: true, kind: 'remote', create: () => remote }
+    const { kms, kernel } = await startKms(t, { secretKey: masterKey('default', 1) }, factory)
+    t.match(await kms.status(), { backend: 'other', defaultKeyId: 'remote' })
+    const { plaintext, wrapped } = await kms.generate(undefined, {})
+    const first = await kms.unwrap(wrapped, {})
+    first.fill(0)
+    t.ok((await kms.unwrap(wrapped, {})).equals(plaintext), 'what is remembered is nobody else’s')
+    t.equal(opened, 1)
+    isDown = true
+    await t.rejects(async () => kms.unwrap((await kms.generate(undefined, {})).wrapped, {}), {
+      code: 'kms_unavailable',
+    })
+    t.match(await kms.status(), { online: true }, 'as the backend says')
+    const scraped = await (await fetch(`${endpointOf(kernel)}/svc/metrics/v1/node`)).text()
+    t.match(scraped, /svc_kms_errors_total\{op="decrypt",reason="unavailable".*\} 1\n/)
+    t.match(scraped, /svc_kms_online\{.*\} 1\n/)
+    // The built-in keys still unwrap the keys that they wrapped before.
+    const before = await startKms(t, { secretKey: masterKey('default', 1) })
+    const old = await before.kms.generate(undefined, {})
+    t.ok((await kms.unwrap(old.wrapped, {})).equals(old.plaintext))
+    t.equal(await kms.isCurrent(old.wrapped, undefined), false)
+  },
+)
 
-t.test('the names of former master keys stay keys; alone, former ones open', async t => {
+t.test('names of former master keys stay valid key ids; without a current one, former ones unwrap', async t => {
   const first = await startKms(t, { secretKey: masterKey('default', 1) })
   const { folder } = first
   const made = await first.kms.generate(undefined, {})
@@ -231,7 +247,7 @@ t.test('the names of former master keys stay keys; alone, former ones open', asy
   await alone.stop()
 })
 
-t.test('going over to a key server, and what is missing without it', async t => {
+t.test('a change to a key server, and the report when it is missing', async t => {
   const keys = builtIn(masterKey('main', 3))
   const asked: string[] = []
   const server: KmsBackend = {
@@ -246,7 +262,7 @@ t.test('going over to a key server, and what is missing without it', async t => 
   const { folder } = first
   const made = await first.kms.generate(undefined, {})
   await first.stop()
-  // The former keys alone are enough to open what they wrapped.
+  // The former keys alone are enough to unwrap the keys that they wrapped.
   const { kms, stop } = await startKms(t, { folder, previousSecretKeys: [masterKey('default', 1)] }, factory)
   t.ok((await kms.unwrap(made.wrapped, {})).equals(made.plaintext))
   t.equal(await kms.presentKeyId('default'), 'main', 'what stood for the default key stands for that of the server')
@@ -281,7 +297,7 @@ t.test('going over to a key server, and what is missing without it', async t => 
   t.match(await without.kms.status(), { error: '' }, 'nothing is wrapped by it any more')
 })
 
-t.test('remembered keys are bounded in number and time, and leave zeros', async t => {
+t.test('cached keys are bounded in number and time, and are overwritten with zeros', async t => {
   const clock = createFakeClock()
   const random = createSeededRandom(1)
   const cache = createDataKeyCache(clock, 2, 1000)
@@ -341,7 +357,7 @@ t.test('operations of the Admin API', async t => {
   t.notOk(JSON.stringify(server.kernel.logs).includes(Buffer.alloc(32, 1).toString('base64')))
 })
 
-t.test('a former master key that is missing before everything is wrapped anew is told at the start', async t => {
+t.test('a former master key that is missing before all data keys are rewrapped is reported at the start', async t => {
   const checks = async ({ kernel }: Awaited<ReturnType<typeof startKms>>) => {
     const answer = await fetch(`${endpointOf(kernel)}/svc/health/ready`)
     return { status: answer.status, kms: ((await answer.json()) as { checks: Record<string, string> }).checks.kms }

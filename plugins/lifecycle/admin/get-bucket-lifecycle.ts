@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/lifecycle',
   tag: 'buckets',
-  summary: 'Returns the lifecycle rules of a bucket; empty where there are none.',
+  summary: 'Returns the lifecycle rules of a bucket; empty if there are none.',
   authorize: ['s3:GetLifecycleConfiguration'],
   params: BucketParameters,
   response: Lifecycle,

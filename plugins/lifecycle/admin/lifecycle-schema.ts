@@ -6,7 +6,7 @@ const Days = Type.Optional(Type.Integer())
 const Time = Type.Optional(Type.String({ format: 'date-time' }))
 
 const Rule = Type.Object({
-  id: Type.Optional(Type.String({ description: 'A rule without one gets one.' })),
+  id: Type.Optional(Type.String({ description: 'A rule without an id gets one.' })),
   enabled: Type.Boolean(),
   filter: Type.Optional(
     Type.Object({
@@ -38,25 +38,25 @@ const Rule = Type.Object({
 })
 
 export const Lifecycle = Type.Object(
-  { rules: Type.Array(Rule, { description: 'At most 1000; empty: none.' }) },
+  { rules: Type.Array(Rule, { description: 'At most 1000; an empty list removes all.' }) },
   { $id: 'Lifecycle' },
 )
 
 export const LifecycleRunResult = Type.Object(
   {
-    buckets: Type.Integer({ description: '0 where there are no rules.' }),
-    versions: Type.Integer({ description: 'Old enough for some rule, and looked at.' }),
+    buckets: Type.Integer({ description: 'Buckets to which rules were applied; 0 without rules.' }),
+    versions: Type.Integer({ description: 'Versions that were old enough for some rule, and evaluated.' }),
     deleted: Type.Integer({ description: 'Versions and delete markers that were removed.' }),
-    deleteMarkers: Type.Integer({ description: 'Delete markers that were made.' }),
+    deleteMarkers: Type.Integer({ description: 'Delete markers that were created.' }),
     uploadsAborted: Type.Integer(),
-    locked: Type.Integer({ description: 'Versions that object lock kept.' }),
+    locked: Type.Integer({ description: 'Versions that object lock protected.' }),
   },
   { $id: 'LifecycleRunResult' },
 )
 
 type AdminRule = Static<typeof Rule>
 
-/** The stored form of what was sent. An id that is left out is the empty text. */
+/** The stored form of a rule from a request. A missing id becomes the empty text. */
 export function readRule({
   id = '',
   enabled,
@@ -76,7 +76,7 @@ export function readRule({
   }
 }
 
-/** One predicate stands for itself, several under `and`: as S3 has them. */
+/** A single predicate is stored directly, several under `and`, as in S3. */
 function readFilter({ tags: map = {}, ...plain }: NonNullable<AdminRule['filter']>): LifecycleFilter {
   const tags = Object.entries(map).map(([key, value]) => ({ key, value }))
   if (tags.length + Object.keys(plain).length > 1) return { and: { ...plain, tags } }
@@ -84,7 +84,7 @@ function readFilter({ tags: map = {}, ...plain }: NonNullable<AdminRule['filter'
   return tag === undefined ? plain : { tag }
 }
 
-/** Transitions have no stored form. */
+/** Transitions cannot be stored. */
 export function transitionProblems(rules: readonly AdminRule[]): readonly LifecycleRuleProblem[] {
   return rules.flatMap(({ transitions = [], noncurrentTransitions = [] }, index) =>
     transitions.length + noncurrentTransitions.length === 0

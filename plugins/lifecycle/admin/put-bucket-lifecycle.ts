@@ -8,7 +8,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/lifecycle',
   tag: 'buckets',
   summary:
-    'Replaces the lifecycle rules of a bucket; none removes them. What is wrong with which rule is in `ruleErrors`.',
+    'Replaces the lifecycle rules of a bucket; an empty list removes all. `ruleErrors` has the problems of each rule.',
   authorize: ['s3:PutLifecycleConfiguration'],
   params: BucketParameters,
   body: Lifecycle,

@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/buckets/{bucket}/lifecycle/run',
   tag: 'buckets',
-  summary: 'Applies the lifecycle rules of a bucket now. Refused while they are being applied already.',
+  summary: 'Applies the lifecycle rules of a bucket now. Refused while they are already being applied.',
   authorize: ['s3:PutLifecycleConfiguration'],
   params: BucketParameters,
   response: LifecycleRunResult,

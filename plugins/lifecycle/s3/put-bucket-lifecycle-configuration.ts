@@ -22,7 +22,7 @@ export default defineS3Operation({
   uses: ['lifecycle', 'objects'],
   async handle({ bucket, xml, headers }, { lifecycle, objects }) {
     const transitionMinimum = readTransitionMinimum(headers)
-    if (xml!.children.length === 0) throw s3Errors.MalformedXML('A lifecycle configuration has at least one Rule.')
+    if (xml!.children.length === 0) throw s3Errors.MalformedXML('A lifecycle configuration needs at least one Rule.')
     const rules = xml!.children.map(readLifecycleRule)
     await objects.getBucket(bucket)
     const [problem] = checkLifecycleRules(rules)

@@ -1,4 +1,4 @@
-/** Lifecycle rules over the Admin API: the rules of S3, with ETags, and everything that is wrong at once. */
+/** Lifecycle rules over the Admin API: the rules of S3, with ETags, and with all problems at once. */
 import { startAdmin } from 'svc/plugins/admin/testing'
 import t from 'tap'
 
@@ -10,7 +10,7 @@ const path = '/api/v1/buckets/aging/lifecycle'
 const put = (rules: readonly object[], headers: Record<string, string> = {}) =>
   signed({ method: 'PUT', path, body: { rules }, headers })
 
-t.test('rules are those of S3, and change only where the ETag is right', async t => {
+t.test('rules are those of S3, and change only if the ETag matches', async t => {
   t.equal((await signed({ path })).json.code, 'bucket_not_found')
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'aging' } })
   const none = await signed({ path })
@@ -46,7 +46,7 @@ t.test('rules are those of S3, and change only where the ETag is right', async t
   t.equal((await signed({ path })).headers.etag, none.headers.etag)
 })
 
-t.test('everything that is wrong is told, by rule', async t => {
+t.test('all problems are reported, by rule', async t => {
   const fine = { id: 'fine', enabled: true, expiration: { days: 1 } }
   const transitions = [{ days: 1, storageClass: 'GLACIER' }]
   const answer = await put([fine, { ...fine, transitions }, { enabled: true }])
@@ -64,7 +64,7 @@ t.test('rules are applied on demand', async t => {
   const nothing = { buckets: 0, versions: 0, deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 }
   t.same((await run()).json, nothing, 'a bucket without rules is left as it is')
   await objects.changeBucket('aging', { versioning: 'enabled' })
-  // A delete marker that is alone is due at once.
+  // A delete marker that is the only version is due at once.
   await objects.deleteObject('aging', 'gone')
   await lifecycle.replace('aging', [
     { id: 'm', enabled: true, prefix: '', expiration: { expiredObjectDeleteMarker: true } },

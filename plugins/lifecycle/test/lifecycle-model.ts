@@ -1,4 +1,4 @@
-/** What lifecycle rules do, in the most obvious way: everything is walked, and asked of every rule. */
+/** Lifecycle rules in the simplest possible code: it walks all versions and evaluates every rule. */
 import type { LifecycleRule } from '../rules.ts'
 
 const dayMs = 86_400_000
@@ -10,7 +10,7 @@ export interface ModelVersion {
   tags: Record<string, string>
   hold: boolean
   modifiedMs: number
-  /** When it stopped being the newest. */
+  /** When it stopped being the newest version. */
   sinceMs: number
 }
 
@@ -22,7 +22,7 @@ export interface ModelUpload {
 
 export const noResult = () => ({ deleted: 0, deleteMarkers: 0, uploadsAborted: 0, locked: 0 })
 
-/** The first midnight after so many days. */
+/** The first midnight after this number of days. */
 function passed(startMs: number, days: number, nowMs: number): boolean {
   const date = new Date(startMs + days * dayMs)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1) <= nowMs

@@ -102,7 +102,7 @@ t.test('a configuration is put, returned as it was put, replaced and deleted', a
   t.equal(await put('lifecycle-nowhere', { ...base, ...expire }), '404 NoSuchBucket')
 })
 
-t.test('rules without an id get one each', async t => {
+t.test('rules without an id get different ones', async t => {
   const Bucket = await newBucket()
   const { ID: _, ...unnamed } = base
   t.equal(await put(Bucket, { ...unnamed, ...expire }, { ...unnamed, ...expire }), 'ok')
@@ -111,7 +111,7 @@ t.test('rules without an id get one each', async t => {
   t.not(ids[0], ids[1])
 })
 
-t.test('what AWS refuses is refused, and nothing is stored', async t => {
+t.test('rules that AWS refuses are refused, and nothing is stored', async t => {
   const Bucket = await newBucket()
   const days = (Days: unknown, more: object = {}) => ({ ...base, Expiration: { Days, ...more } })
   const noncurrent = (rule: object) => ({ ...base, NoncurrentVersionExpiration: rule })
@@ -179,7 +179,7 @@ t.test('what AWS refuses is refused, and nothing is stored', async t => {
   t.equal((await read(Bucket))!.length, 1000)
 })
 
-t.test('the size from which on objects would be transitioned is kept and returned', async t => {
+t.test('the minimum size for transitions is stored and returned', async t => {
   const Bucket = await newBucket()
   const rule = '<Rule><ID>r</ID><Status>Enabled</Status><Filter/><Expiration><Days>1</Days></Expiration></Rule>'
   const header = 'x-amz-transition-default-minimum-object-size'
@@ -192,7 +192,7 @@ t.test('the size from which on objects would be transitioned is kept and returne
   t.equal((await putXml(Bucket, rule, { [header]: 'none' })).outcome, '400 InvalidArgument')
 })
 
-t.test('reads tell when an object expires, and by which rule', async t => {
+t.test('answers to reads have the expiration of the object and its rule', async t => {
   const Bucket = await newBucket()
   const object = (Key: string, extra = {}) => client.send(new PutObjectCommand({ Bucket, Key, Body: 'x', ...extra }))
   const head = async (Key: string) => (await client.send(new HeadObjectCommand({ Bucket, Key }))).Expiration
@@ -232,7 +232,7 @@ t.test('reads tell when an object expires, and by which rule', async t => {
   t.same(await lifecycle.abortionOf(upload), { ruleId: 'r', dueMs: Date.parse(midnight(3)) })
 })
 
-t.test('writes tell when what they made expires, and when an upload is aborted', async t => {
+t.test('answers to writes have the expiration of the object, and the abort date of an upload', async t => {
   const Bucket = await newBucket()
   const abort = { AbortIncompleteMultipartUpload: { DaysAfterInitiation: 3 } }
   const rules = [
@@ -285,7 +285,7 @@ t.test('writes tell when what they made expires, and when an upload is aborted',
   t.same([posted.status, posted.headers.get('x-amz-expiration')], [204, `expiry-date="${midnight(2)}", rule-id="all"`])
 })
 
-t.test('days are counted from the midnight behind them', t => {
+t.test('days are counted from the next midnight', t => {
   const rules = readyRules([{ id: 'r', enabled: true, prefix: '', expiration: { days: 1 } }])
   const at = (text: string) => Date.parse(text)
   const due = (written: string, now: string) =>
@@ -297,7 +297,7 @@ t.test('days are counted from the midnight behind them', t => {
   t.end()
 })
 
-t.test('the worker applies rules by itself, old ones and new ones', { timeout: 60_000 }, async t => {
+t.test('the worker applies existing and new rules by itself', { timeout: 60_000 }, async t => {
   const Bucket = await newBucket()
   const versions = async () => {
     const request = { bucket: Bucket, prefix: '', delimiter: '', keyMarker: '', versionIdMarker: '', maxKeys: 100 }

@@ -1,4 +1,4 @@
-/** Rules in days of a second, as `SVC_LIFECYCLE_DAY` makes them, over the real clock. */
+/** Rules with days of a second (`SVC_LIFECYCLE_DAY`), over the real clock. */
 import {
   CreateBucketCommand,
   CreateMultipartUploadCommand,
@@ -23,11 +23,11 @@ const Bucket = 'rehearsal'
 const warningsOf = (of: TestServer) =>
   of.kernel.logs.filter(({ msg, plugin }) => plugin === 'lifecycle' && /LIFECYCLE_DAY/.test(`${msg}`))
 
-t.test('a start warns', async t => {
+t.test('a start logs a warning', async t => {
   t.match(warningsOf(server), [{ level: 'warn', dayMs: 1000 }])
 })
 
-t.test('objects, older versions and uploads go after seconds, younger ones stay', async t => {
+t.test('objects, older versions and uploads are removed after seconds, younger ones stay', async t => {
   await client.send(new CreateBucketCommand({ Bucket }))
   await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }))
   const put = (Key: string) => client.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }))
@@ -76,7 +76,7 @@ t.test('objects, older versions and uploads go after seconds, younger ones stay'
   t.ok(days >= 3000 && days <= 3002, `${days} days of a second`)
 })
 
-t.test('what rules did is counted', async t => {
+t.test('actions of rules are counted', async t => {
   const text = await server.kernel.services.metrics.scrape()
   const counts = [...text.matchAll(/^svc_ilm_actions_total\{action="([\w-]+)"[^}]*\} (\d+)$/gm)]
   t.same(Object.fromEntries(counts.map(([, action, count]) => [action, Number(count)])), {
@@ -96,10 +96,10 @@ t.test('complete cycles are counted', async t => {
   t.ok((await cycles()) >= before + 2, 'each day of a second has one')
 })
 
-t.test('a deployment keeps its days, and one with data never gets shorter ones', async t => {
+t.test('a deployment keeps the length of its days, and one with data never gets shorter days', async t => {
   await server.stop()
   await t.rejects(startServer({ drive, config: { lifecycle: { dayMs: 2000 } } }), {
-    message: /says 2 s, but a day of this deployment has 1 s/,
+    message: /is 2 s, but a day of this deployment has 1 s/,
   })
   const kept = await startServer({ drive })
   t.match(warningsOf(kept), [{ level: 'warn', dayMs: 1000 }])

@@ -1,5 +1,5 @@
 /**
- * Random rules over random histories of days, against a model that walks everything. A failure prints the seed and the path;
+ * Random rules over random histories of days, against a model that walks all versions. A failure prints the seed and the path;
  * SVC_TEST_SEED and SVC_TEST_RUNS choose others.
  */
 import assert from 'node:assert/strict'
@@ -111,7 +111,7 @@ async function check(bucket: string, model: LifecycleModel): Promise<void> {
   assert.deepEqual(uploads.map(one => one.uploadId).sort(), model.uploads.map(one => one.id).sort())
 }
 
-/** Every entry of the index, by a walk over all versions. */
+/** All entries of the index, by a walk over all versions. */
 async function checkIndex(bucket: string, model: LifecycleModel): Promise<void> {
   const { dueIndex } = await objects.getBucket(bucket)
   if (dueIndex?.isComplete !== true) return
@@ -198,7 +198,7 @@ async function play(history: { readonly locked: boolean; readonly steps: readonl
     } else if (one.do === 'wait') server.advanceDays(one.days)
     else {
       await apply(bucket, model)
-      // Only what the first made possible: a new delete marker is one more noncurrent version's beginning.
+      // Only entries that the first run made possible: a new delete marker makes one more version noncurrent.
       await apply(bucket, model)
     }
     for (const [name, versions] of model.keys) if (versions.length === 0) model.keys.delete(name)
@@ -238,7 +238,7 @@ t.test('rules remove what the model removes, and nothing else', { timeout: 300_0
     seed,
     numRuns: runCount,
   })
-  // Locked versions that are due are rare here: they have a test of their own.
+  // Locked versions that are due are rare here: another test covers them.
   for (const name of ['deleted', 'deleteMarkers', 'uploadsAborted']) t.ok(seen[name]! > 0, `${name}: ${seen[name]}`)
 })
 
@@ -253,7 +253,7 @@ const put = (bucket: string, name: string, tags: Record<string, string> = {}) =>
 const ranges = [{ prefix: '', lastDay: 2 ** 23 }]
 const expireAll: LifecycleRule = { id: 'r', enabled: true, prefix: '', expiration: { days: 1 } }
 
-t.test('what changed since it was found stays', async t => {
+t.test('versions that changed since they were found stay', async t => {
   const bucket = 'runs-races'
   await objects.createBucket(bucket, { region: 'us-east-1', owner })
   await objects.changeBucket(bucket, { versioning: 'enabled', dueIndex: 'on' })
@@ -276,7 +276,7 @@ t.test('what changed since it was found stays', async t => {
   t.same(await objects.expire(bucket, [expiry]), ['deleted'])
 })
 
-t.test('rules are applied by one hand at a time, and no longer than they stand', async t => {
+t.test('rules of a bucket are applied once at a time, and not after they were replaced', async t => {
   const bucket = 'runs-hands'
   const count = 1500
   await objects.createBucket(bucket, { region: 'us-east-1', owner })
@@ -295,7 +295,7 @@ t.test('rules are applied by one hand at a time, and no longer than they stand',
   t.equal((await lifecycle.run(bucket)).deleted, count - deleted, 'a later run does the rest')
 })
 
-t.test('objects that were there before the rules are found, also while they change', async t => {
+t.test('objects from before the rules are found, also while they change', async t => {
   const bucket = 'runs-before'
   await objects.createBucket(bucket, { region: 'us-east-1', owner })
   await objects.changeBucket(bucket, { versioning: 'enabled' })
@@ -303,7 +303,7 @@ t.test('objects that were there before the rules are found, also while they chan
   for (let i = 0; i < 2; i++) await Promise.all(names.map(name => put(bucket, name)))
   const before = await objects.changeBucket(bucket, { dueIndex: 'on' })
   const { since } = before.dueIndex!
-  // Whatever a page has passed or not reached changes its place.
+  // Versions move between parts that a page has passed and parts that it has not reached.
   const churn = async () => {
     for (const name of names) {
       const { versionId } = await objects.getObject(bucket, name)
@@ -333,7 +333,7 @@ t.test('objects that were there before the rules are found, also while they chan
   t.equal(await found('noncurrent'), 400)
 })
 
-t.test('what object lock keeps stays, under a delete marker where it was the newest', async t => {
+t.test('versions under object lock stay, below a delete marker if they were the newest', async t => {
   const bucket = 'runs-locked'
   await objects.createBucket(bucket, { region: 'us-east-1', owner, objectLock: true })
   const hold = (legalHold: boolean) => objects.changeVersion(bucket, 'a', undefined, { legalHold })

@@ -1,4 +1,4 @@
-/** The server with a clock that can be moved, and without the worker's own turns where a test makes them. */
+/** The server with a clock that the test moves, and optionally without scheduled runs of the worker. */
 import { startServer, type TestServer } from 'svc/plugins/s3/testing'
 import { createSystemPorts } from 'svc/testing'
 import { pauseMs } from '../worker.ts'
@@ -10,7 +10,7 @@ export interface LifecycleServer extends TestServer {
   advanceDays(days: number): void
 }
 
-/** `byHand`: rules are applied by `lifecycle.run` alone. `atNoon`: so that no midnight passes unasked. */
+/** `byHand`: only `lifecycle.run` applies rules. `atNoon`: the clock starts at noon, so that no midnight passes unintentionally. */
 export async function startLifecycle({ byHand = false, atNoon = false } = {}): Promise<LifecycleServer> {
   const { clock } = createSystemPorts()
   const startMs = clock.now()

@@ -11,14 +11,14 @@ const CompleteUpload = Type.Object(
       Type.Array(Type.Object({ partNumber: Type.Integer({ minimum: 1, maximum: partsMax }), etag: Type.String() }), {
         minItems: 1,
         maxItems: partsMax,
-        description: 'By number; absent: all that are stored.',
+        description: 'By number; absent: all stored parts.',
       }),
     ),
   },
   { $id: 'CompleteUpload' },
 )
 
-/** What is made of an upload: `ObjectSummary` of objects. */
+/** The result of an upload: `ObjectSummary` of `objects`. */
 const CompletedObject = Type.Object(
   {
     key: Type.String(),
@@ -39,11 +39,11 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/buckets/{bucket}/uploads/{uploadId}/complete',
   tag: 'uploads',
-  summary: 'Makes an object of the parts of an upload. `If-None-Match: *` keeps what is there already.',
+  summary: 'Completes an upload: its parts become an object. `If-None-Match: *` fails if the object exists.',
   authorize: ['s3:PutObject'],
   authorizeRequest(request) {
     const asked = requireOnKey('s3:PutObject', { createsObject: true })(request)
-    // Whether a condition on what is there holds tells what is there.
+    // The outcome of `If-Match` reveals the ETag of the present object.
     return request.headers['if-match'] === undefined ? asked : { ...asked, actions: [...asked.actions, 's3:GetObject'] }
   },
   params: UploadParameters,

@@ -16,7 +16,7 @@ const CreateUpload = Type.Object(
     key: ObjectKey,
     ...newObjectFields,
     checksumAlgorithm: Type.Optional(
-      Type.String({ description: 'Of the whole object; default CRC64NVME. As S3 names them.' }),
+      Type.String({ description: 'Checksum algorithm of the whole object, named as in S3; default CRC64NVME.' }),
     ),
   },
   { $id: 'CreateUpload' },
@@ -28,7 +28,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/uploads',
   tag: 'uploads',
   summary:
-    'Begins an upload in parts. It can be gone on with over S3, too. Tags and locks need their own actions on top.',
+    'Begins an upload in parts, which can also be continued over S3. Tags and locks need their own actions in addition.',
   authorize: ['s3:PutObject'],
   authorizeRequest(request) {
     const { actions, facts } = attributeRequirements(headersOfFields(request.body))

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/uploads/{uploadId}',
   tag: 'uploads',
-  summary: 'Returns an upload with the parts that it has so far, so that it can be resumed.',
+  summary: 'Returns an upload with its stored parts, so that it can be resumed.',
   authorize: ['s3:ListMultipartUploadParts'],
   authorizeRequest: requireOnKey('s3:ListMultipartUploadParts'),
   params: UploadParameters,
@@ -19,7 +19,7 @@ export default defineAdminOperation({
     const { bucket, key, uploadId } = readUploadParameters(request)
     const upload = await objects.getUpload(bucket, key, uploadId)
     const { session, parts } = await describeUpload(upload, iam.owner, objects)
-    // Checksums are of the plaintext, which is known to nobody but who has the key.
+    // Checksums are of the plaintext, which only the holder of the key may know.
     const hasCustomerKey = upload.encryption?.type === 'SSE-C'
     return {
       ...session,

@@ -10,7 +10,7 @@ import {
 import { Type } from 'typebox'
 import { describeUpload, UploadSession } from './upload-schema.ts'
 
-/** An upload has at most 10,000 parts: a page ends early with the upload that brings it to this number. */
+/** An upload has at most 10,000 parts: a page ends early, after the upload with which it reaches this number. */
 const partsPerPage = 10_000
 
 export default defineAdminOperation({
@@ -18,7 +18,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/uploads',
   tag: 'uploads',
-  summary: 'Lists the uploads in progress by key and then by their beginning, those begun over S3 among them.',
+  summary: 'Lists the uploads in progress by key and then by start time, including those begun over S3.',
   authorize: ['s3:ListBucketMultipartUploads'],
   params: BucketParameters,
   query: Type.Object({ prefix: Type.String({ default: '', maxLength: 1024 }), ...pageParameters }),
@@ -52,10 +52,10 @@ export default defineAdminOperation({
   },
 })
 
-/** The id has no space in it; the key may have some. */
+/** The id has no space; the key may have some. */
 function readPlace(position: string | undefined): readonly [uploadId: string, key: string] {
   if (position === undefined) return ['', '']
   const space = position.indexOf(' ')
-  if (space < 1) throw adminErrors.invalid_argument('The cursor is not one that a list has given out.')
+  if (space < 1) throw adminErrors.invalid_argument('The cursor was not returned by a list.')
   return [position.slice(0, space), position.slice(space + 1)]
 }

@@ -19,7 +19,7 @@ type UploadRequest = Pick<
   'params' | 'query' | 'normalizeKey'
 >
 
-/** Which upload. Throws KeyTooLongError. */
+/** The upload that the request names. Throws KeyTooLongError. */
 export function readUploadParameters(request: UploadRequest) {
   const { bucket, key } = readObjectParameters(request)
   return { bucket, key, uploadId: request.params.uploadId }

@@ -12,7 +12,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/uploads/{uploadId}/parts/{partNumber}',
   tag: 'uploads',
   summary:
-    'Stores the body of the request as a part of an upload, in the place of one of that number. Content-MD5 and x-amz-checksum-… are verified.',
+    'Stores the body of the request as a part of an upload, and replaces a part with the same number. Content-MD5 and x-amz-checksum-… are verified.',
   authorize: ['s3:PutObject'],
   authorizeRequest: requireOnKey('s3:PutObject', { createsObject: false }),
   params: Type.Object({

@@ -19,7 +19,7 @@ export const UploadSession = Type.Object(
     bucket: Type.String(),
     key: Type.String(),
     initiatedAt: Type.String({ format: 'date-time' }),
-    initiator: Type.String({ description: 'As S3 lists it: the owner of the bucket, whoever began the upload.' }),
+    initiator: Type.String({ description: 'As in S3 lists: always the owner of the bucket.' }),
     contentType: Type.String(),
     storageClass: Type.String(),
     checksumAlgorithm: Type.Optional(Type.String()),
@@ -34,8 +34,8 @@ export const UploadSession = Type.Object(
     maxParts: Type.Integer(),
     size: Type.Integer({ description: 'Bytes of all parts.' }),
     partCount: Type.Integer(),
-    parts: Type.Optional(Type.Array(UploadPart, { description: 'By number; not in lists.' })),
-    partsTruncated: Type.Boolean({ description: 'There are more parts than were counted.' }),
+    parts: Type.Optional(Type.Array(UploadPart, { description: 'By number; absent in lists.' })),
+    partsTruncated: Type.Boolean({ description: 'True if there are more parts than were counted.' }),
   },
   { $id: 'UploadSession' },
 )
@@ -43,7 +43,7 @@ export const UploadSession = Type.Object(
 /** Source: AWS S3 User Guide, "Amazon S3 multipart upload limits". */
 const limits = { minPartSize: 5 * 1024 ** 2, maxPartSize: 5 * 1024 ** 3, maxParts: 10_000 }
 
-/** What S3 takes an upload for that was begun without a type. */
+/** The type of an upload that was begun without one, as in S3. */
 const contentTypeDefault = 'binary/octet-stream'
 
 const partsMax = limits.maxParts

@@ -14,13 +14,13 @@ import {
   writtenVersionId,
   type XmlNode,
 } from 'svc/plugins/s3/api'
-import { mayTellChecksums, partChecksums, readChecksumType } from '../part-checksums.ts'
+import { mayShowChecksums, partChecksums, readChecksumType } from '../part-checksums.ts'
 
 const partsMax = 10_000
 
 export default defineS3Operation({
   name: 'CompleteMultipartUpload',
-  summary: 'Makes an object of the parts of an upload.',
+  summary: 'Completes an upload: its parts become an object.',
   match: { method: 'POST', level: 'object', query: ['uploadId'] },
   action: 's3:PutObject',
   // 10 000 parts with their checksums.
@@ -56,7 +56,7 @@ export default defineS3Operation({
     const { bucket, key, query, headers, xml, secure, host } = request
     const uploadId = query.get('uploadId')!
     const upload = await findUpload(request, objects)
-    // Throws where a customer's key comes that is not that of the upload: before anything becomes of it.
+    // Throws for a wrong customer's key, before the completion changes anything.
     if (upload !== undefined) await request.describeUpload(upload)
     const algorithm = upload?.checksumAlgorithm
     const completed = await objects.completeUpload({
@@ -80,7 +80,7 @@ export default defineS3Operation({
         Bucket: bucket,
         Key: key,
         ETag: quoteEtag(completed.etag),
-        ...(mayTellChecksums(request, completed) ? checksumFields(completed.checksum) : undefined),
+        ...(mayShowChecksums(request, completed) ? checksumFields(completed.checksum) : undefined),
       },
     }
   },
@@ -88,7 +88,7 @@ export default defineS3Operation({
 
 type ListedPart = CompleteRequest['parts'][number]
 
-/** Undefined also when the upload is gone: whether this is a repeated completion is found out by `completeUpload`. */
+/** Undefined also if the upload has ended: `completeUpload` finds out whether this is a repeated completion. */
 async function findUpload({ bucket, key, query }: S3Request, objects: ObjectsService): Promise<Upload | undefined> {
   try {
     return await objects.getUpload(bucket, key, query.get('uploadId')!)
@@ -105,7 +105,7 @@ function readParts(
 ): readonly ListedPart[] {
   const nodes = childrenNamed(xml, 'Part')
   if (nodes.length === 0 || nodes.length > partsMax) {
-    throw s3Errors.MalformedXML(`An upload is completed from between 1 and ${partsMax} parts.`)
+    throw s3Errors.MalformedXML(`An upload is completed with 1 to ${partsMax} parts.`)
   }
   return nodes.map(node => {
     const number = childText(node, 'PartNumber')?.trim() ?? ''
@@ -114,7 +114,7 @@ function readParts(
       throw s3Errors.MalformedXML('Each part needs a PartNumber and an ETag.')
     }
     const checksum = readPartChecksum(node, checksums)
-    // A part that came with another algorithm than its upload's was verified when it came, and only the upload's is kept.
+    // A checksum of another algorithm was verified when the part was stored, and only the upload's own was kept.
     const isKept = checksum !== undefined && (algorithm !== 'CRC64NVME' || checksum.algorithm === algorithm)
     return { partNumber: Number(number), etag: unquoteEtag(etag), checksum: isKept ? checksum : undefined }
   })
@@ -125,7 +125,7 @@ function readPartChecksum(node: XmlNode, checksums: ChecksumsService): ListedPar
   for (const algorithm of checksums.algorithms) {
     const value = childText(node, `Checksum${algorithm}`)?.trim()
     if (value === undefined || value === '') continue
-    if (found !== undefined) throw s3Errors.MalformedXML('A part has one checksum.')
+    if (found !== undefined) throw s3Errors.MalformedXML('A part has only one checksum.')
     found = { algorithm, value }
   }
   return found

@@ -1,9 +1,9 @@
 import { defineS3Operation, isoTime, listingText, readListSize, requireEncodingType } from 'svc/plugins/s3/api'
-import { toldChecksum } from '../part-checksums.ts'
+import { checksumElements } from '../part-checksums.ts'
 
 export default defineS3Operation({
   name: 'ListMultipartUploads',
-  summary: 'Lists the uploads in progress, by key and then by their beginning.',
+  summary: 'Lists the uploads in progress, by key and then by start time.',
   match: { method: 'GET', level: 'bucket', query: ['uploads'] },
   action: 's3:ListBucketMultipartUploads',
   body: { kind: 'none' },
@@ -16,7 +16,7 @@ export default defineS3Operation({
     const prefix = normalizeKey(query.get('prefix') ?? '')
     const delimiter = query.get('delimiter') ?? ''
     const keyMarker = normalizeKey(query.get('key-marker') ?? '')
-    // Without a key the id says nothing: S3 ignores it then.
+    // Without a key marker S3 ignores the upload id marker.
     const uploadIdMarker = keyMarker === '' ? '' : (query.get('upload-id-marker') ?? '')
     const page = await objects.listUploads({ bucket, prefix, delimiter, keyMarker, uploadIdMarker, maxUploads })
     const owner = { ID: iam.owner.ownerId, DisplayName: iam.owner.displayName }
@@ -39,7 +39,7 @@ export default defineS3Operation({
           Owner: owner,
           StorageClass: upload.attributes.storageClass,
           Initiated: isoTime(upload.startedMs),
-          ...toldChecksum(upload),
+          ...checksumElements(upload),
         })),
         CommonPrefixes: page.prefixes.map(found => ({ Prefix: listingText(found, encoding) })),
       },

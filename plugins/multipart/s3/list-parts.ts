@@ -1,10 +1,10 @@
 import { defineS3Operation, isoTime, quoteEtag, readListSize } from 'svc/plugins/s3/api'
 import { readPartMarker } from '../parameters.ts'
-import { mayTellChecksums, toldChecksum } from '../part-checksums.ts'
+import { checksumElements, mayShowChecksums } from '../part-checksums.ts'
 
 export default defineS3Operation({
   name: 'ListParts',
-  summary: 'Lists the parts that an upload has so far, by number.',
+  summary: 'Lists the stored parts of an upload, by number.',
   match: { method: 'GET', level: 'object', query: ['uploadId'] },
   action: 's3:ListMultipartUploadParts',
   body: { kind: 'none' },
@@ -17,9 +17,9 @@ export default defineS3Operation({
     const maxParts = readListSize(query.get('max-parts'), 'max-parts')
     const upload = await objects.getUpload(bucket, key, query.get('uploadId')!)
     const { parts, isTruncated } = await objects.listParts(upload, marker, maxParts)
-    // Throws where a customer's key comes that is not that of the upload.
+    // Throws for a wrong customer's key.
     const headers = await request.describeUpload(upload)
-    const tellsChecksums = !upload.isChecksumUnasked && mayTellChecksums(request, upload)
+    const showsChecksums = !upload.isChecksumUnasked && mayShowChecksums(request, upload)
     const owner = { ID: iam.owner.ownerId, DisplayName: iam.owner.displayName }
     return {
       headers,
@@ -34,13 +34,13 @@ export default defineS3Operation({
         NextPartNumberMarker: parts.at(-1)?.partNumber ?? marker,
         MaxParts: maxParts,
         IsTruncated: isTruncated,
-        ...toldChecksum(upload),
+        ...checksumElements(upload),
         Part: parts.map(({ partNumber, modifiedMs, etag, sizeBytes, checksum }) => ({
           PartNumber: partNumber,
           LastModified: isoTime(modifiedMs),
           ETag: quoteEtag(etag),
           Size: sizeBytes,
-          ...(checksum !== undefined && tellsChecksums
+          ...(checksum !== undefined && showsChecksums
             ? { [`Checksum${checksum.algorithm}`]: checksum.value }
             : undefined),
         })),

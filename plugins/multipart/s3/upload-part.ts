@@ -5,7 +5,7 @@ import { putPart } from '../put-part.ts'
 
 export default defineS3Operation({
   name: 'UploadPart',
-  summary: 'Stores a part of an upload; a part that was there under the same number is replaced.',
+  summary: 'Stores a part of an upload, and replaces a part with the same number.',
   match: { method: 'PUT', level: 'object', query: ['partNumber', 'uploadId'] },
   action: 's3:PutObject',
   body: { kind: 'stream' },
@@ -28,11 +28,11 @@ export default defineS3Operation({
     const found = await objects.getUpload(bucket, key, query.get('uploadId')!)
     requirePartChecksum(found, checksumAlgorithm)
     const upload = { ...found, customerKey: request.customerKey('object') }
-    const { part, claimed } = await putPart({ upload, partNumber, body, checksumAlgorithm }, { objects, checksums })
+    const { part, verified } = await putPart({ upload, partNumber, body, checksumAlgorithm }, { objects, checksums })
     const answered =
-      claimed === undefined
+      verified === undefined
         ? part.checksum
-        : { algorithm: claimed.algorithm, type: 'FULL_OBJECT' as const, value: claimed.value.toString('base64') }
+        : { algorithm: verified.algorithm, type: 'FULL_OBJECT' as const, value: verified.value.toString('base64') }
     return {
       headers: {
         ETag: quoteEtag(part.etag),

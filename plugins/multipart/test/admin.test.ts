@@ -1,4 +1,4 @@
-/** Uploads over the Admin API: those of S3, to be found, resumed and ended. */
+/** Uploads over the Admin API: the same uploads as over S3, listed, resumed and ended. */
 import { CompleteMultipartUploadCommand, CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3'
 import { responseProblems, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t from 'tap'
@@ -45,7 +45,7 @@ t.test('uploads are listed by key, a page at a time', async t => {
   t.equal(outcome(await resumer({ path: base })), '403 access_denied')
 })
 
-t.test('what an upload has so far is enough to go on with it', async t => {
+t.test('the stored parts of an upload are enough to resume it', async t => {
   const Key = 'mine/film'
   const UploadId = await begin(Key)
   const { ETag } = await client.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 2, Body: 'second' }))
@@ -84,7 +84,7 @@ t.test('an upload is ended once', async t => {
   t.equal(outcome(await abort()), '404 upload_not_found')
 })
 
-t.test('an upload over the Admin API alone, resumed, completed, and refused where it should be', async t => {
+t.test('an upload over the Admin API only: resumed, completed, and refused where required', async t => {
   const { signed: root } = server
   const create = (body: object, call = root) => call({ method: 'POST', path: base, body })
   const key = 'mine/a b'

@@ -56,7 +56,7 @@ const big = (fill: string) => Buffer.alloc(5 * MiB, fill)
 const multipartEtag = (...bodies: (Buffer | string)[]) =>
   `"${md5(Buffer.concat(bodies.map(md5))).toString('hex')}-${bodies.length}"`
 
-t.test('every operation refuses strangers and wrong secrets', async t => {
+t.test('every operation refuses anonymous requests and wrong secrets', async t => {
   const id = await create('secret')
   for (const [method, target] of [
     ['POST', '/secret?uploads'],
@@ -88,7 +88,7 @@ t.test('every operation refuses strangers and wrong secrets', async t => {
   t.equal(await outcome(client.send(new AbortMultipartUploadCommand(common))), 'ok')
 })
 
-t.test('parts become an object, whatever the order in which they came', async t => {
+t.test('parts become an object, in any order of upload', async t => {
   const Key = 'assembled/ü'
   const id = await create(Key, { ContentType: 'text/x', Metadata: { a: '1' }, StorageClass: 'REDUCED_REDUNDANCY' })
   const bodies = [big('a'), big('b'), Buffer.from('the end')]
@@ -121,7 +121,7 @@ t.test('parts become an object, whatever the order in which they came', async t 
   t.equal(await outcome(parts(Key, id)), '404 NoSuchUpload')
 })
 
-t.test('completions that do not fit are refused by name and change nothing', async t => {
+t.test('invalid completions are refused by name and change nothing', async t => {
   const Key = 'refused'
   const id = await create(Key)
   const first = await upload(Key, id, 1, big('a'))
@@ -199,7 +199,7 @@ t.test('uploads are aborted with all their parts', async t => {
   t.equal(await outcome(bytes('aborted')), '404 NoSuchKey')
 })
 
-t.test('which checksum an upload may have, and what its parts must bring', async t => {
+t.test('the checksums that an upload may have, and those that its parts need', async t => {
   const wanted = (ChecksumAlgorithm?: string, ChecksumType?: string) =>
     client.send(
       new CreateMultipartUploadCommand({
@@ -272,7 +272,7 @@ t.test('which checksum an upload may have, and what its parts must bring', async
   })
 })
 
-t.test('checksums of parts, as AWS tells them', async t => {
+t.test('checksums of parts in answers, as on AWS', async t => {
   const Key = 'part-checksums'
   const bodies = [big('a'), Buffer.from('b')]
   const made = async (options: Partial<CreateMultipartUploadCommandInput>, count = 2) => {
@@ -328,7 +328,7 @@ t.test('checksums of parts, as AWS tells them', async t => {
   )
 })
 
-t.test('an upload without an algorithm takes parts with any, verified', async t => {
+t.test('an upload without an algorithm takes parts with any algorithm, and verifies them', async t => {
   const Key = 'any-algorithm'
   const id = await create(Key)
   const first = await upload(Key, id, 1, big('a'), { ChecksumAlgorithm: 'SHA1' })
@@ -421,7 +421,7 @@ t.test('parts are listed by number, a page at a time', async t => {
   t.equal(await outcome(parts('pages', id, { PartNumberMarker: 'x' })), '400 InvalidArgument')
 })
 
-t.test('uploads are listed by key and then by their beginning', async t => {
+t.test('uploads are listed by key and then by start time', async t => {
   const bucket = 'uploads-bucket'
   await client.send(new CreateBucketCommand({ Bucket: bucket }))
   const ids: string[] = []
@@ -463,7 +463,7 @@ t.test('uploads are listed by key and then by their beginning', async t => {
   t.equal(await outcome(client.send(new ListMultipartUploadsCommand({ Bucket: 'no-such-bucket' }))), '404 NoSuchBucket')
 })
 
-t.test('of two completions at once one wins and neither tears the object', async t => {
+t.test('of two concurrent completions one succeeds, and the object is whole', async t => {
   const Key = 'contended'
   const id = await create(Key)
   const part = await upload(Key, id, 1, big('z'))
@@ -474,7 +474,7 @@ t.test('of two completions at once one wins and neither tears the object', async
   t.ok(big('z').equals((await bytes(Key)).bytes))
 })
 
-t.test("the SDK's own upload of a stream goes through", async t => {
+t.test("the SDK's own upload of a stream succeeds", async t => {
   const body = Buffer.alloc(17 * MiB, 'stream')
   const done = await new Upload({
     client,
@@ -486,7 +486,7 @@ t.test("the SDK's own upload of a stream goes through", async t => {
   t.ok(body.equals((await bytes('managed')).bytes))
 })
 
-t.test('metadata and tags keep whatever key they have until the upload is completed', async t => {
+t.test('metadata and tags with any key are kept until the upload is completed', async t => {
   const Key = 'keys'
   const Metadata = JSON.parse('{ "__proto__": "a", "constructor": "b" }') as Record<string, string>
   const Tagging = '__proto__=c&constructor=d'

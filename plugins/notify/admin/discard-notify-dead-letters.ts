@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/notify/queues/{id}/dead-letters',
   tag: 'notify',
-  summary: 'Deletes dead letters: all that there are, or those with these ids.',
+  summary: 'Deletes dead letters: all, or those with these ids.',
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   query: Type.Object({
@@ -27,7 +27,7 @@ export default defineAdminOperation({
   uses: ['notify'],
   async handle({ params: { id }, query: { ids } }, { notify }) {
     const named = ids?.split(',').map(text => text.trim())
-    // A word that is no id must not be taken for none, which would be all.
+    // Refuses a malformed id: without it the list could be empty, which means all dead letters.
     if (named?.some(text => !new RegExp(idPattern).test(text))) {
       throw adminErrors.invalid_argument('query/ids: must be ids of dead letters, separated by commas.')
     }

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/notify/queues/{id}',
   tag: 'notify',
-  summary: 'Deletes the events that wait for a target that is removed, and its dead letters.',
+  summary: 'Deletes the waiting events and the dead letters of a removed target.',
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   response: Type.Object(

@@ -5,13 +5,13 @@ export const Events = Type.Object(
   {
     subscriptions: Type.Array(
       Type.Object({
-        id: Type.String({ default: '', description: 'Made where it is empty.' }),
-        arn: Type.String({ description: 'Of a target that is configured.' }),
+        id: Type.String({ default: '', description: 'Generated if empty.' }),
+        arn: Type.String({ description: 'Of a configured target.' }),
         events: Type.Array(Type.String()),
         prefix: Type.String({ default: '' }),
         suffix: Type.String({ default: '' }),
       }),
-      { description: 'At most 100; empty: none.' },
+      { description: 'At most 100; an empty list removes all.' },
     ),
   },
   { $id: 'Events' },

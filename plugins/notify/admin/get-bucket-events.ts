@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/events',
   tag: 'buckets',
-  summary: 'Says which events of a bucket are told to whom; empty where none are.',
+  summary: 'Returns the event subscriptions of a bucket; empty if there are none.',
   authorize: ['s3:GetBucketNotification'],
   params: BucketParameters,
   response: Events,

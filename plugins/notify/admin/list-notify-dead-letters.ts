@@ -6,14 +6,14 @@ const NotifyDeadLetter = Type.Object(
   {
     id: Type.String({ description: '20 hexadecimal digits; later ones are larger.' }),
     target: Type.String(),
-    eventName: Type.String({ description: 'Empty, as bucket and key, where what is stored is damaged.' }),
+    eventName: Type.String({ description: 'Empty, like bucket and key, if the stored event is damaged.' }),
     bucket: Type.String(),
     key: Type.String(),
     eventTime: Type.Optional(Type.String({ format: 'date-time' })),
     queuedAt: Type.String({ format: 'date-time' }),
     givenUpAt: Type.String({ format: 'date-time' }),
-    attempts: Type.Integer({ description: 'Failed ones since its delivery began; a restart counts anew.' }),
-    reason: Type.String({ description: 'Why it was given up.' }),
+    attempts: Type.Integer({ description: 'Failed attempts since its delivery began; a restart resets the count.' }),
+    reason: Type.String({ description: 'Why the target will never take it.' }),
   },
   { $id: 'NotifyDeadLetter' },
 )
@@ -24,7 +24,7 @@ export default defineAdminOperation({
   path: '/notify/queues/{id}/dead-letters',
   tag: 'notify',
   summary:
-    'Lists events that a target will never take, oldest first, and why. A queue keeps 10000 of them; the oldest goes for one more.',
+    'Lists events that a target will never take, oldest first, with the reason. A queue keeps 10000; a new one replaces the oldest.',
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   query: Type.Object(pageParameters),

@@ -6,9 +6,9 @@ const NotifyQueue = Type.Object(
     id: Type.String({ description: 'Of the target: `<kind>:<name>`.' }),
     target: Type.Union([Type.Literal('configured'), Type.Literal('unloaded'), Type.Literal('removed')], {
       description:
-        '`unloaded`: it has settings, and no plugin that is loaded knows its kind. `removed`: it has none; nobody takes what waits.',
+        '`unloaded`: it has settings, but no loaded plugin implements its kind. `removed`: it has no settings; nothing delivers its events.',
     }),
-    pendingEvents: Type.Integer({ description: 'Events that wait.' }),
+    pendingEvents: Type.Integer({ description: 'Waiting events.' }),
     pendingBytes: Type.Integer(),
     deadLetters: Type.Integer({ description: 'Events that the target will never take.' }),
   },
@@ -21,7 +21,7 @@ export default defineAdminOperation({
   path: '/notify/queues',
   tag: 'notify',
   summary:
-    'Lists the queues of events: of all targets that are configured, and of others that have left events or dead letters.',
+    'Lists the queues of events: those of all configured targets, and those of removed targets that have events or dead letters.',
   authorize: [['admin:GetConfig', 'admin:ServerInfo']],
   response: Type.Object({ items: Type.Array(NotifyQueue) }),
   uses: ['notify'],

@@ -9,9 +9,9 @@ export default defineAdminOperation({
   path: '/notify/targets',
   tag: 'notify',
   summary:
-    'Lists the targets of events that are configured, disabled ones included, and how they are. For whoever may read the configuration or the state of the server, or may put the event subscriptions of some bucket.',
+    'Lists the configured targets of events, including disabled ones, with their states. Allowed for callers who may read the configuration or the state of the server, or may put the event subscriptions of some bucket.',
   authorize: [['admin:GetConfig', 'admin:ServerInfo', 's3:PutBucketNotification']],
-  // The last of them in any bucket: the handler looks for one.
+  // No action is required here, because the permission to put subscriptions may be for any bucket: the handler looks for one.
   authorizeRequest: () => ({ actions: [] }),
   response: Type.Object({ items: Type.Array(NotifyTarget) }),
   uses: ['notify', 'objects'],
@@ -31,7 +31,7 @@ export default defineAdminOperation({
   },
 })
 
-/** In some bucket: its subscriptions name the targets. */
+/** Whether the caller may put event subscriptions in some bucket: they name the targets. */
 async function maySubscribe(isAllowed: AdminRequest['isAllowed'], objects: ObjectsService): Promise<boolean> {
   for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
     const page: Awaited<ReturnType<ObjectsService['listBuckets']>> = await objects.listBuckets({

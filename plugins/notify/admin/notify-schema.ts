@@ -1,25 +1,25 @@
 import { Type } from 'typebox'
 
 export const TargetParameters = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 255, description: '`<kind>:<name>`, as `webhook:_`.' }),
+  id: Type.String({ minLength: 1, maxLength: 255, description: '`<kind>:<name>`, such as `webhook:_`.' }),
 })
 
-/** Of one request. */
+/** Dead letters in one request. */
 export const deadLettersMax = 300
 export const idPattern = '^[0-9a-f]{20}$'
 
 export const NotifyTarget = Type.Object(
   {
-    id: Type.String({ description: '`<kind>:<name>`; the name of a target that was configured without one is `_`.' }),
+    id: Type.String({ description: '`<kind>:<name>`; the name of a target without a name is `_`.' }),
     type: Type.String({ description: 'The kind: `webhook`.' }),
-    arn: Type.String({ description: 'What subscriptions name.' }),
+    arn: Type.String({ description: 'The name of the target in subscriptions.' }),
     enabled: Type.Boolean(),
-    endpoint: Type.String({ description: 'Where events go, without credentials.' }),
+    endpoint: Type.String({ description: 'The address of the target, without credentials.' }),
     online: Type.Boolean({ description: 'No delivery has failed since the last success.' }),
-    pendingEvents: Type.Integer({ description: 'Events that wait in the queue.' }),
+    pendingEvents: Type.Integer({ description: 'Waiting events in the queue.' }),
     deadLetters: Type.Integer({ description: 'Events that the target will never take.' }),
-    failedTotal: Type.Integer({ description: 'Attempts that failed since the start.' }),
-    lastError: Type.String({ description: 'Empty when there is none.' }),
+    failedTotal: Type.Integer({ description: 'Failed attempts since the start.' }),
+    lastError: Type.String({ description: 'Empty if there is none.' }),
     lastSuccessAt: Type.Optional(Type.String({ format: 'date-time', description: 'Since the start.' })),
     queueLimit: Type.Integer(),
   },

@@ -11,7 +11,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/events',
   tag: 'buckets',
   summary:
-    'Replaces which events of a bucket are told to whom; none removes all. Each destination gets a test event first. What is wrong with which subscription is in `ruleErrors`.',
+    'Replaces the event subscriptions of a bucket; an empty list removes all. Each destination gets a test event first. `ruleErrors` has the problems of each subscription.',
   authorize: ['s3:PutBucketNotification'],
   params: BucketParameters,
   body: Events,
@@ -51,7 +51,7 @@ export default defineAdminOperation({
   },
 })
 
-/** As AWS says it, with what it is about. */
+/** The message of AWS, with the value that it is about. */
 function explain({ message, argument, detail }: NotificationProblem): string {
   const about =
     argument === undefined || message.includes(argument.value) ? '' : ` (${argument.name} ${argument.value})`
@@ -60,7 +60,7 @@ function explain({ message, argument, detail }: NotificationProblem): string {
 
 type Subscription = Static<typeof Events>['subscriptions'][number]
 
-/** S3 has three kinds of rules that differ in name only: one that was put over S3 keeps its own. */
+/** S3 has three kinds of rules, which differ in name only: a rule that was put over S3 keeps its kind. */
 function readRule(
   { id, arn, events, prefix, suffix }: Subscription,
   current: readonly NotificationRule[],

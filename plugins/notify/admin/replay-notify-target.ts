@@ -6,10 +6,8 @@ const NotifyReplay = Type.Object(
   {
     bucket: Type.String({ minLength: 3, maxLength: 63 }),
     prefix: Type.String({ default: '', maxLength: 1024 }),
-    from: Type.Optional(Type.String({ format: 'date-time', description: 'Default: as far back as events are kept.' })),
-    to: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Up to, but not with, this time. Default: now.' }),
-    ),
+    from: Type.Optional(Type.String({ format: 'date-time', description: 'Default: the oldest event that is kept.' })),
+    to: Type.Optional(Type.String({ format: 'date-time', description: 'Events before this time. Default: now.' })),
   },
   { $id: 'NotifyReplay' },
 )
@@ -20,7 +18,7 @@ export default defineAdminOperation({
   path: '/notify/targets/{id}/replay',
   tag: 'notify',
   summary:
-    'Queues events of a bucket again that the server still keeps and that the rules, as they are now, tell the target of. Waits while the queue is full; answers when all are queued.',
+    'Queues kept events of a bucket again for a target, if the present rules of the bucket select them for it. Waits while the queue is full; answers when all are queued.',
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   body: NotifyReplay,

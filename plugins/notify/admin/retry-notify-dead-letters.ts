@@ -9,7 +9,7 @@ export default defineAdminOperation({
   path: '/notify/queues/{id}/dead-letters/retry',
   tag: 'notify',
   summary:
-    'Queues dead letters of a target again, behind what waits: all that there are, or those with these ids. Others are not looked for.',
+    'Queues dead letters of a target again, behind the waiting events: all, or those with these ids. Ids of other entries are ignored.',
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   body: Type.Object(
@@ -28,7 +28,7 @@ export default defineAdminOperation({
     {
       target: Type.String(),
       queued: Type.Integer(),
-      reason: Type.String({ description: 'Why none was queued, and what waits instead; empty where some were.' }),
+      reason: Type.String({ description: 'Why none was queued, and the state of waiting events; empty if some were.' }),
     },
     { $id: 'NotifyDeadLetterRetryResult' },
   ),
@@ -40,7 +40,7 @@ export default defineAdminOperation({
   },
 })
 
-/** Who retries has missed events: they may be on their way still. */
+/** The events that the caller misses may still be waiting. */
 async function whyNone(notify: NotifyService, id: string, isById: boolean): Promise<string> {
   const [queues, targets] = await Promise.all([notify.queues(), notify.targets()])
   const { pendingEvents = 0 } = queues.find(queue => queue.id === id) ?? {}

@@ -6,7 +6,7 @@ const NotifyTestResult = Type.Object(
   {
     target: Type.String(),
     delivered: Type.Boolean(),
-    error: Type.String({ description: 'Empty when it was delivered.' }),
+    error: Type.String({ description: 'Empty if the test event was delivered.' }),
     durationMs: Type.Integer(),
   },
   { $id: 'NotifyTestResult' },
@@ -18,7 +18,7 @@ export default defineAdminOperation({
   path: '/notify/targets/{id}/test',
   tag: 'notify',
   summary:
-    'Sends `s3:TestEvent` to a target at once, past its queue, also to one that is not enabled. What keeps a table of objects gets no entry. A delivery that fails is an answer, too.',
+    'Sends `s3:TestEvent` to a target at once, without its queue, even if it is disabled. A target that is a table of objects gets no entry. The answer is 200 even if the delivery failed.',
   authorize: ['admin:ConfigUpdate'],
   params: TargetParameters,
   response: NotifyTestResult,

@@ -3,7 +3,7 @@ import { describeRules } from '../document.ts'
 
 export default defineS3Operation({
   name: 'GetBucketNotificationConfiguration',
-  summary: 'Says which events of a bucket are told to whom; empty where none are.',
+  summary: 'Returns the notification rules of a bucket; empty if there are none.',
   match: { method: 'GET', level: 'bucket', query: ['notification'] },
   action: 's3:GetBucketNotification',
   body: { kind: 'none' },

@@ -6,7 +6,7 @@ import { checkNotificationRules, type NotificationProblem } from '../rules.ts'
 
 export default defineS3Operation({
   name: 'PutBucketNotificationConfiguration',
-  summary: 'Replaces which events of a bucket are told to whom; an empty document removes all.',
+  summary: 'Replaces the notification rules of a bucket; an empty document removes all.',
   match: { method: 'PUT', level: 'bucket', query: ['notification'] },
   action: 's3:PutBucketNotification',
   body: {

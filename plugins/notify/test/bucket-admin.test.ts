@@ -1,4 +1,4 @@
-/** Event subscriptions over the Admin API: the rules of S3, checked alike. */
+/** Event subscriptions over the Admin API: they are the rules of S3, with the same checks. */
 import {
   GetBucketNotificationConfigurationCommand,
   PutBucketNotificationConfigurationCommand,
@@ -69,54 +69,57 @@ t.test('subscriptions are the rules of S3', async t => {
   t.same([removed.json, removed.headers.etag], [{ subscriptions: [] }, none.headers.etag])
 })
 
-t.test('destinations are tested at the same time, each with its own deadline, and all that fail are told', async t => {
-  let cancelled = 0
-  const timers: (() => void)[] = []
-  const clock = {
-    now: () => 0,
-    monotonicNs: () => 0n,
-    after(_delayMs: number, callback: () => void) {
-      timers.push(callback)
-      return () => void cancelled++
-    },
-  }
-  let underWay = 0
-  let underWayMost = 0
-  const endings: (() => void)[] = []
-  const fake: NotificationTarget = {
-    knows: () => true,
-    async test(name) {
-      underWayMost = Math.max(underWayMost, ++underWay)
-      if (name.startsWith('silent')) return new Promise(() => {})
-      if (!name.startsWith('down')) await new Promise<void>(resolve => endings.push(resolve))
-      underWay--
-      if (name.startsWith('down')) throw new Error(`${name} is down`)
-    },
-  }
-  const names = ['silent', 'down-1', ...Array.from({ length: 20 }, (_, i) => `fine-${i}`), 'down-2', 'fine-0']
-  const rules = names.map(arn => ({ kind: 'queue' as const, id: arn, arn, events: [], filters: [] }))
-  const found = findUnreachable({ target: () => fake }, rules, { bucket: 'b', requestId: 'r', clock })
-  // Nothing ends by itself: the silent one holds up nobody else.
-  for (let ended = 0; ended < 20; ) {
-    await new Promise(resolve => setImmediate(resolve))
-    for (const end of endings.splice(0)) {
-      end()
-      ended++
+t.test(
+  'destinations are tested at the same time, each with its own deadline, and all failures are reported',
+  async t => {
+    let cancelled = 0
+    const timers: (() => void)[] = []
+    const clock = {
+      now: () => 0,
+      monotonicNs: () => 0n,
+      after(_delayMs: number, callback: () => void) {
+        timers.push(callback)
+        return () => void cancelled++
+      },
     }
-  }
-  await new Promise(resolve => setImmediate(resolve))
-  t.equal(timers.length, 23, 'one deadline for each')
-  timers[0]!()
-  t.same(await found, [
-    { arn: 'silent', reason: 'it does not answer within 20 s' },
-    { arn: 'down-1', reason: 'down-1 is down' },
-    { arn: 'down-2', reason: 'down-2 is down' },
-  ])
-  t.equal(cancelled, 22, 'no timer is left')
-  t.ok(underWayMost > 1 && underWayMost <= 8, `${underWayMost} at once`)
-})
+    let underWay = 0
+    let underWayMost = 0
+    const endings: (() => void)[] = []
+    const fake: NotificationTarget = {
+      knows: () => true,
+      async test(name) {
+        underWayMost = Math.max(underWayMost, ++underWay)
+        if (name.startsWith('silent')) return new Promise(() => {})
+        if (!name.startsWith('down')) await new Promise<void>(resolve => endings.push(resolve))
+        underWay--
+        if (name.startsWith('down')) throw new Error(`${name} is down`)
+      },
+    }
+    const names = ['silent', 'down-1', ...Array.from({ length: 20 }, (_, i) => `fine-${i}`), 'down-2', 'fine-0']
+    const rules = names.map(arn => ({ kind: 'queue' as const, id: arn, arn, events: [], filters: [] }))
+    const found = findUnreachable({ target: () => fake }, rules, { bucket: 'b', requestId: 'r', clock })
+    // Each test of a destination has a deadline, so the destination that does not answer delays no other.
+    for (let ended = 0; ended < 20; ) {
+      await new Promise(resolve => setImmediate(resolve))
+      for (const end of endings.splice(0)) {
+        end()
+        ended++
+      }
+    }
+    await new Promise(resolve => setImmediate(resolve))
+    t.equal(timers.length, 23, 'one deadline for each')
+    timers[0]!()
+    t.same(await found, [
+      { arn: 'silent', reason: 'it does not answer within 20 s' },
+      { arn: 'down-1', reason: 'down-1 is down' },
+      { arn: 'down-2', reason: 'down-2 is down' },
+    ])
+    t.equal(cancelled, 22, 'no timer is left')
+    t.ok(underWayMost > 1 && underWayMost <= 8, `${underWayMost} at once`)
+  },
+)
 
-t.test('what was put as a topic over S3 stays one', async t => {
+t.test('a rule that was put as a topic over S3 stays a topic', async t => {
   const topic = { Id: 'topic', TopicArn: arn('one'), Events: ['s3:ObjectTagging:Put' as const] }
   const NotificationConfiguration = { TopicConfigurations: [topic] }
   await client.send(new PutBucketNotificationConfigurationCommand({ Bucket: 'told', NotificationConfiguration }))
@@ -126,7 +129,7 @@ t.test('what was put as a topic over S3 stays one', async t => {
   t.same(TopicConfigurations, [topic])
 })
 
-t.test('each subscription is checked on its own', async t => {
+t.test('each subscription is checked separately', async t => {
   const answer = await put([
     { id: 'good', arn: arn('one'), events: ['s3:ObjectCreated:Put'] },
     { id: 'unknown', arn: arn('three'), events: ['s3:ObjectCreated:Post'] },
@@ -149,7 +152,7 @@ t.test('each subscription is checked on its own', async t => {
     answer.json.ruleErrors.map(({ message }: Record<string, string>) => message),
     [
       `Unable to validate the following destination configurations (Arn ${arn('three')})`,
-      'The event s3:Replication:* does not happen here: no loaded plugin emits it.',
+      'The event s3:Replication:* is not supported: no loaded plugin emits it.',
       'A specified event is not supported for notifications. (Event s3:Nothing)',
       'Same ID used for multiple configurations. IDs must be unique (Id good)',
       'Configurations overlap. Configurations on the same bucket cannot share a common event type when their prefixes and suffixes overlap. With rule good: s3:ObjectCreated:Put',

@@ -53,7 +53,7 @@ const filter = (...rules: (readonly [name: string, value: string])[]) => ({
   Filter: { Key: { FilterRules: rules.map(([Name, Value]) => ({ Name: Name as 'prefix', Value })) } },
 })
 
-t.test('rules come back exactly as they were put, and an empty document removes them', async t => {
+t.test('rules are returned exactly as they were put, and an empty document removes them', async t => {
   t.same(await get(), {})
   const configuration = {
     QueueConfigurations: [
@@ -82,7 +82,7 @@ t.test('rules come back exactly as they were put, and an empty document removes 
   t.same(await get(), {})
 })
 
-t.test('what cannot be told is refused, and the rules stay', async t => {
+t.test('invalid rules are refused, and the stored rules stay', async t => {
   t.equal(await put({ QueueConfigurations: [queue(['s3:ObjectTagging:*'], { Id: 'kept' })] }), 'ok')
   const created = 's3:ObjectCreated:*'
   for (const [what, rules, expected] of [
@@ -162,7 +162,7 @@ t.test('what cannot be told is refused, and the rules stay', async t => {
   t.equal(await send(rule('<Filter><S3Key/></Filter>')), 'ok')
 })
 
-t.test('without a target nothing can be told, and rules go with their bucket', async t => {
+t.test('without a target no rule is accepted, and rules are deleted with their bucket', async t => {
   const other = await startServer()
   t.teardown(() => other.stop())
   await other.client.send(new CreateBucketCommand({ Bucket }))
@@ -179,7 +179,7 @@ t.test('without a target nothing can be told, and rules go with their bucket', a
   t.same(await get(), {})
 })
 
-t.test('rules overlap exactly when some object and event are told twice', async t => {
+t.test('rules overlap exactly when some event of some object would be sent twice', async t => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 3 })
   const event = fc.constantFrom(
     's3:ObjectCreated:*',
@@ -203,7 +203,7 @@ t.test('rules overlap exactly when some object and event are told twice', async 
       fc.property(anyRule, anyRule, (a, b) => {
         const problems = checkNotificationRules([toRule(a, '1'), toRule(b, '2')], () => true)
         const shared = matchedEvents(a.event)!.some(name => matchedEvents(b.event)!.includes(name))
-        // A key long enough has both prefixes and both suffixes exactly when one of each contains the other.
+        // A sufficiently long key has both prefixes and both suffixes exactly if one prefix contains the other, and one suffix the other.
         const longest = (x: string, y: string) => (x.length > y.length ? x : y)
         const candidate = longest(a.prefix, b.prefix) + 'c'.repeat(8) + longest(a.suffix, b.suffix)
         const isTold = (rule: typeof a) => candidate.startsWith(rule.prefix) && candidate.endsWith(rule.suffix)

@@ -1,4 +1,4 @@
-/** What becomes of events when their target does not work, and how what was missed is made up for. */
+/** Events while their target does not work, and their replay. */
 import { CreateBucketCommand, DeleteBucketCommand, DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t, { type Test } from 'tap'
@@ -15,11 +15,11 @@ const samples = async (server: NotifyServer) => {
   return (await fetch(`http://127.0.0.1:${s3Port}/svc/metrics/v1/node`)).text()
 }
 
-/** Six keys are written while the target is as it is; they all come, in order, when it works again. */
+/** Writes six keys while the target is in this state; all events arrive, in order, when it works again. */
 async function survives(t: Test, server: NotifyServer, bucket: string, down: () => unknown, up: () => unknown) {
   await server.bucketWith(bucket, created)
   await down()
-  // Writers do not wait for the target: it is not there before all of them have their answers.
+  // Writers do not wait for the target: it works again only after all of them have their answers.
   for (let i = 0; i < 6; i++) await put(server, bucket, `k${i}`)
   await until(async () => !(await stateOf(server)).online)
   t.match(await stateOf(server), { online: false, pendingEvents: 6, lastError: /\w/ })
@@ -30,7 +30,7 @@ async function survives(t: Test, server: NotifyServer, bucket: string, down: () 
   t.match(await stateOf(server), { online: true, pendingEvents: 0, lastError: '', lastSuccessAt: /T/ })
 }
 
-t.test('a target that is down, hangs, fails, or talks garbage gets everything later', async t => {
+t.test('a target that is down, hangs, fails, or talks garbage gets all events later', async t => {
   const server = await startNotify(t)
   const { receiver } = server
   await survives(t, server, 'down', receiver.stop, receiver.start)
@@ -54,7 +54,7 @@ t.test('a target that is down, hangs, fails, or talks garbage gets everything la
   t.match(text, /svc_events_pending\{target="http:_",server="[^"]*"\} 0/)
 })
 
-t.test('a full queue is told, keeps nothing from writing, and is made up for by a replay', async t => {
+t.test('a full queue is reported and blocks no writes, and a replay queues the missed events', async t => {
   const server = await startNotify(t)
   const { receiver, call, admin } = server
   await server.bucketWith('full', created, { prefix: 'in/' })
@@ -71,7 +71,7 @@ t.test('a full queue is told, keeps nothing from writing, and is made up for by 
   await receiver.start()
   await until(async () => (await stateOf(server)).pendingEvents === 0)
   t.equal(new Set(keysOf(server, 'full')).size, 5)
-  // The limit is five: a replay of twelve waits for the target.
+  // The limit is five: a replay of twelve events waits for the target.
   const replay = (body: object, id = 'http:_') => call('POST', `/notify/targets/${id}/replay`, body)
   const answer = await replay({ bucket: 'full' })
   t.match(answer, { status: 200, json: { target: 'http:_', queued: 12 } })
@@ -94,7 +94,7 @@ t.test('a full queue is told, keeps nothing from writing, and is made up for by 
   t.match(await replay({ bucket: 'missing' }), { status: 404, json: { code: 'bucket_not_found' } })
 })
 
-t.test('a target that is disabled, changed or gone keeps what waits for it', async t => {
+t.test('the events of a target that is disabled, changed or removed keep waiting', async t => {
   const server = await startNotify(t)
   const { receiver, s3, call } = server
   await server.bucketWith('kept', created)
@@ -117,7 +117,7 @@ t.test('a target that is disabled, changed or gone keeps what waits for it', asy
     0,
     'a bucket without rules',
   )
-  // The next settings that do not work are told of, and the ones after them work at once.
+  // Other settings that do not work are reported, and working ones after them take effect at once.
   await subscribe(s3, 'kept', created)
   await server.configure({ token: 'wrong-token' })
   await put(server, 'kept', 'c')
@@ -224,7 +224,7 @@ t.test('without an outbox nothing is kept for a replay', async t => {
   t.match(answer, { status: 409, json: { code: 'notify_outbox_disabled' } })
 })
 
-t.test('who may put the rules of some bucket may see the targets, and no more', async t => {
+t.test('a user who may put the rules of some bucket may list the targets, and no more', async t => {
   const may = (Action: string, Resource = '*') => ({ Effect: 'Allow', Action, Resource })
   const users = testUsers({
     owner: [may('s3:PutBucketNotification', 'arn:aws:s3:::owned')],

@@ -36,7 +36,7 @@ const briefly = ({ EventName, Records }: Told) => [
 const put = (Bucket: string, Key: string, more: object = {}) =>
   s3.send(new PutObjectCommand({ Bucket, Key, Body: 'abc', ...more }))
 
-t.test('a message says what AWS and others say, field by field', async t => {
+t.test('a message has the fields of AWS and of another server', async t => {
   await server.bucketWith('fields', [created])
   const key = 'a b/ж+&"日本.txt'
   const sent = await put('fields', key, {
@@ -83,7 +83,7 @@ t.test('a message says what AWS and others say, field by field', async t => {
   t.match(source.userAgent, /aws-sdk-js/)
 })
 
-t.test('every way to make and remove an object is told by its name', async t => {
+t.test('every way to create and remove an object has its event', async t => {
   await server.bucketWith('ways', [created, removed, 's3:ObjectTagging:*'])
   await put('ways', 'put')
   const post = await createPresignedPost(s3, { Bucket: 'ways', Key: 'form' })
@@ -109,7 +109,7 @@ t.test('every way to make and remove an object is told by its name', async t => 
   t.equal((await server.call('POST', `${folder}/upload?key=admin`, 'by the Admin API')).status, 201)
   t.equal((await server.call('DELETE', folder, { objects: [{ key: 'admin' }] })).status, 200)
   const events = await server.told('ways', 13)
-  // Of one key they come in order; keys may overtake each other.
+  // Events of one key arrive in order; events of different keys may overtake each other.
   const ofKey = (key: string) => events.map(briefly).flatMap(([name, told]) => (told === key ? [name] : []))
   t.strictSame(ofKey('put'), [
     's3:ObjectCreated:Put',
@@ -164,7 +164,7 @@ t.test('versions and locks', async t => {
   t.equal((await server.told('suspended', 1))[0]!.Records[0].s3.object.versionId, 'null')
 })
 
-t.test('rules choose by event, prefix and suffix, and count from their answer on', async t => {
+t.test('rules select by event, prefix and suffix, and apply as soon as they are acknowledged', async t => {
   await server.bucketWith('chosen', ['s3:ObjectCreated:Put'], { prefix: 'in/', suffix: '.jpg' })
   for (const key of ['in/a.jpg', 'in/a.png', 'out/a.jpg', 'in/ж.jpg']) await put('chosen', key)
   await s3.send(new CopyObjectCommand({ Bucket: 'chosen', Key: 'in/copy.jpg', CopySource: 'chosen/in/a.jpg' }))
@@ -179,7 +179,7 @@ t.test('rules choose by event, prefix and suffix, and count from their answer on
   ])
 })
 
-t.test('reads that succeed are told of, and no others', async t => {
+t.test('only successful reads make events', async t => {
   await server.bucketWith('read', ['s3:ObjectAccessed:*'])
   await put('read', 'a')
   await s3.send(new GetObjectCommand({ Bucket: 'read', Key: 'a' }))
@@ -197,7 +197,7 @@ t.test('reads that succeed are told of, and no others', async t => {
   t.strictSame(sequencers, [...new Set(sequencers)].sort())
 })
 
-t.test('what encrypts an object is in no message', async t => {
+t.test('no message describes the encryption of an object', async t => {
   await server.bucketWith('sealed', [created])
   const written = await put('sealed', 'a', {
     Metadata: { plain: 'x' },
@@ -218,13 +218,13 @@ t.test('what encrypts an object is in no message', async t => {
   t.notMatch(JSON.stringify(message), /kms|server-side|encrypt/i)
 })
 
-t.test('what rules of the lifecycle remove is told as such', async t => {
+t.test('removals by lifecycle rules have their own events', async t => {
   const { clock } = createSystemPorts()
   let behindMs = 3 * 86_400_000
   const now = () => clock.now() - behindMs
   const ports = { clock: { ...clock, now } }
   const past = await startNotify(t, { ports })
-  // The SDK goes by the true time; signed requests of the Admin API by the server's.
+  // The SDK signs with the real time; signed requests of the Admin API use the server's clock.
   const ok = async (answer: ReturnType<typeof past.call>) => t.match((await answer).status, /^20[01]$/)
   await ok(past.call('POST', '/buckets', { name: 'expiring' }))
   const events = ['s3:LifecycleExpiration:*', removed]
@@ -233,7 +233,7 @@ t.test('what rules of the lifecycle remove is told as such', async t => {
   const rules = [{ enabled: true, expiration: { days: 1 } }]
   await ok(past.call('PUT', '/buckets/expiring/lifecycle', { rules }))
   behindMs = 0
-  // Refused while the server does it by itself.
+  // Refused while the server runs the lifecycle by itself.
   await past.call('POST', '/buckets/expiring/lifecycle/run')
   const [message] = await past.told('expiring', 1)
   t.match(message, {
@@ -243,7 +243,7 @@ t.test('what rules of the lifecycle remove is told as such', async t => {
   })
 })
 
-t.test('a configuration names targets that are there and take a test event', async t => {
+t.test('a configuration may only name configured targets that take a test event', async t => {
   const test = () => receiver.bodies.map(body => JSON.parse(body)).filter(({ Event }) => Event === 's3:TestEvent')
   t.match(test()[0], { Service: 'svc', Event: 's3:TestEvent', Bucket: 'fields', HostId: hostname() })
   await s3.send(new CreateBucketCommand({ Bucket: 'unsure' }))

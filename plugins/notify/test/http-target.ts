@@ -21,7 +21,7 @@ export const httpKind: NotifyTargetKind<typeof Settings> = {
   connect,
 }
 
-/** The kind as a plugin contributes it. */
+/** The kind as a plugin would contribute it. */
 export const httpPlugin = definePlugin({
   name: 'notify-http-test',
   setup({ contribute }) {
@@ -69,7 +69,7 @@ export interface Receiver {
   readonly endpoint: string
   /** Bodies that were answered with 200. */
   readonly bodies: readonly string[]
-  /** `hang` answers nothing, `fail` 500, `garbage` no HTTP, `slow` after a while. */
+  /** `hang` sends no answer, `fail` 500, `garbage` bytes that are not HTTP, `slow` answers after a while. */
   mode: 'fine' | 'hang' | 'fail' | 'refuse' | 'garbage' | 'slow'
   stop(): Promise<void>
   start(): Promise<void>

@@ -1,4 +1,4 @@
-/** The outbox over a real drive: what is kept, in which order, and what goes. */
+/** The outbox over a real drive: the stored events, their order, and their deletion. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,7 +67,7 @@ async function keysOf(range: { fromMs: number; toMs: number }, pageSize = 3): Pr
 t.test('events are read in the order of their commits, by time, in pages', async t => {
   await put('a', 'b', 'c')
   const middleMs = await put('d')
-  // Of the same millisecond there may be more before: time is what ranges know.
+  // Ranges of time consist of whole milliseconds, so the next events must have a later one.
   while (Date.now() <= middleMs) await new Promise(done => setTimeout(done, 1))
   const lastMs = await put('e', 'f')
   t.same(await keysOf(all), ['a', 'b', 'c', 'd', 'e', 'f'])
@@ -78,7 +78,7 @@ t.test('events are read in the order of their commits, by time, in pages', async
   t.same(await keysOf({ fromMs: lastMs, toMs: lastMs }), [])
 })
 
-t.test('what is too old goes, and the oldest of what is too many', async t => {
+t.test('events that are too old are deleted, and the oldest ones beyond the limit', async t => {
   t.equal(await outbox.trim(0, 1000), 0)
   t.equal(await outbox.trim(0, 4), 2)
   t.same(await keysOf(all), ['c', 'd', 'e', 'f'])
@@ -93,7 +93,7 @@ t.test('what is too old goes, and the oldest of what is too many', async t => {
   t.equal(await outbox.trim(0, 1000), 0)
 })
 
-t.test('an event is the same after it was kept', t => {
+t.test('an event is decoded as it was stored', t => {
   const user = JSON.parse('{"X-Amz-Meta-A":"1","__proto__":"2"}')
   const object = { sizeBytes: 2 ** 40, etag: 'e-3', contentType: undefined, userMetadata: user }
   const event: KeptEvent = { ...eventOf('ключ "\n\u0000', 5), versionId: 'null', object }

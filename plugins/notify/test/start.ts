@@ -1,4 +1,4 @@
-/** The real server with a kind of targets over HTTP, and what its tests do again and again. */
+/** The real server with a kind of target over HTTP, and steps that its tests share. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   CreateBucketCommand,
@@ -18,7 +18,7 @@ import { httpPlugin, type Receiver, startReceiver } from './http-target.ts'
 
 export const arn = 'arn:svc:sqs:us-east-1:_:http'
 
-/** A message as it comes out. */
+/** A message as the target receives it. */
 export interface Told {
   readonly EventName: string
   readonly Key: string
@@ -33,7 +33,7 @@ export interface NotifyServer {
   call(method: string, path: string, body?: unknown): Promise<AdminAnswer>
   configure(settings: Readonly<Record<string, string | null>>, subsystem?: string): Promise<AdminAnswer>
   bucketWith(name: string, events: readonly string[], filter?: { prefix?: string; suffix?: string }): Promise<void>
-  /** The messages so far, test messages left out, once there are as many; of one bucket. */
+  /** Waits for this number of messages, and returns all so far, without test messages; of one bucket. */
   told(bucket: string, count: number): Promise<readonly Told[]>
 }
 
@@ -58,7 +58,7 @@ export async function startNotify(t: Test, options: TestAdminOptions = {}): Prom
     async told(bucket, count) {
       const ours = () => messagesOf(receiver, bucket)
       await until(() => ours().length >= count)
-      // Nor any more.
+      // And no further messages arrive.
       await sleep(50)
       return ours()
     },

@@ -8,7 +8,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/objects/legal-hold',
   tag: 'objects',
-  summary: 'Says whether an object is under a legal hold.',
+  summary: 'Returns whether an object is under a legal hold.',
   authorize: ['s3:GetObjectLegalHold'],
   authorizeRequest: request => ({ actions: ['s3:GetObjectLegalHold'], ...readObjectParameters(request) }),
   params: BucketParameters,

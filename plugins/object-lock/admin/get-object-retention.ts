@@ -8,7 +8,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/buckets/{bucket}/objects/retention',
   tag: 'objects',
-  summary: 'Returns until when an object is kept, and in which mode.',
+  summary: 'Returns the retention of an object: its time and its mode.',
   authorize: ['s3:GetObjectRetention'],
   authorizeRequest: request => ({ actions: ['s3:GetObjectRetention'], ...readObjectParameters(request) }),
   params: BucketParameters,

@@ -6,7 +6,7 @@ export const ObjectLock = Type.Object(
     enabled: Type.Boolean(),
     mode: Type.Optional(
       Type.Union([Type.Literal('GOVERNANCE'), Type.Literal('COMPLIANCE')], {
-        description: 'Of the default retention; with exactly one of `days` and `years`.',
+        description: 'Mode of the default retention; needs exactly one of `days` and `years`.',
       }),
     ),
     days: Type.Optional(Type.Integer()),

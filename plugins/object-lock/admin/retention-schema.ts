@@ -15,7 +15,8 @@ export const SetRetention = Type.Object(
     ...fields,
     bypassGovernance: Type.Boolean({
       default: false,
-      description: 'Shorten or remove a retention in GOVERNANCE mode; needs `s3:BypassGovernanceRetention`.',
+      description:
+        'Allows a retention in GOVERNANCE mode to be shortened or removed; needs `s3:BypassGovernanceRetention`.',
     }),
   },
   { $id: 'SetRetention' },

@@ -10,7 +10,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objectlock',
   tag: 'buckets',
   summary:
-    'Enables object lock on a bucket with versioning, and sets or removes its default retention. It is never disabled.',
+    'Enables object lock on a bucket with versioning, and sets or removes its default retention. Object lock cannot be disabled.',
   authorize: ['s3:PutBucketObjectLockConfiguration'],
   params: BucketParameters,
   body: ObjectLock,
@@ -21,7 +21,7 @@ export default defineAdminOperation({
     const objectLock = readLock(body)
     if (body.enabled) return describeObjectLock(await objects.changeBucket(bucket, { objectLock }))
     const current = await objects.getBucket(bucket)
-    if (current.objectLock !== undefined) throw adminErrors.conflict('Object lock was enabled: it cannot be disabled.')
+    if (current.objectLock !== undefined) throw adminErrors.conflict('Object lock is enabled and cannot be disabled.')
     return describeObjectLock(current)
   },
 })
@@ -34,7 +34,7 @@ function readLock({ enabled, mode, days, years }: Static<typeof ObjectLock>): Bu
   }
   if (!enabled) throw invalidFields([{ element: '/mode', message: 'needs object lock to be enabled' }])
   if ((days === undefined) === (years === undefined)) {
-    throw invalidFields([{ element: '/days', message: 'or /years is given, and not both' }])
+    throw invalidFields([{ element: '/days', message: 'either it or /years must be given, and not both' }])
   }
   const period = days === undefined ? { years: requirePeriod('years', years!) } : { days: requirePeriod('days', days) }
   return { defaultRetention: { mode, ...period } }

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'PUT',
   path: '/buckets/{bucket}/objects/legal-hold',
   tag: 'objects',
-  summary: 'Puts an object under a legal hold, or ends it.',
+  summary: 'Sets or removes the legal hold of an object.',
   authorize: ['s3:PutObjectLegalHold'],
   authorizeRequest: request => ({
     actions: ['s3:PutObjectLegalHold'],

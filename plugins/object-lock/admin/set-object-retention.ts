@@ -15,7 +15,7 @@ export default defineAdminOperation({
   method: 'PUT',
   path: '/buckets/{bucket}/objects/retention',
   tag: 'objects',
-  summary: 'Keeps an object until a time, or changes until when; an empty mode ends it.',
+  summary: 'Sets or changes the retention of an object; an empty mode removes it.',
   authorize: ['s3:PutObjectRetention'],
   authorizeRequest(request) {
     const { mode, retainUntil, bypassGovernance } = request.body

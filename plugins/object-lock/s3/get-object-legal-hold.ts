@@ -5,7 +5,7 @@ import { requireLockBucket } from '../retention.ts'
 
 export default defineS3Operation({
   name: 'GetObjectLegalHold',
-  summary: 'Says whether an object is under a legal hold.',
+  summary: 'Returns whether an object is under a legal hold.',
   match: { method: 'GET', level: 'object', query: ['legal-hold'] },
   action: 's3:GetObjectLegalHold',
   versionedAction: 's3:GetObjectLegalHold',

@@ -5,7 +5,7 @@ import { requireLockBucket } from '../retention.ts'
 
 export default defineS3Operation({
   name: 'GetObjectRetention',
-  summary: 'Returns until when an object is kept, and in which mode.',
+  summary: 'Returns the retention of an object: its time and its mode.',
   match: { method: 'GET', level: 'object', query: ['retention'] },
   action: 's3:GetObjectRetention',
   versionedAction: 's3:GetObjectRetention',

@@ -2,7 +2,7 @@ import { childText, defineS3Operation, s3Errors } from 'svc/plugins/s3/api'
 
 export default defineS3Operation({
   name: 'PutObjectLegalHold',
-  summary: 'Puts an object under a legal hold, or ends it.',
+  summary: 'Sets or removes the legal hold of an object.',
   match: { method: 'PUT', level: 'object', query: ['legal-hold'] },
   action: 's3:PutObjectLegalHold',
   versionedAction: 's3:PutObjectLegalHold',
@@ -20,7 +20,7 @@ export default defineS3Operation({
   uses: ['objects'],
   async handle({ bucket, key, query, xml, origin }, { objects }) {
     const status = childText(xml!, 'Status')
-    if (status !== 'ON' && status !== 'OFF') throw s3Errors.MalformedXML('Status is ON or OFF.')
+    if (status !== 'ON' && status !== 'OFF') throw s3Errors.MalformedXML('Status must be ON or OFF.')
     await objects.changeVersion(bucket, key, query.get('versionId'), { legalHold: status === 'ON' }, origin)
     return {}
   },

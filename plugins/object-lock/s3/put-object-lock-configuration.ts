@@ -26,22 +26,23 @@ export default defineS3Operation({
 })
 
 function readConfiguration(xml: XmlNode): BucketLock {
-  if (childText(xml, 'ObjectLockEnabled') !== 'Enabled') throw s3Errors.MalformedXML('ObjectLockEnabled is Enabled.')
+  if (childText(xml, 'ObjectLockEnabled') !== 'Enabled')
+    throw s3Errors.MalformedXML('ObjectLockEnabled must be Enabled.')
   const [rule, ...others] = childrenNamed(xml, 'Rule')
   if (rule === undefined) return {}
   const [byDefault, ...more] = childrenNamed(rule, 'DefaultRetention')
   if (byDefault === undefined || others.length + more.length > 0) {
-    throw s3Errors.MalformedXML('There is one Rule with one DefaultRetention.')
+    throw s3Errors.MalformedXML('There must be one Rule with one DefaultRetention.')
   }
-  const mode = requireMode(childText(byDefault, 'Mode'), () => s3Errors.MalformedXML('The Mode is not known.'))
+  const mode = requireMode(childText(byDefault, 'Mode'), () => s3Errors.MalformedXML('The Mode is unknown.'))
   const [days, years] = [childText(byDefault, 'Days'), childText(byDefault, 'Years')]
-  if ((days === undefined) === (years === undefined)) throw s3Errors.MalformedXML('Either Days or Years is given.')
+  if ((days === undefined) === (years === undefined)) throw s3Errors.MalformedXML('Either Days or Years must be given.')
   const defaultRetention =
     days === undefined ? { mode, years: readPeriod('years', years!) } : { mode, days: readPeriod('days', days) }
   return { defaultRetention }
 }
 
 function readPeriod(unit: 'days' | 'years', text: string): number {
-  if (!/^-?\d{1,10}$/.test(text.trim())) throw s3Errors.MalformedXML('A period is an integer.')
+  if (!/^-?\d{1,10}$/.test(text.trim())) throw s3Errors.MalformedXML('A period must be an integer.')
   return requirePeriod(unit, Number(text))
 }

@@ -5,7 +5,7 @@ import { parseTime, requireMode } from '../retention.ts'
 
 export default defineS3Operation({
   name: 'PutObjectRetention',
-  summary: 'Keeps an object until a time, or changes until when; an empty document ends it.',
+  summary: 'Sets or changes the retention of an object; an empty document removes it.',
   match: { method: 'PUT', level: 'object', query: ['retention'] },
   action: 's3:PutObjectRetention',
   versionedAction: 's3:PutObjectRetention',
@@ -40,6 +40,6 @@ function readRetention(xml: XmlNode): Retention | null {
   const [mode, until] = [childText(xml, 'Mode'), childText(xml, 'RetainUntilDate')]
   if (mode === undefined && until === undefined) return null
   const retainUntilMs = until === undefined ? undefined : parseTime(until.trim())
-  if (retainUntilMs === undefined) throw s3Errors.MalformedXML('RetainUntilDate is a time in ISO 8601.')
-  return { mode: requireMode(mode, () => s3Errors.MalformedXML('The Mode is not known.')), retainUntilMs }
+  if (retainUntilMs === undefined) throw s3Errors.MalformedXML('RetainUntilDate must be a time in ISO 8601.')
+  return { mode: requireMode(mode, () => s3Errors.MalformedXML('The Mode is unknown.')), retainUntilMs }
 }

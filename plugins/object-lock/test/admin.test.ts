@@ -1,4 +1,4 @@
-/** Object lock over the Admin API: the same locks as over S3, and who may set and weaken them. */
+/** Object lock over the Admin API: the same locks as over S3, and the permissions to set and weaken them. */
 import { GetObjectRetentionCommand, PutObjectCommand, PutObjectTaggingCommand } from '@aws-sdk/client-s3'
 import { startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t from 'tap'
@@ -101,7 +101,7 @@ t.test('retention', async t => {
   t.match(JSON.stringify(open.json), /retainUntil is missing: the time until which GOVERNANCE/)
 })
 
-t.test('policies see the retention that is asked for, not headers that look like one', async t => {
+t.test('policies evaluate the requested retention, not headers that look like one', async t => {
   const call = as('weekly')
   const put = (days: number) => retention('kept/a', { mode: 'GOVERNANCE', retainUntil: inDays(days) }, call)
   t.equal(outcome(await put(9)), '403 access_denied')
@@ -115,7 +115,7 @@ t.test('policies see the retention that is asked for, not headers that look like
   t.equal(outcome(forged), '403 access_denied')
 })
 
-t.test('a legal hold comes and goes; policies see the tags that the object has', async t => {
+t.test('a legal hold is set and removed; policies evaluate the tags of the object', async t => {
   const call = as('cautious')
   t.same((await hold('kept/a', undefined, call)).json, { enabled: false })
   t.same((await hold('kept/a', { enabled: true }, call)).json, { enabled: true })

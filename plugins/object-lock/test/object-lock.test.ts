@@ -29,7 +29,7 @@ import { lockHeaders } from '../lock-headers.ts'
 const minuteMs = 60_000
 const dayMs = 86_400_000
 const { clock } = createSystemPorts()
-/** Signatures allow a clock to be off by a quarter of an hour: so much of a retention can pass in a test. */
+/** Signatures allow a clock to be off by a quarter of an hour, so that much of a retention can pass in a test. */
 let aheadMs = 0
 const now = () => clock.now() + aheadMs
 const server = await startServer({
@@ -71,7 +71,7 @@ const hold = (Bucket: string, Key: string, Status: 'ON' | 'OFF') =>
 const configure = (Bucket: string, ObjectLockConfiguration: object) =>
   outcome(client.send(new PutObjectLockConfigurationCommand({ Bucket, ObjectLockConfiguration })))
 
-t.test('every operation refuses strangers and wrong secrets', async t => {
+t.test('every operation refuses anonymous requests and wrong secrets', async t => {
   const Bucket = await newBucket()
   for (const target of ['?object-lock', '/k?retention', '/k?legal-hold']) {
     for (const method of ['GET', 'PUT']) t.equal((await anonymous(method, `/${Bucket}${target}`)).status, 403, target)
@@ -121,7 +121,7 @@ t.test('a bucket gets object lock at its creation, or later with versioning, and
   t.match(await read(born), { Rule: years }, 'what was refused changed nothing')
 })
 
-t.test('a version under retention goes only when its time is over', async t => {
+t.test('a version under retention can be deleted only after its time', async t => {
   const Bucket = await newBucket()
   for (const Mode of ['GOVERNANCE', 'COMPLIANCE'] as const) {
     const { VersionId } = await put(Bucket, Mode)
@@ -153,38 +153,41 @@ t.test('a version under retention goes only when its time is over', async t => {
   t.equal(await remove(Bucket, 'short', short.VersionId), 'ok')
 })
 
-t.test('retention is extended by anyone, and weakened only in GOVERNANCE mode by who may', async t => {
-  const Bucket = await newBucket()
-  await put(Bucket, 'g')
-  t.equal(
-    await outcome(client.send(new GetObjectRetentionCommand({ Bucket, Key: 'g' }))),
-    '404 NoSuchObjectLockConfiguration',
-  )
-  t.equal(await retain(Bucket, 'g', 'GOVERNANCE', -minuteMs), '400 InvalidArgument')
-  t.equal(await retain(Bucket, 'g', 'GOVERNANCE', 2 * dayMs), 'ok')
-  t.equal(await retain(Bucket, 'g', 'GOVERNANCE', 3 * dayMs), 'ok')
-  t.equal(await retain(Bucket, 'g', 'GOVERNANCE', dayMs), '403 AccessDenied')
-  t.equal(await retain(Bucket, 'g', 'COMPLIANCE', 4 * dayMs), '403 AccessDenied')
-  t.equal(await retain(Bucket, 'g', undefined, 0), '403 AccessDenied')
-  t.equal(await retain(Bucket, 'g', 'GOVERNANCE', dayMs, true), 'ok')
-  t.equal(await retain(Bucket, 'g', undefined, 0, true), 'ok')
-  t.equal(
-    await outcome(client.send(new GetObjectRetentionCommand({ Bucket, Key: 'g' }))),
-    '404 NoSuchObjectLockConfiguration',
-  )
-  await put(Bucket, 'c')
-  t.equal(await retain(Bucket, 'c', 'COMPLIANCE', 2 * dayMs), 'ok')
-  t.equal(await retain(Bucket, 'c', 'COMPLIANCE', 3 * dayMs), 'ok')
-  for (const bypass of [false, true]) {
-    t.equal(await retain(Bucket, 'c', 'COMPLIANCE', dayMs, bypass), '403 AccessDenied')
-    t.equal(await retain(Bucket, 'c', 'GOVERNANCE', 4 * dayMs, bypass), '403 AccessDenied')
-    t.equal(await retain(Bucket, 'c', undefined, 0, bypass), '403 AccessDenied')
-  }
-  t.equal(await retain(Bucket, 'nothing', 'GOVERNANCE', dayMs), '404 NoSuchKey')
-  t.equal(await retain(Bucket, 'c', 'governance' as 'GOVERNANCE', dayMs), '400 MalformedXML')
-})
+t.test(
+  'retention can be extended with its action, and weakened only in GOVERNANCE mode with the bypass action',
+  async t => {
+    const Bucket = await newBucket()
+    await put(Bucket, 'g')
+    t.equal(
+      await outcome(client.send(new GetObjectRetentionCommand({ Bucket, Key: 'g' }))),
+      '404 NoSuchObjectLockConfiguration',
+    )
+    t.equal(await retain(Bucket, 'g', 'GOVERNANCE', -minuteMs), '400 InvalidArgument')
+    t.equal(await retain(Bucket, 'g', 'GOVERNANCE', 2 * dayMs), 'ok')
+    t.equal(await retain(Bucket, 'g', 'GOVERNANCE', 3 * dayMs), 'ok')
+    t.equal(await retain(Bucket, 'g', 'GOVERNANCE', dayMs), '403 AccessDenied')
+    t.equal(await retain(Bucket, 'g', 'COMPLIANCE', 4 * dayMs), '403 AccessDenied')
+    t.equal(await retain(Bucket, 'g', undefined, 0), '403 AccessDenied')
+    t.equal(await retain(Bucket, 'g', 'GOVERNANCE', dayMs, true), 'ok')
+    t.equal(await retain(Bucket, 'g', undefined, 0, true), 'ok')
+    t.equal(
+      await outcome(client.send(new GetObjectRetentionCommand({ Bucket, Key: 'g' }))),
+      '404 NoSuchObjectLockConfiguration',
+    )
+    await put(Bucket, 'c')
+    t.equal(await retain(Bucket, 'c', 'COMPLIANCE', 2 * dayMs), 'ok')
+    t.equal(await retain(Bucket, 'c', 'COMPLIANCE', 3 * dayMs), 'ok')
+    for (const bypass of [false, true]) {
+      t.equal(await retain(Bucket, 'c', 'COMPLIANCE', dayMs, bypass), '403 AccessDenied')
+      t.equal(await retain(Bucket, 'c', 'GOVERNANCE', 4 * dayMs, bypass), '403 AccessDenied')
+      t.equal(await retain(Bucket, 'c', undefined, 0, bypass), '403 AccessDenied')
+    }
+    t.equal(await retain(Bucket, 'nothing', 'GOVERNANCE', dayMs), '404 NoSuchKey')
+    t.equal(await retain(Bucket, 'c', 'governance' as 'GOVERNANCE', dayMs), '400 MalformedXML')
+  },
+)
 
-t.test('a legal hold keeps a version until it is taken off, whatever else holds', async t => {
+t.test('a legal hold keeps a version until it is removed, regardless of retention', async t => {
   const Bucket = await newBucket()
   const { VersionId } = await put(Bucket, 'k')
   const status = async () => (await client.send(new GetObjectLegalHoldCommand({ Bucket, Key: 'k' }))).LegalHold?.Status
@@ -202,7 +205,7 @@ t.test('a legal hold keeps a version until it is taken off, whatever else holds'
   t.equal(await remove(Bucket, 'k', VersionId, true), 'ok')
 })
 
-t.test('a lock comes with a write, a copy or an upload, or by default', async t => {
+t.test('a lock is set by a write, a copy, an upload or the default', async t => {
   const Bucket = await newBucket()
   const until = new Date(now() + 3 * dayMs)
   const asked = {
@@ -249,7 +252,7 @@ t.test('a lock comes with a write, a copy or an upload, or by default', async t 
   t.ok(matches(await head('put')), 'what is asked for wins over the default')
 })
 
-t.test('a lock that cannot be is refused, and so is one where the bucket knows none', async t => {
+t.test('an invalid lock is refused, and so is any lock in a bucket without object lock', async t => {
   const Bucket = await newBucket()
   const until = new Date(now() + dayMs)
   for (const extra of [
@@ -292,13 +295,13 @@ t.test('a delete marker has no lock', async t => {
   t.equal(await outcome(client.send(new GetObjectRetentionCommand({ Bucket, Key: 'k' }))), '405 MethodNotAllowed')
 })
 
-/** A request of somebody who may only do what is listed. */
+/** A request of a user who may only do the listed actions. */
 function requestOf(headers: S3Request['headers'], allowed: readonly string[]): S3Request {
   const isAllowed = (action: string) => allowed.includes(action)
   return { headers, query: new Map(), bucket: 'bucket', key: 'key', isAllowed } as unknown as S3Request
 }
 
-t.test('each right of locks is one of its own', async t => {
+t.test('each operation on locks has its own action', async t => {
   const bypass = { 'x-amz-bypass-governance-retention': 'true' }
   t.equal(mayBypassGovernance(requestOf(bypass, ['s3:BypassGovernanceRetention']), 'key'), true)
   t.equal(mayBypassGovernance(requestOf(bypass, ['s3:DeleteObjectVersion']), 'key'), false)

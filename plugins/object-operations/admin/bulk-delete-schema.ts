@@ -10,15 +10,15 @@ export const BulkDelete = Type.Object(
     prefixes: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
       default: [],
       maxItems: 100,
-      description: 'Folders, with everything below them; a slash at the end is added where it is missing.',
+      description: 'Folders, with everything below them; a missing slash at the end is added.',
     }),
     allVersions: Type.Boolean({
       default: false,
-      description: 'Every version and delete marker under the prefixes, and of objects that name no version.',
+      description: 'Deletes all versions and delete markers under the prefixes, and of objects without a version id.',
     }),
     bypassGovernance: Type.Boolean({
       default: false,
-      description: 'Also versions under retention in GOVERNANCE mode, with `s3:BypassGovernanceRetention`.',
+      description: 'Also deletes versions under retention in GOVERNANCE mode; needs `s3:BypassGovernanceRetention`.',
     }),
   },
   { $id: 'BulkDelete' },
@@ -29,8 +29,8 @@ export const BulkDeleteResult = Type.Object(
     deleted: Type.Array(
       Type.Object({
         key: Type.String(),
-        versionId: Type.Optional(Type.String({ description: 'Of the version that was named.' })),
-        deleteMarker: Type.Boolean({ description: 'A delete marker was made, or was what was deleted.' }),
+        versionId: Type.Optional(Type.String({ description: 'The version id of the request.' })),
+        deleteMarker: Type.Boolean({ description: 'True if a delete marker was created or deleted.' }),
         deleteMarkerVersionId: Type.Optional(Type.String()),
       }),
     ),
@@ -49,7 +49,7 @@ export const BulkDeleteResult = Type.Object(
       }),
     ),
     isTruncated: Type.Boolean({
-      description: 'There is more under the prefixes than one request deletes: send it again.',
+      description: 'True if there are more objects under the prefixes than one request deletes: send it again.',
     }),
   },
   { $id: 'BulkDeleteResult' },

@@ -25,9 +25,9 @@ const CopyRequest = Type.Object(
       versionId: Type.Optional(VersionId),
     }),
     key: ObjectKey,
-    move: Type.Boolean({ default: false, description: 'The source is deleted when the copy is there.' }),
-    overwrite: Type.Boolean({ default: true, description: 'False: an object that is there is 412.' }),
-    metadata: Type.Optional(Type.Object(metadataFields, { description: 'Absent: that of the source.' })),
+    move: Type.Boolean({ default: false, description: 'The source is deleted after the copy was stored.' }),
+    overwrite: Type.Boolean({ default: true, description: 'False: fails with 412 if the object exists.' }),
+    metadata: Type.Optional(Type.Object(metadataFields, { description: 'Absent: the metadata of the source.' })),
     tags: Type.Optional(newObjectFields.tags),
     storageClass: Type.Optional(newObjectFields.storageClass),
   },
@@ -42,7 +42,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/copy',
   tag: 'objects',
   summary:
-    'Copies an object or one of its versions into the bucket of the path, or moves it there. A version that is copied onto its own key becomes the newest one again. Locks are not copied.',
+    'Copies or moves an object, or copies one of its versions, to the bucket of the path. A version that is copied onto its own key becomes the newest one again. Locks are not copied.',
   authorize: 'service',
   params: BucketParameters,
   body: CopyRequest,
@@ -84,7 +84,7 @@ export default defineAdminOperation({
       conditions: overwrite ? undefined : { ifNoneMatch: '*' },
       origin: request.origin,
     })
-    // Only what was copied goes: what somebody has stored there meanwhile stays, and the caller hears of it.
+    // Deletes only what was copied: if the source was replaced meanwhile, it stays, and the caller gets an error.
     if (move) {
       const { origin } = request
       await objects.deleteObject(from.bucket, from.key, undefined, { ifMatch: source.etag }, { origin })
@@ -101,16 +101,16 @@ function readCopy({ params: { bucket }, body, normalizeKey }: Request) {
   requireKeyLength(from.key)
   const isSame = from.bucket === bucket && from.key === key
   if (move && from.versionId !== undefined) {
-    throw invalidFields([{ element: '/move', message: 'is for objects; a version is copied' }])
+    throw invalidFields([{ element: '/move', message: 'is for objects; versions can only be copied' }])
   }
   const isChanged = metadata !== undefined || tags !== undefined || storageClass !== undefined
   if (isSame && (move || (from.versionId === undefined && !isChanged))) {
-    throw invalidFields([{ element: '/key', message: 'is that of the source, and nothing else would change' }])
+    throw invalidFields([{ element: '/key', message: 'is the key of the source, and nothing else would change' }])
   }
   return { bucket, key, from, given: headersOfFields({ ...metadata, tags, storageClass }) }
 }
 
-/** Policies see what a CopyObject over S3 would show them. */
+/** The same facts for policies as in CopyObject over S3. */
 async function requireActions(request: Request): Promise<void> {
   const { bucket, key, from, given } = readCopy(request)
   const { bucket: sourceBucket, key: sourceKey, versionId } = from
@@ -127,7 +127,7 @@ async function requireActions(request: Request): Promise<void> {
   })
 }
 
-/** Tags may decide who may read an object: only who may read and write them copies them. */
+/** Policies may depend on tags: only callers who may read and write tags may copy them. */
 async function copiedTags(request: Request, { tags }: ObjectVersion): Promise<ObjectAttributes['tags']> {
   if (tags === undefined || tags.size === 0) return undefined
   const { bucket, key, from } = readCopy(request)
@@ -138,7 +138,9 @@ async function copiedTags(request: Request, { tags }: ObjectVersion): Promise<Ob
     await request.authorize([action], { ...from, facts: { versionId } })
     await request.authorize(['s3:PutObjectTagging'], { bucket, key, facts: { requestTags } })
   } catch (error) {
-    throw adminErrors.access_denied('You may not copy the tags of this object: name others, or none.', { cause: error })
+    throw adminErrors.access_denied('You may not copy the tags of this object: send other tags, or none.', {
+      cause: error,
+    })
   }
   return tags
 }

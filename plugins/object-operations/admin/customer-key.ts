@@ -1,8 +1,8 @@
 import { type ObjectVersion, objectErrors } from 'svc/plugins/objects/api'
 
 /**
- * Keys of customers come over the S3 API alone: here nobody can read what they encrypt. Before anything that would tell of the bytes.
- * Throws InvalidRequest.
+ * Refuses objects with a customer's key (SSE-C), because the Admin API takes no such keys. To be called before any answer that depends on
+ * the bytes. Throws InvalidRequest.
  */
 export function refuseCustomerKey({ encryption }: ObjectVersion): void {
   if (encryption?.type !== 'SSE-C') return

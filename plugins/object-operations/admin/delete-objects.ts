@@ -8,7 +8,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects',
   tag: 'objects',
   summary:
-    'Deletes objects and everything in folders; what fails is listed in the answer. Nothing is deleted when one of the folders may not be listed.',
+    'Deletes objects and everything in folders; the answer lists failures. Deletes nothing if the caller may not list one of the folders.',
   authorize: 'service',
   params: BucketParameters,
   body: BulkDelete,
@@ -27,7 +27,8 @@ export default defineAdminOperation({
     const folders = request.body.prefixes.map(prefix =>
       request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
     )
-    if (targets.length + folders.length === 0) throw adminErrors.invalid_argument('There is nothing to delete.')
+    if (targets.length + folders.length === 0)
+      throw adminErrors.invalid_argument('The request names no objects and no folders.')
     if (!folders.every(mayList)) throw adminErrors.access_denied()
 
     const mayDeleteAny = targets.some(({ key, versionId }) =>
@@ -37,7 +38,7 @@ export default defineAdminOperation({
         key,
       ),
     )
-    // Whether the bucket is there is no business of who may do nothing in it.
+    // Callers who may do nothing in the bucket do not learn whether it exists.
     if (folders.length > 0 || mayDeleteAny) await objects.getBucket(bucket)
 
     const deletion = new Deletion(request, objects, bucket, bypassGovernance)

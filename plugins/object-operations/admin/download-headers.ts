@@ -1,6 +1,6 @@
 /**
- * How bytes of users are given to a browser that has a session of the console: never so that they could run as a page of it.
- * Source: OWASP "Unrestricted file upload"; RFC 6266 for the name.
+ * Headers for downloads by a browser with a session of the console: stored bytes must never run as a page of the console. Source: OWASP
+ * "Unrestricted file upload"; RFC 6266 for the name.
  */
 import type { ObjectVersion } from 'svc/plugins/objects/api'
 import { metadataHeaders } from 'svc/plugins/s3/api'
@@ -8,7 +8,7 @@ import { metadataHeaders } from 'svc/plugins/s3/api'
 const contentSecurityPolicy = "sandbox; default-src 'none'"
 const plainText = 'text/plain; charset=utf-8'
 
-/** Headers of every answer that is bytes of users. */
+/** Headers of every answer that consists of stored bytes. */
 export const untrustedHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': contentSecurityPolicy,
   'cross-origin-resource-policy': 'same-origin',
@@ -31,7 +31,7 @@ export function downloadHeaders(version: ObjectVersion, isInline: boolean): Reco
   }
 }
 
-/** The type under which a browser may show it; undefined: it may only be saved. */
+/** The type with which a browser may show the bytes; undefined: it may only save them. */
 function inlineType(stored: string): string | undefined {
   const [type] = stored.toLowerCase().split(';')
   const name = type!.trim()
@@ -45,7 +45,7 @@ function fileNameOf(key: string): string {
   return name === '' ? 'download' : name
 }
 
-/** `Content-Disposition` with a name: in ASCII for old clients, and as it is. */
+/** `Content-Disposition` with the name twice: in ASCII for old clients, and in UTF-8. */
 export function disposition(kind: 'attachment' | 'inline', fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
   const encoded = encodeURIComponent(fileName.toWellFormed()).replace(

@@ -18,7 +18,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/download',
   tag: 'objects',
   summary:
-    'Returns the bytes of an object, or a range of them. A browser saves them; with `inline` it shows pictures, sound, films, PDF and plain text, and nothing that could be a page of the console.',
+    'Returns the bytes of an object, or a range of them. A browser saves them; with `inline` it shows pictures, sound, films, PDF and plain text, but no types that could run as a page of the console.',
   authorize: [['s3:GetObject', 's3:GetObjectVersion']],
   authorizeRequest(request) {
     const object = readObjectParameters(request)
@@ -27,7 +27,7 @@ export default defineAdminOperation({
   params: BucketParameters,
   query: Type.Object({
     ...objectParameters,
-    inline: Type.Boolean({ default: false, description: 'To be shown instead of saved, where that is safe.' }),
+    inline: Type.Boolean({ default: false, description: 'Shown instead of saved, if the type is safe.' }),
   }),
   bytes: 'application/octet-stream',
   errors: [

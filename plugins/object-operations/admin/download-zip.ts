@@ -22,10 +22,10 @@ const ZipRequest = Type.Object(
     prefixes: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
       default: [],
       maxItems: 100,
-      description: 'Folders, with everything below them; a slash at the end is added where it is missing.',
+      description: 'Folders, with everything below them; a missing slash at the end is added.',
     }),
     name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 255, description: 'Of the file; default: that of the bucket.' }),
+      Type.String({ minLength: 1, maxLength: 255, description: 'Name of the file; default: the name of the bucket.' }),
     ),
   },
   { $id: 'ZipRequest' },
@@ -37,7 +37,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/download-zip',
   tag: 'objects',
   summary:
-    'Returns objects, and what is in folders, as one archive. An object that is named and missing, or whose key is, fails the request; what may not or cannot be read in a folder is listed in _skipped.json with the reason. An archive that breaks off ends with its connection.',
+    'Returns objects and the objects in folders as one archive. The request fails if a named object, or its encryption key, is missing; objects in folders that cannot be read, or not by this caller, are listed in _skipped.json with the reason. If an archive cannot be completed, the connection is closed.',
   authorize: 'service',
   params: BucketParameters,
   body: ZipRequest,
@@ -53,7 +53,8 @@ export default defineAdminOperation({
     const prefixes = request.body.prefixes.map(prefix =>
       request.normalizeKey(prefix.endsWith('/') ? prefix : `${prefix}/`),
     )
-    if (wanted.length + prefixes.length === 0) throw adminErrors.invalid_argument('There is nothing to download.')
+    if (wanted.length + prefixes.length === 0)
+      throw adminErrors.invalid_argument('The request names no objects and no folders.')
     for (const prefix of prefixes) {
       await request.authorize(['s3:ListBucket'], { bucket, facts: { query: new Map([['prefix', prefix]]) } })
     }

@@ -21,7 +21,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects',
   tag: 'objects',
   summary:
-    'Lists the objects and folders directly under a prefix, in UTF-8 byte order. The placeholder of the folder itself is left out.',
+    'Lists the objects and folders directly under a prefix, in UTF-8 byte order. The placeholder of the folder itself is omitted.',
   authorize: ['s3:ListBucket'],
   authorizeRequest(request) {
     const { prefix, delimiter, limit } = readListing(request)

@@ -7,14 +7,14 @@ import type {
 } from 'svc/plugins/objects/api'
 import { Type } from 'typebox'
 
-/** Fields that a listing does not know are optional. */
+/** Fields that listings do not have are optional. */
 const summaryFields = {
   key: Type.String(),
-  versionId: Type.String({ description: '`null` of a version that was written without versioning.' }),
+  versionId: Type.String({ description: '`null` for a version that was written without versioning.' }),
   size: Type.Integer({ description: 'Bytes.' }),
   etag: Type.String({ description: 'Without quotes; empty for a delete marker.' }),
   lastModified: Type.String({ format: 'date-time' }),
-  contentType: Type.Optional(Type.String({ description: 'Not of a delete marker.' })),
+  contentType: Type.Optional(Type.String({ description: 'Absent for a delete marker.' })),
   isDeleteMarker: Type.Boolean(),
   isLatest: Type.Boolean(),
   storageClass: Type.String(),
@@ -31,25 +31,25 @@ export const ObjectDetail = Type.Object(
     cacheControl: Type.Optional(Type.String()),
     expires: Type.Optional(Type.String()),
     userMetadata: Type.Record(Type.String(), Type.String()),
-    parts: Type.Integer({ description: 'Of the upload that it was made by; 0 where it came in one piece.' }),
+    parts: Type.Integer({ description: 'Number of parts of its upload; 0 if it was stored in one piece.' }),
     checksumAlgorithm: Type.Optional(Type.String()),
-    checksum: Type.Optional(Type.String({ description: 'Base64. Not with SSE-C.' })),
+    checksum: Type.Optional(Type.String({ description: 'Base64. Absent with SSE-C.' })),
     encryption: Type.Optional(
       Type.Object(
         {
           type: Type.Union([Type.Literal('SSE-S3'), Type.Literal('SSE-KMS'), Type.Literal('SSE-C')]),
           kmsKeyId: Type.Optional(Type.String({ description: 'With SSE-KMS.' })),
         },
-        { description: 'Where the bytes are encrypted.' },
+        { description: 'Absent if the bytes are not encrypted.' },
       ),
     ),
     tags: Type.Optional(
-      Type.Record(Type.String(), Type.String(), { description: 'Only for those who may read the tags.' }),
+      Type.Record(Type.String(), Type.String(), { description: 'Only for callers who may read the tags.' }),
     ),
     versions: Type.Optional(
-      Type.Array(ObjectSummary, { description: 'Newest first; only for those who may list versions.' }),
+      Type.Array(ObjectSummary, { description: 'Newest first; only for callers who may list versions.' }),
     ),
-    versionsTruncated: Type.Optional(Type.Boolean({ description: 'There are more than `versions` shows.' })),
+    versionsTruncated: Type.Optional(Type.Boolean({ description: 'True if there are more than in `versions`.' })),
   },
   { $id: 'ObjectDetail' },
 )
@@ -74,12 +74,12 @@ const fieldsOf = ({ key, sizeBytes, etag, modifiedMs, storageClass }: SummaryFie
   storageClass,
 })
 
-/** As reads answer for what was stored without a type. */
+/** The type in answers about an object that was stored without one. */
 const contentTypeDefault = 'binary/octet-stream'
 
 const typeOf = (contentType = contentTypeDefault) => asTexts({ contentType })
 
-/** Of a listing `withDetails`. */
+/** The description of an object from a listing `withDetails`. */
 export function describeObject(object: ListedObject) {
   const { versionId = 'null', contentType } = object
   return { ...fieldsOf(object), versionId, ...typeOf(contentType), isDeleteMarker: false, isLatest: true }
@@ -91,7 +91,7 @@ export function describeVersion(version: VersionSummary) {
   return { ...fieldsOf(version), versionId, ...type, isDeleteMarker, isLatest }
 }
 
-/** What an answer says of a version that has just been stored. */
+/** The description of a version that was just stored. */
 export function describeStored(key: string, stored: PutResult, { system, storageClass }: ObjectAttributes) {
   const { sizeBytes, etag, modifiedMs, versionId = 'null' } = stored
   return {
@@ -117,7 +117,7 @@ export function describeDetail(version: ObjectVersion, isLatest: boolean) {
     cacheControl,
     expires,
   } = system
-  // Of the plaintext, which is known to nobody but who has the key.
+  // The checksum is of the plaintext, which only the holder of the key may know.
   const shownChecksum = encryption?.type === 'SSE-C' ? undefined : checksum
   const texts = { contentType, contentEncoding, contentDisposition, contentLanguage, cacheControl, expires }
   return {
@@ -135,7 +135,7 @@ export function describeDetail(version: ObjectVersion, isLatest: boolean) {
   }
 }
 
-/** What came in headers has a character for each byte; where the bytes are UTF-8, that is what was meant. */
+/** Header values have one character for each byte; if the bytes are UTF-8, decodes them as such. */
 function asTexts(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const texts: Record<string, string> = {}
   for (const [name, value] of Object.entries(values)) {

@@ -21,7 +21,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/metadata',
   tag: 'objects',
   summary:
-    'Replaces the type, the other headers and the user metadata of an object: what is left out is removed. Where there are versions, this makes a new one.',
+    'Replaces the type, the other headers and the user metadata of an object: missing fields are removed. With versioning this creates a new version.',
   authorize: ['s3:GetObject', 's3:PutObject'],
   authorizeRequest(request) {
     const { bucket, key } = readObjectParameters(request)
@@ -62,7 +62,7 @@ export default defineAdminOperation({
       const { websiteRedirectLocation } = source.system
       const attributes = { system: { ...system, websiteRedirectLocation }, user, tags, storageClass, acl }
       try {
-        // Only the bytes that were read get other headers: what somebody else has stored meanwhile is not put back.
+        // The condition prevents that an older object replaces one that was stored meanwhile.
         const conditions = { ifMatch: ifMatch === undefined || ifMatch === '*' ? source.etag : ifMatch }
         const checksumAlgorithm = source.checksum?.algorithm
         const given = { attributes, checksumAlgorithm, conditions, origin }

@@ -11,7 +11,7 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/stat',
   tag: 'objects',
   summary:
-    'Returns what is known of an object, or of one of its versions; tags and versions to those who may read them.',
+    'Returns the description of an object, or of one of its versions, with tags and versions if the caller may read them.',
   authorize: 'service',
   authorizeRequest(request) {
     const object = readObjectParameters(request)

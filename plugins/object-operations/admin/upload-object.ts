@@ -15,12 +15,12 @@ export default defineAdminOperation({
   path: '/buckets/{bucket}/objects/upload',
   tag: 'uploads',
   summary:
-    'Stores the body of the request as an object. Type, metadata, tags, locks and checksums are said in the headers of S3. A key that ends with a slash and no bytes make a folder.',
+    'Stores the body of the request as an object. Type, metadata, tags, locks and checksums are in the headers of S3. A key that ends with a slash, without bytes, creates a folder.',
   authorize: ['s3:PutObject'],
   authorizeRequest(request) {
     const { bucket, key } = readObjectParameters(request)
     const { actions, facts } = attributeRequirements(request.headers)
-    // Whether a condition on what is there holds tells what is there.
+    // The outcome of `If-Match` reveals the ETag of the present object.
     const read = request.headers['if-match'] === undefined ? [] : ['s3:GetObject']
     return { actions: ['s3:PutObject', ...read, ...actions], bucket, key, facts: { ...facts, createsObject: true } }
   },

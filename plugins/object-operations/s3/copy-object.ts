@@ -50,9 +50,9 @@ export default defineS3Operation({
     }
     const checksumAlgorithm = requireChecksumAlgorithm(headers['x-amz-checksum-algorithm'], checksums)
     const { attributes, isChanged } = copyAttributes(request, from, source)
-    // A version by its id is restored that way: it becomes the newest one.
+    // A copy of a version by its id onto its own key restores the version: it becomes the newest one.
     const isSame = from.versionId === undefined && from.bucket === bucket && from.key === key
-    // A key of the client is given up or changed that way.
+    // Such a copy removes or changes the customer's key.
     const hasSourceKey = headers['x-amz-copy-source-server-side-encryption-customer-algorithm'] !== undefined
     if (!isChanged && !hasSourceKey && checksumAlgorithm === undefined && isSame) {
       throw objectErrors.InvalidRequest(
@@ -85,7 +85,7 @@ export default defineS3Operation({
   },
 })
 
-/** The directives decide what comes from the source; storage class and redirect always come with the request. */
+/** The directives select metadata and tags of the source or of the request; storage class and redirect always come from the request. */
 function copyAttributes(
   request: S3Request,
   from: CopySource,

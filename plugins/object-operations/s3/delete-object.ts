@@ -3,7 +3,7 @@ import { allowedDeleteConditions, defineS3Operation } from 'svc/plugins/s3/api'
 
 export default defineS3Operation({
   name: 'DeleteObject',
-  summary: 'Deletes an object; one that is not there is deleted, too.',
+  summary: 'Deletes an object; a missing object is no error.',
   match: { method: 'DELETE', level: 'object' },
   action: 's3:DeleteObject',
   versionedAction: 's3:DeleteObjectVersion',

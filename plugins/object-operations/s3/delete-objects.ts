@@ -28,7 +28,7 @@ interface Outcome {
 
 export default defineS3Operation({
   name: 'DeleteObjects',
-  summary: 'Deletes up to 1000 objects; what fails is listed in the answer.',
+  summary: 'Deletes up to 1000 objects; the answer lists failures.',
   match: { method: 'POST', level: 'bucket', query: ['delete'] },
   action: 's3:DeleteObject',
   authorization: 'items',
@@ -56,7 +56,7 @@ export default defineS3Operation({
     })
     const refusals = items.map(item => refusalOf(request, item))
     const allowed = items.filter((_, index) => refusals[index] === undefined)
-    // Who may delete nothing there does not learn whether the bucket exists.
+    // Callers who may delete nothing in the bucket do not learn whether it exists.
     const { bucket, origin } = request
     const results = allowed.length === 0 ? [] : await objects.deleteObjects(bucket, allowed.map(toDelete), origin)
     let next = 0
@@ -72,18 +72,18 @@ export default defineS3Operation({
 
 function readQuiet(xml: XmlNode): boolean {
   const text = childText(xml, 'Quiet')?.trim().toLowerCase() ?? 'false'
-  if (text !== 'true' && text !== 'false') throw s3Errors.MalformedXML('Quiet is true or false.')
+  if (text !== 'true' && text !== 'false') throw s3Errors.MalformedXML('Quiet must be true or false.')
   return text === 'true'
 }
 
 function readItems({ normalizeKey }: S3Request, xml: XmlNode): readonly Item[] {
   const nodes = childrenNamed(xml, 'Object')
   if (nodes.length === 0 || nodes.length > keysMax) {
-    throw s3Errors.MalformedXML(`A request deletes between 1 and ${keysMax} objects.`)
+    throw s3Errors.MalformedXML(`A request must have between 1 and ${keysMax} objects.`)
   }
   return nodes.map(node => {
     const key = childText(node, 'Key')
-    if (key === undefined || key === '') throw s3Errors.MalformedXML('An Object has no Key.')
+    if (key === undefined || key === '') throw s3Errors.MalformedXML('An Object needs a Key.')
     return {
       key: normalizeKey(key),
       versionId: childText(node, 'VersionId') || undefined,
@@ -106,7 +106,7 @@ function readConditions(node: XmlNode): DeleteConditions | undefined {
   }
 }
 
-/** Undefined for an item that may be deleted. */
+/** Undefined if the item may be deleted. */
 function refusalOf({ bucket, isAllowed }: S3Request, { key, versionId, conditions }: Item): Outcome | undefined {
   const action = versionId === undefined ? 's3:DeleteObject' : 's3:DeleteObjectVersion'
   const telling = conditions === undefined ? undefined : conditionAction(conditions, versionId)

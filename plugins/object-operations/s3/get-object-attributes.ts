@@ -14,7 +14,7 @@ const known = new Set(['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'Objec
 
 export default defineS3Operation({
   name: 'GetObjectAttributes',
-  summary: 'Returns chosen attributes of an object, its parts among them.',
+  summary: 'Returns selected attributes of an object, such as its parts.',
   match: { method: 'GET', level: 'object', query: ['attributes'] },
   action: 's3:GetObjectAttributes',
   versionedAction: 's3:GetObjectVersionAttributes',
@@ -27,7 +27,7 @@ export default defineS3Operation({
     const wanted = readWanted(headers['x-amz-object-attributes'] as string | undefined)
     const version = await objects.getObject(bucket, key, query.get('versionId'))
     refuseDeleteMarker(request, version)
-    // For what it refuses: what is told of an object that a customer's key encrypts is told to who has the key.
+    // Called because it may refuse the request: without the customer's key a client must not read attributes.
     request.describeAttributes(version)
     return {
       headers: {
@@ -47,7 +47,7 @@ export default defineS3Operation({
   },
 })
 
-/** Here, and only here, a composite checksum comes without the number of its parts, as at AWS. */
+/** Only here a composite checksum has no number of parts, as on AWS. */
 function withoutCount(checksum: ChecksumValue): ChecksumValue {
   return { ...checksum, value: checksum.value.replace(/-\d+$/, '') }
 }
@@ -72,7 +72,7 @@ function describeParts({ headers }: S3Request, { parts }: ObjectVersion) {
   const rest = parts.filter(part => part.partNumber > marker)
   const page = rest.slice(0, maxParts)
   const isTruncated = rest.length > page.length && maxParts > 0
-  // AWS lists single parts only where they have checksums of their own.
+  // AWS lists parts only if they have checksums of their own.
   const isListed = page.some(part => part.checksum !== undefined)
   return {
     PartsCount: parts.length,

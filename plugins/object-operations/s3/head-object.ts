@@ -3,7 +3,7 @@ import { planRead } from '../read-answer.ts'
 
 export default defineS3Operation({
   name: 'HeadObject',
-  summary: 'Returns what GetObject would say of an object, without its bytes.',
+  summary: 'Returns the headers of GetObject, without the bytes.',
   match: { method: 'HEAD', level: 'object' },
   action: 's3:GetObject',
   versionedAction: 's3:GetObjectVersion',

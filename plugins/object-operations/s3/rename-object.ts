@@ -13,7 +13,7 @@ const tokenForm = /^[\x21-\x7e]{1,64}$/
 
 export default defineS3Operation({
   name: 'RenameObject',
-  summary: 'Gives an object another key in its bucket, in place of what is there; no bytes are moved.',
+  summary: 'Gives an object another key in its bucket, and replaces an object there; no bytes are moved.',
   match: { method: 'PUT', level: 'object', query: ['renameObject'] },
   action: 's3:PutObject',
   body: { kind: 'none' },
@@ -53,7 +53,7 @@ export default defineS3Operation({
 function requireNames(sourceKey: string, key: string): void {
   if (sourceKey.endsWith('/') || key.endsWith('/')) {
     throw objectErrors.InvalidRequest(
-      'Objects whose keys end with a slash cannot be renamed, and none is given such a key.',
+      'Objects whose keys end with a slash cannot be renamed, and no object can be renamed to such a key.',
     )
   }
   if (sourceKey === key)
@@ -68,7 +68,7 @@ function readToken({ headers }: S3Request): string | undefined {
   })
 }
 
-/** With a token it may be missing: a request that was done before has taken it away. */
+/** With a token the source may be missing: an earlier request with the token has renamed it. */
 async function findSource(
   objects: ObjectsService,
   bucket: string,

@@ -1,4 +1,4 @@
-/** Objects over the Admin API: folders, versions, what is known of an object, and deleting many at once. */
+/** Objects over the Admin API: folders, versions, descriptions of objects, and deletes of many objects. */
 import {
   DeleteObjectCommand,
   HeadObjectCommand,
@@ -82,7 +82,7 @@ t.test('folders, their placeholders, and pages', async t => {
   t.same(found, ['a', 'public/', 'publications', 'ä'])
 })
 
-t.test('conditions on prefix and size see what the listing really asks', async t => {
+t.test('conditions on prefix and size evaluate the effective parameters of the listing', async t => {
   const guest = as('guest')
   t.equal(outcome(await list('prefix=public/&limit=10', guest)), '200')
   t.equal(outcome(await list('prefix=public/', guest)), '403 access_denied', 'a thousand by default')
@@ -92,7 +92,7 @@ t.test('conditions on prefix and size see what the listing really asks', async t
   t.equal(outcome(await signed({ path: missing })), '404 bucket_not_found')
 })
 
-t.test('what is known of an object, to whom', async t => {
+t.test('the description of an object, depending on permissions', async t => {
   const first = await put('public/1', 'photos', {
     ContentType: 'text/plain',
     ContentDisposition: 'attachment; filename="x"',
@@ -172,7 +172,7 @@ t.test('folders are deleted, and never their neighbours', async t => {
   }
 })
 
-t.test('locks are kept to, and governance is passed over by who may', async t => {
+t.test('locks are respected, and governance can be bypassed with its action', async t => {
   const held = await put('held', 'locked')
   const kept = await put('kept', 'locked')
   const Retention = { Mode: 'GOVERNANCE' as const, RetainUntilDate: new Date(Date.now() + 86_400_000) }

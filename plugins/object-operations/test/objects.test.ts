@@ -37,7 +37,7 @@ const text = async (Key: string, extra: Partial<GetObjectCommandInput> = {}) => 
 const head = (Key: string, extra = {}) => client.send(new HeadObjectCommand({ Bucket, Key, ...extra }))
 const etagOf = (body: string | Buffer) => `"${createHash('md5').update(body).digest('hex')}"`
 
-t.test('every operation refuses strangers and wrong secrets', async t => {
+t.test('every operation refuses anonymous requests and wrong secrets', async t => {
   await put('secret', 'x')
   for (const [method, target] of [
     ['GET', `/${Bucket}/secret`],
@@ -66,7 +66,7 @@ t.test('every operation refuses strangers and wrong secrets', async t => {
   t.equal(await text('secret'), 'x')
 })
 
-t.test('an object comes back as it was stored, small or large', async t => {
+t.test('an object is read as it was stored, small or large', async t => {
   for (const sizeBytes of [0, 1, 4096, 131_072, 131_073, 1_048_577, 7_000_000]) {
     const body = Buffer.alloc(sizeBytes)
     for (let i = 0; i < sizeBytes; i++) body[i] = (i * 31 + (i >> 8)) & 0xff
@@ -81,7 +81,7 @@ t.test('an object comes back as it was stored, small or large', async t => {
   }
 })
 
-t.test('attributes come back, and may be overridden in an answer', async t => {
+t.test('attributes are returned, and may be overridden in an answer', async t => {
   await put('attributes', 'x', {
     ContentType: 'text/plain; charset=utf-8',
     ContentEncoding: 'gzip',
@@ -121,7 +121,7 @@ t.test('attributes come back, and may be overridden in an answer', async t => {
   t.equal(await outcome(put('x', 'x', { Metadata: { a: 'x'.repeat(2048) } })), '400 MetadataTooLarge')
 })
 
-t.test('every checksum algorithm is verified, kept and given back', async t => {
+t.test('every checksum algorithm is verified, stored and returned', async t => {
   const known: Record<string, string> = {
     CRC32: 'DUoRhQ==',
     CRC32C: 'yZRlqg==',
@@ -193,7 +193,7 @@ t.test('conditions of reads', async t => {
   t.equal(await text('condition', { IfMatch: ETag, IfUnmodifiedSince: earlier }), 'x')
 })
 
-t.test('what is not there is named', async t => {
+t.test('missing buckets, keys and versions are named', async t => {
   t.equal(await outcome(get('nothing')), '404 NoSuchKey')
   t.equal(await outcome(head('nothing')), '404 NotFound')
   t.equal(await outcome(client.send(new GetObjectCommand({ Bucket: 'no-such-bucket', Key: 'a' }))), '404 NoSuchBucket')
@@ -292,7 +292,7 @@ t.test('many deletes at once, each with its own outcome', async t => {
   t.equal(await remove([{ Key: 'a' }], 'no-such-bucket'), '404 NoSuchBucket')
 })
 
-t.test('copies keep or replace what the directives say', async t => {
+t.test('copies keep or replace metadata and tags according to the directives', async t => {
   const copy = (extra: Partial<CopyObjectCommandInput>) =>
     client.send(new CopyObjectCommand({ Bucket, Key: 'copy', CopySource: `${Bucket}/source`, ...extra }))
   await put('source', 'copied', { ContentType: 'text/a', Metadata: { a: '1' }, WebsiteRedirectLocation: '/x' })
@@ -353,7 +353,7 @@ t.test('copies keep or replace what the directives say', async t => {
   )
 })
 
-t.test('attributes of an object, its parts among them', async t => {
+t.test('attributes of an object, including its parts', async t => {
   const ask = (Key: string, ObjectAttributes: string[], extra = {}) =>
     client.send(
       new GetObjectAttributesCommand({ Bucket, Key, ObjectAttributes: ObjectAttributes as ['ETag'], ...extra }),
@@ -402,7 +402,7 @@ t.test('attributes of an object, its parts among them', async t => {
   })
 })
 
-t.test('hostile keys keep their objects apart', async t => {
+t.test('objects with hostile keys are stored separately', async t => {
   const keys = [
     'a',
     'a/',

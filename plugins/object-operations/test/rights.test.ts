@@ -1,4 +1,4 @@
-/** What is told and done to whom: renames, conditions, tags that are taken over, and keys that are not there. */
+/** Permissions: renames, conditions, copied tags, and missing keys. */
 import {
   CompleteMultipartUploadCommand,
   CopyObjectCommand,
@@ -40,7 +40,7 @@ const on = (Resource: string, Action: string | string[], Condition?: object): St
 const denied = (statement: Statement): Statement => ({ ...statement, Effect: 'Deny' })
 
 let count = 0
-/** A user with these statements and no others. */
+/** A user with exactly these statements. */
 async function userWith(...Statement: Statement[]): Promise<S3Client> {
   const name = `user-${++count}`
   await users.putPolicy(name, { Version: '2012-10-17', Statement } as never)
@@ -58,7 +58,7 @@ async function outcomes(t: Test, client: S3Client, expected: readonly (readonly 
   for (const [command, answer, what] of expected) t.equal(await outcome(client.send(command as never)), answer, what)
 }
 
-t.test('an object takes another key', async t => {
+t.test('an object is renamed', async t => {
   const ETag = await put('rename/a b', 'first', 'team=x')
   const before = await root.send(new HeadObjectCommand({ Bucket, Key: 'rename/a b' }))
   await root.send(rename('rename/a b', 'rename/ü'))
@@ -113,7 +113,7 @@ t.test('an object takes another key', async t => {
   }
 })
 
-t.test('who renames may read and delete the one key and write the other, and its tags', async t => {
+t.test('a rename needs permission to read and delete one key, to write the other, and to copy tags', async t => {
   const from = `${Bucket}/right/from`
   const to = `${Bucket}/right/to`
   const needed = [on(to, 's3:PutObject'), on(from, 's3:GetObject'), on(from, 's3:DeleteObject')]
@@ -149,7 +149,7 @@ t.test('who renames may read and delete the one key and write the other, and its
   t.equal(await outcome(byTag.send(command())), '403 AccessDenied')
 })
 
-t.test('conditions of writes and deletes tell nothing to who may not read', async t => {
+t.test('conditions of writes and deletes reveal nothing to callers who may not read', async t => {
   const Key = 'conditions/key'
   const ETag = await put(Key)
   const all = `${Bucket}/conditions/*`
@@ -217,7 +217,7 @@ t.test('conditions of writes and deletes tell nothing to who may not read', asyn
   ])
 })
 
-t.test('a source that is not there is told to who may list its bucket', async t => {
+t.test('a missing source is reported to callers who may list its bucket', async t => {
   await put('source/there', 'x', undefined, other)
   const target = on(`${Bucket}/*`, 's3:PutObject')
   const reads = on(`${other}/*`, 's3:GetObject')
@@ -241,7 +241,7 @@ t.test('a source that is not there is told to who may list its bucket', async t 
   for (const command of copies(`${other}/source/there`)) t.equal(await outcome(client.send(command as never)), 'ok')
 })
 
-t.test('every operation hides a key that is not there from who may not list', async t => {
+t.test('every operation hides a missing key from callers who may not list', async t => {
   const Key = 'hidden/none'
   const client = await userWith(on(`${Bucket}/hidden/*`, 's3:*'))
   const Tagging = { TagSet: [{ Key: 'a', Value: 'b' }] }
@@ -252,7 +252,7 @@ t.test('every operation hides a key that is not there from who may not list', as
   ])
 })
 
-t.test('what a copy writes as tags is judged, whoever named them', async t => {
+t.test('policies evaluate the tags that a copy writes, from the request or the source', async t => {
   const Key = 'tags/copy'
   const CopySource = `${other}/tags/source`
   const base = [
@@ -277,7 +277,7 @@ t.test('what a copy writes as tags is judged, whoever named them', async t => {
     for (const [index, client] of [onlyX, notX, onlyTeam].entries()) {
       const answer = allowed[index] ? 'ok' : '403 AccessDenied'
       t.equal(await outcome(client.send(copy())), answer, `COPY of "${tags}" ${index}`)
-      // A header that is not written counts for nothing.
+      // A header that has no effect does not count.
       t.equal(
         await outcome(client.send(copy({ Tagging: 'team=x' }))),
         answer,
@@ -298,7 +298,7 @@ t.test('what a copy writes as tags is judged, whoever named them', async t => {
   t.equal(await outcome(allows.send(rename('tags/from', 'tags/to'))), 'ok')
 })
 
-t.test('an upload is judged by the tags that it was begun with, to its end', async t => {
+t.test('policies evaluate the tags with which an upload was begun, until its end', async t => {
   const condition = { StringEquals: { 's3:RequestObjectTag/team': 'x' } }
   const writes = `${Bucket}/parts/*`
   const onlyX = await userWith(on(writes, ['s3:PutObject', 's3:PutObjectTagging'], condition))
@@ -312,7 +312,7 @@ t.test('an upload is judged by the tags that it was begun with, to its end', asy
     (await client.send(new CreateMultipartUploadCommand({ Bucket, Key, Tagging }))).UploadId!
   const steps = async (client: S3Client, UploadId: string) => {
     const upload = { Bucket, Key, UploadId }
-    // By somebody who may, so that the end does not fail for want of a part.
+    // By a user who may, so that the completion does not fail because of a missing part.
     const { ETag } = await root.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'part' }))
     const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
     return [
@@ -335,7 +335,7 @@ t.test('an upload is judged by the tags that it was begun with, to its end', asy
   const parts = (UploadId: string, PartNumber: number) =>
     onlyX.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body: 'x' }))
   t.equal(await outcome(parts('none', 1)), '403 AccessDenied', 'there is no such upload')
-  // Nothing becomes of the header; so it may not persuade anybody either.
+  // The header has no effect, so it must not affect the decision.
   const untagged = await begin(root)
   const claimed = new UploadPartCommand({ Bucket, Key, UploadId: untagged, PartNumber: 1, Body: 'x' })
   claimed.middlewareStack.add(
@@ -348,7 +348,7 @@ t.test('an upload is judged by the tags that it was begun with, to its end', asy
   t.equal(await outcome(onlyX.send(claimed)), '403 AccessDenied', 'a header is no tag of the upload')
 })
 
-t.test('DeleteObjects tells nobody of a bucket in which they may delete nothing', async t => {
+t.test('DeleteObjects hides a bucket in which the caller may delete nothing', async t => {
   const client = await userWith(
     on(`${Bucket}/mine/*`, 's3:DeleteObject'),
     on('rights-nowhere/mine/*', 's3:DeleteObject'),

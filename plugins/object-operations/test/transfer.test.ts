@@ -46,7 +46,7 @@ const lastAudit = async (requestId: string) => {
   return undefined
 }
 
-t.test('what is uploaded is what is downloaded, over both APIs', async t => {
+t.test('downloaded bytes equal uploaded bytes, over both APIs', async t => {
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'photos' } })
   const made = await upload('a/ä b.txt', 'hello', { 'x-amz-meta-colour': 'red', 'x-amz-tagging': 'kind=text' })
   t.equal(made.status, 201)
@@ -80,7 +80,7 @@ t.test('a page of the console uploads and downloads, with its token', async t =>
   t.equal((await download('page', {}, '', call)).text.length, large.length, 'and nothing was stored')
 })
 
-t.test('bytes that are not what was announced are not stored', async t => {
+t.test('bytes that differ from the announced digests are not stored', async t => {
   const wrong = { 'content-md5': createHash('md5').update('other').digest('base64') }
   t.equal(outcome(await upload('bad', 'x', wrong)), '400 bad_digest')
   t.equal(outcome(await upload('bad', large, { 'x-amz-checksum-crc32': 'AAAAAA==' })), '400 bad_digest')
@@ -93,7 +93,7 @@ t.test('bytes that are not what was announced are not stored', async t => {
   t.equal(outcome(await upload('large', 'x', { 'if-none-match': '*' })), '412 precondition_failed')
 })
 
-/** A request by hand: `write` gets the socket when the head is sent. */
+/** A request written to a socket: `write` gets the socket when the head is sent. */
 const byHand = (path: string, head: string[], write: (socket: ReturnType<typeof connect>) => void): Promise<string> =>
   new Promise(done => {
     const socket = connect(server.port, '127.0.0.1')
@@ -105,7 +105,7 @@ const byHand = (path: string, head: string[], write: (socket: ReturnType<typeof 
     write(socket)
   })
 
-t.test('a body of unknown length, one that breaks off, and one that is too long', async t => {
+t.test('a body of unknown length, a truncated one, and one that is too long', async t => {
   const { cookie, csrfToken } = await server.login()
   const session = [`cookie: ${cookie}`, `origin: http://127.0.0.1:${server.port}`, `x-csrf-token: ${csrfToken}`]
   const answer = await byHand(
@@ -146,7 +146,7 @@ t.test('a body of unknown length, one that breaks off, and one that is too long'
   t.match(refused, /^HTTP\/1.1 413 [\s\S]*"entity_too_large"/, 'the answer arrives, though the client still sends')
 })
 
-t.test('ranges, conditions, and what a browser may show', async t => {
+t.test('ranges, conditions, and types that a browser may show', async t => {
   const etag = createHash('md5').update('hello').digest('hex')
   const key = 'a/ä b.txt'
   const range = await download(key, { range: 'bytes=1-3' })
@@ -186,7 +186,7 @@ t.test('ranges, conditions, and what a browser may show', async t => {
   }
 })
 
-t.test('metadata is replaced in place, and never puts old bytes back', async t => {
+t.test('metadata is replaced in place, and never restores old bytes', async t => {
   await upload('meta', 'first', { 'x-amz-meta-old': '1', 'cache-control': 'no-cache', 'x-amz-tagging': 'a=b' })
   const set = (body: object, headers: Record<string, string> = {}) =>
     signed({ method: 'PUT', path: at('metadata', 'meta'), headers, body })
@@ -210,7 +210,7 @@ t.test('metadata is replaced in place, and never puts old bytes back', async t =
   t.match((await download('meta')).text, /^body \d+$/)
 })
 
-t.test('copies, moves, and versions that come back', async t => {
+t.test('copies, moves, and restored versions', async t => {
   await signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'archive', versioning: true } })
   const copy = (body: object, call = signed, bucket = 'archive') =>
     call({ method: 'POST', path: `/api/v1/buckets/${bucket}/objects/copy`, body })
@@ -241,7 +241,7 @@ t.test('copies, moves, and versions that come back', async t => {
   t.equal(outcome(await copy({ source: { bucket: 'missing', key: 'x' }, key: 'again' })), '404 bucket_not_found')
 })
 
-t.test('who may what', async t => {
+t.test('permissions of each operation', async t => {
   const reader = await as('reader', ['s3:GetObject'], ['photos/a/*'])
   const writer = await as('writer', ['s3:PutObject'], ['photos/in/*'])
   const tagger = await as('tagger', ['s3:PutObject', 's3:PutObjectTagging'], ['photos/in/*'], {

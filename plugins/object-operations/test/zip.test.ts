@@ -1,4 +1,4 @@
-/** Archives: their format, held against two readers of others, and what comes over the Admin API. */
+/** Archives: their format, checked with two independent programs, and downloads over the Admin API. */
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ const python = async (script: string, ...args: string[]) =>
     (await run('python3', ['-c', `import sys, json, zipfile\n${script}`, ...args], { maxBuffer: 64 * 1024 * 1024 }))
       .stdout,
   )
-/** Name, size and checksum verified, by Python's zipfile. */
+/** Name, size and checksum of each entry, verified by Python's zipfile. */
 const contentOf = (path: string): Promise<Record<string, string>> =>
   python(
     `z = zipfile.ZipFile(sys.argv[1])\nassert z.testzip() is None\nprint(json.dumps({i.filename: z.read(i).decode() for i in z.infolist()}))`,
@@ -62,7 +62,7 @@ async function* each(entries: Iterable<ZipEntry>) {
   yield* entries
 }
 const zip = (entries: Iterable<ZipEntry>) => createZipStream(each(entries), checksums)
-/** Zeros become holes. */
+/** Zeros become holes in the file. */
 async function save(source: ChunkSource, name: string): Promise<string> {
   const path = join(folder, name)
   const file = await open(path, 'w')
@@ -79,7 +79,7 @@ async function save(source: ChunkSource, name: string): Promise<string> {
 }
 const zeros = Buffer.alloc(1024 * 1024)
 
-t.test('small ones, streamed ones, empty ones, names in UTF-8', async t => {
+t.test('small, streamed and empty entries, names in UTF-8', async t => {
   const text = 'bytes '.repeat(50_000)
   const half = Buffer.from(text.slice(0, text.length / 2))
   const path = await save(
@@ -93,7 +93,7 @@ t.test('small ones, streamed ones, empty ones, names in UTF-8', async t => {
   )
   t.same(await contentOf(path), { 'ä/b.txt': 'hello', empty: '', s: text, large: text })
   await run('unzip', ['-tq', path])
-  // Where no locale is set, unzip writes `#U00e4`.
+  // Without a locale, unzip writes `#U00e4`.
   const listed = await run('unzip', ['-Z1', path], { env: { ...process.env, LC_ALL: 'C.UTF-8' } })
   t.match(listed.stdout, /^ä\/b.txt\nempty\ns\nlarge\n$/)
   const [date] = await python('print(json.dumps([zipfile.ZipFile(sys.argv[1]).infolist()[0].date_time]))', path)
@@ -111,7 +111,7 @@ t.test('70 000 entries', async t => {
   await run('unzip', ['-tq', path], { maxBuffer: 64 * 1024 * 1024 })
 })
 
-t.test('an entry of more than 4 GiB, and one behind it', async t => {
+t.test('an entry of more than 4 GiB, and one after it', async t => {
   const count = 4097
   const chunks = (function* () {
     for (let index = 0; index < count; index++) yield zeros
@@ -126,7 +126,7 @@ t.test('an entry of more than 4 GiB, and one behind it', async t => {
   t.same(await python(script, path), [['huge', sizeBytes], ['behind', 4], ['later', 2], 'here', 'ok'])
 })
 
-t.test('what cannot be read to its end has no directory, and everything is closed', async t => {
+t.test('an archive with an entry that cannot be read has no directory, and everything is closed', async t => {
   let closed = 0
   const short = zip([whole('a', 'a'), streamed('short', 10, [Buffer.from('123')], () => closed++)])
   await t.rejects(save(short, 'short.zip'), /"short" has 3 bytes instead of 10/)
@@ -140,7 +140,7 @@ t.test('what cannot be read to its end has no directory, and everything is close
   t.equal(closed, 2)
 })
 
-t.test('names lead nowhere else, and none comes twice', t => {
+t.test('names stay below the folder, and are unique', t => {
   const cases: [key: string, name: string][] = [
     ['../../etc/passwd', '__/__/etc/passwd'],
     ['/absolute', '_/absolute'],
@@ -234,7 +234,7 @@ const unpacked = async (got: Got) => {
 const put = (Key: string, Body: string | Buffer = Key) =>
   client.send(new PutObjectCommand({ Bucket: 'photos', Key, Body }))
 
-t.test('folders and objects, once each, as a request, as a form, and as somebody who may not all', async t => {
+t.test('folders and objects, once each, as a request, as a form, and with partial permissions', async t => {
   await server.signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'photos', versioning: true } })
   const long = 'long '.repeat(100_000)
   const { VersionId } = await put('a/1', 'old')
@@ -301,7 +301,7 @@ t.test('folders and objects, once each, as a request, as a form, and as somebody
   t.equal(codeOf(await send(headers, 'other=1')), 'malformed_request')
 })
 
-t.test('keys that are not at hand: left out of folders, an answer for what is named', async t => {
+t.test('missing encryption keys: objects in folders are skipped, named objects are an error', async t => {
   const sealedDrive = join(folder, 'sealed')
   await mkdir(sealedDrive)
   const masterKey = (name: string) => `${name}:${Buffer.alloc(32, name).toString('base64')}`
@@ -357,7 +357,7 @@ t.test('keys that are not at hand: left out of folders, an answer for what is na
   for (const one of ['managed', 'managed-long']) t.equal(codeOf(await named('plain', one)), 'kms_unavailable')
 })
 
-t.test('a client that goes away is not read for any more', async t => {
+t.test('after a client disconnects, nothing more is read for it', async t => {
   const large = Buffer.alloc(4 * 1024 * 1024, 'x')
   for (const name of ['1', '2', '3']) await put(`big/${name}`, large)
   const { cookie } = await server.login()
@@ -393,7 +393,7 @@ t.test('a client that goes away is not read for any more', async t => {
   t.ok(record!.bytesSent < 12 * 1024 * 1024, 'it was held back')
 })
 
-t.test('an object that turns out to be damaged breaks the connection', async t => {
+t.test('a damaged object ends the connection', async t => {
   const files = await readdir(drive, { recursive: true, withFileTypes: true })
   const paths = files.filter(file => file.isFile()).map(file => join(file.parentPath, file.name))
   for (const path of paths) {

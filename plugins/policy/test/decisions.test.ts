@@ -12,7 +12,7 @@ import { ada, bob, bucketOf, compiled, decision, holds, policy, readingCat, root
 
 const variable = (name: string) => `\${${name}}`
 
-t.test('root may do everything, and what is not exactly root is not root', async () => {
+t.test('root may do everything, and only the exact value true is root', async () => {
   const denyAll = { granted: setOf({ Effect: 'Deny', Action: '*' }) }
   const closed = bucketOf({ Effect: 'Deny', Action: '*' })
   const conditions = () => assert.fail('asked for')
@@ -28,34 +28,37 @@ t.test('root may do everything, and what is not exactly root is not root', async
   }
 })
 
-t.test('two tags whose names differ in case only allow nothing, and are denied', async () => {
-  const tags = new Map([
-    ['class', 'secret'],
-    ['CLASS', 'public'],
-  ])
-  const facts = { headers: {}, secure: true, timeMs: 0, sourceAddress: '127.0.0.1', existingTags: () => tags }
-  const request = { action: 's3:GetObject', bucket: 'photos', key: 'a', conditions: () => requestConditions(facts) }
-  for (const operator of ['StringEquals', 'StringNotEquals', 'StringLike', 'StringEqualsIfExists']) {
-    for (const value of ['public', 'secret', 'other']) {
-      const Condition = { [operator]: { 's3:ExistingObjectTag/class': value } }
-      const granted = setOf({ Action: 's3:GetObject', Condition })
-      assert.equal(decision({ ...request, identity: bob }, { identity: { granted } }), false, `${operator} ${value}`)
-      const denied = setOf([{ Action: 's3:GetObject' }, { Effect: 'Deny', Action: 's3:GetObject', Condition }])
-      assert.equal(decision({ ...request, identity: bob }, { identity: { granted: denied } }), false)
+t.test(
+  'two tags whose names differ in case only fulfil no condition that allows, and every condition that denies',
+  async () => {
+    const tags = new Map([
+      ['class', 'secret'],
+      ['CLASS', 'public'],
+    ])
+    const facts = { headers: {}, secure: true, timeMs: 0, sourceAddress: '127.0.0.1', existingTags: () => tags }
+    const request = { action: 's3:GetObject', bucket: 'photos', key: 'a', conditions: () => requestConditions(facts) }
+    for (const operator of ['StringEquals', 'StringNotEquals', 'StringLike', 'StringEqualsIfExists']) {
+      for (const value of ['public', 'secret', 'other']) {
+        const Condition = { [operator]: { 's3:ExistingObjectTag/class': value } }
+        const granted = setOf({ Action: 's3:GetObject', Condition })
+        assert.equal(decision({ ...request, identity: bob }, { identity: { granted } }), false, `${operator} ${value}`)
+        const denied = setOf([{ Action: 's3:GetObject' }, { Effect: 'Deny', Action: 's3:GetObject', Condition }])
+        assert.equal(decision({ ...request, identity: bob }, { identity: { granted: denied } }), false)
+      }
     }
-  }
-  const one = { ...facts, existingTags: () => new Map([['CLASS', 'public']]) }
-  const granted = setOf({
-    Action: 's3:GetObject',
-    Condition: { StringEquals: { 's3:ExistingObjectTag/class': 'public' } },
-  })
-  assert.equal(
-    decision({ ...request, conditions: () => requestConditions(one), identity: bob }, { identity: { granted } }),
-    true,
-  )
-})
+    const one = { ...facts, existingTags: () => new Map([['CLASS', 'public']]) }
+    const granted = setOf({
+      Action: 's3:GetObject',
+      Condition: { StringEquals: { 's3:ExistingObjectTag/class': 'public' } },
+    })
+    assert.equal(
+      decision({ ...request, conditions: () => requestConditions(one), identity: bob }, { identity: { granted } }),
+      true,
+    )
+  },
+)
 
-t.test('what is denied is denied, whoever allows it', async () => {
+t.test('a deny wins over every allow', async () => {
   const allow = { Action: 's3:GetObject' }
   const deny = { Effect: 'Deny', Action: 's3:Get*' }
   const granted = setOf(allow)
@@ -93,7 +96,7 @@ t.test('what is denied is denied, whoever allows it', async () => {
   for (const [name, policies, expected] of rows) assert.equal(decision(readingCat, policies), expected, name)
 })
 
-t.test('anonymous callers have the bucket policy alone', async () => {
+t.test('for anonymous callers only the bucket policy counts', async () => {
   const anonymous = { ...readingCat, identity: undefined }
   const granted = setOf({ Action: '*' })
   assert.equal(decision(anonymous, { identity: { granted } }), false)
@@ -105,7 +108,7 @@ t.test('anonymous callers have the bucket policy alone', async () => {
   assert.equal(decision({ ...readingCat, identity: bob }, { bucket: forAda }), false)
 })
 
-t.test('a bucket has no say about the server', async () => {
+t.test('a bucket policy does not apply to actions on the server', async () => {
   const bucket = bucketOf({ Action: '*' })
   assert.equal(decision({ ...readingCat, action: 'admin:ManageAccessRules', key: '' }, { bucket }), false)
   assert.equal(decision({ ...readingCat, action: 'admin:ServerInfo', bucket: '', key: '' }, { bucket }), false)
@@ -117,7 +120,7 @@ t.test('a bucket has no say about the server', async () => {
   )
 })
 
-t.test('NotPrincipal denies everybody else', async () => {
+t.test('NotPrincipal denies all others', async () => {
   const bucket = bucketOf([
     { Action: 's3:*' },
     {
@@ -132,7 +135,7 @@ t.test('NotPrincipal denies everybody else', async () => {
   assert.equal(decision({ ...readingCat, identity: undefined }, { bucket }), false)
 })
 
-t.test('blocked public access ignores what is allowed to everybody', async () => {
+t.test('blocked public access ignores statements that allow something to everybody', async () => {
   const open = { Action: 's3:GetObject' }
   const anonymous = { ...readingCat, identity: undefined }
   const office = { Condition: { IpAddress: { 'aws:SourceIp': '192.0.2.0/24' } } }
@@ -199,7 +202,7 @@ t.test('actions: wildcards, case, aliases, NotAction', async () => {
     [{ NotAction: 's3:*' }, 'admin:ServerInfo', true],
     [{ Action: 'kms:*' }, 's3:GetObject', false],
     [{ NotAction: 'kms:*' }, 's3:GetObject', true],
-    // In no catalogue, because no operation is loaded that would be it.
+    // In no catalogue, because no loaded plugin has an operation of that name.
     [{ Action: 's3:*' }, 's3:PutBucketAbac', true],
     [{ Action: 's3:PutBucket*' }, 's3:PutBucketAbac', true],
     [{ Action: 's3:Get*' }, 's3:PutBucketAbac', false],
@@ -256,7 +259,7 @@ t.test('resources: buckets, objects, the server', async () => {
   }
 })
 
-t.test('what a variable stands for is no wildcard, and old documents have no variables', async () => {
+t.test('the value of a variable is no wildcard, and old documents have no variables', async () => {
   const star = { ...ada, userName: '*' }
   const granted = setOf({ Action: 's3:GetObject', Resource: `arn:aws:s3:::home/${variable('aws:username')}/*` })
   assert.equal(
@@ -275,7 +278,7 @@ t.test('what a variable stands for is no wildcard, and old documents have no var
   assert.equal(decision({ ...readingCat, bucket: 'home', key: variable('aws:username') }, policies), true)
 })
 
-/** operator, key, value of the policy, values of the request (undefined: absent), does it hold? */
+/** Operator, key, value of the policy, values of the request (undefined: absent), whether the condition holds. */
 const conditionRows: [string, string, unknown, readonly string[] | undefined, boolean][] = [
   ['StringEquals', 'aws:UserAgent', 'curl', ['curl'], true],
   ['StringEquals', 'AWS:useragent', 'curl', ['curl'], true],
@@ -381,7 +384,7 @@ const conditionRows: [string, string, unknown, readonly string[] | undefined, bo
   ['StringEquals', 's3:ExistingObjectTag/Class', 'x', ['x'], true],
 ]
 
-t.test('conditions: each operator, and what is not there', async t => {
+t.test('conditions: each operator, with present and absent values', async t => {
   for (const [operator, key, expected, given, result] of conditionRows) {
     const values = given === undefined ? {} : { [key.toLowerCase()]: given }
     const name = `${operator} ${key} ${JSON.stringify(expected)}: ${JSON.stringify(given)}`
@@ -389,14 +392,14 @@ t.test('conditions: each operator, and what is not there', async t => {
   }
 })
 
-t.test('every condition must hold, and nothing in a request can claim to be somebody', async () => {
+t.test('every condition must hold, and a request cannot set keys of the identity', async () => {
   const both = { StringEquals: { 's3:prefix': 'a', 's3:delimiter': '/' }, Bool: { 'aws:SecureTransport': 'true' } }
   const full = { 's3:prefix': ['a'], 's3:delimiter': ['/'], 'aws:securetransport': ['true'] }
   assert.equal(holds(both, full), true)
   for (const key of Object.keys(full)) assert.equal(holds(both, { ...full, [key]: ['other'] }), false, key)
   assert.equal(holds({ StringEquals: { 'aws:username': 'bob' } }, { 'aws:username': ['bob'] }), false)
   assert.equal(holds({ StringEquals: { 'jwt:team': 'red' } }, { 'jwt:team': ['red'] }), false)
-  // A variable with several values has none that could be meant.
+  // A variable with several values matches nothing.
   const several = { 's3:prefix': ['a'], 's3:delimiter': ['a', 'b'] }
   assert.equal(holds({ StringEquals: { 's3:prefix': variable('s3:delimiter') } }, several), false)
   assert.equal(holds({ StringEquals: { 's3:prefix': variable("s3:delimiter, 'a'") } }, several), true)
@@ -414,7 +417,7 @@ t.test('every condition must hold, and nothing in a request can claim to be some
   assert.equal(decision(readingCat, { bucket }), false)
 })
 
-t.test('conditions are asked for once, and only by a statement that has some', async () => {
+t.test('conditions are requested once, and only for a statement that has some', async () => {
   let asked = 0
   const conditions = () => {
     asked++
@@ -433,9 +436,9 @@ t.test('conditions are asked for once, and only by a statement that has some', a
   assert.equal(asked, 1)
 })
 
-t.test('a condition that asks for permission itself does not disturb the request that asked it', async () => {
+t.test('a decision inside of a condition does not disturb the outer decision', async () => {
   const inner = setOf({ Action: 's3:PutObject', Resource: 'arn:aws:s3:::other/*' })
-  // Asked for by the first statement; what the second looks at has to be there still.
+  // Requested by the first statement; the second statement needs the state of the outer decision.
   const outer = setOf([
     { Effect: 'Deny', Action: '*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } },
     {
@@ -461,7 +464,7 @@ t.test('a condition that asks for permission itself does not disturb the request
   assert.equal(policy.evaluate({ ...readingCat, conditions }, { identity: { granted: outer } }), true)
 })
 
-t.test('a simulation says what decided, and why nothing did', async () => {
+t.test('a simulation names the statement that decided, or the reason why none did', async () => {
   const granted = policy.combine([
     { policy: compiled([{ Sid: 'Put', Action: 's3:PutObject' }]), source: 'policy', name: 'writer' },
     {
@@ -525,7 +528,7 @@ t.test('a simulation says what decided, and why nothing did', async () => {
   assert.equal(policy.simulate(readingCat).reason, 'No policy applies.')
 })
 
-t.test('a listing of a part: conditions on the part are taken as they have to be', async () => {
+t.test('a listing of a part: conditions on the part are assumed to hold', async () => {
   const engine = createPolicy()
   const home = {
     Action: 's3:ListBucket',
@@ -547,7 +550,7 @@ t.test('a listing of a part: conditions on the part are taken as they have to be
   assert.deepEqual(both(), [false, false], 'other conditions have to hold')
 })
 
-t.test('permissions: the server without a bucket, and what covers a whole prefix with one', async () => {
+t.test('permissions: actions on the server without a bucket, actions on a whole prefix with one', async () => {
   const engine = createPolicy()
   const statements = [
     { Action: ['admin:ServerInfo', 's3:CreateBucket'] },
@@ -565,7 +568,7 @@ t.test('permissions: the server without a bucket, and what covers a whole prefix
   assert.deepEqual([ofRoot.allowed.length, ofRoot.denied.length], [33 + 24 + 7, 0])
 })
 
-t.test('what has to be fetched for conditions is known before', async () => {
+t.test('facts that conditions need are known in advance', async () => {
   const engine = createPolicy()
   const tagged = { Action: 's3:GetObject', Condition: { StringEquals: { 's3:ExistingObjectTag/Class': 'x' } } }
   const bucket = bucketOf({
@@ -582,7 +585,7 @@ t.test('what has to be fetched for conditions is known before', async () => {
   assert.equal(mentions({ ...readingCat, action: 's3:PutObject' }), true, 'as a variable of the bucket')
 })
 
-t.test('the condition keys of a request are made from its facts', async () => {
+t.test('the condition keys of a request are computed from its facts', async () => {
   const nowMs = Date.UTC(2026, 5, 1)
   const lookup = requestConditions({
     sourceAddress: '192.0.2.1',
@@ -665,7 +668,7 @@ t.test('the condition keys of a request are made from its facts', async () => {
   ]) {
     assert.equal(anonymous.get(key), undefined, key)
   }
-  // Every key that a policy may name has its value from here or from the identity.
+  // Each key that a policy may name has a value from the facts or from the identity.
   const ofIdentity = new Set([
     'aws:username',
     'aws:userid',
@@ -690,7 +693,7 @@ t.test('the condition keys of a request are made from its facts', async () => {
   }
 })
 
-t.test('a condition on a key of the key management is about the key, whatever it is called', async () => {
+t.test('a condition on a key of the key management matches each of its names', async () => {
   const name = 's3:x-amz-server-side-encryption-aws-kms-key-id'
   const arn = 'arn:aws:kms:eu-west-1:111122223333:key/photos'
   const short = ['arn:aws:kms:photos', 'arn:aws:kms:::photos']
@@ -736,7 +739,7 @@ t.test('a condition on a key of the key management is about the key, whatever it
   assert.equal(holds('StringEquals', 'photos', undefined), false)
 })
 
-t.test('how an upload is encrypted stands before what headers say', async () => {
+t.test('the encryption of an upload takes precedence over headers', async () => {
   const headers = {
     'x-amz-server-side-encryption': 'AES256',
     'x-amz-server-side-encryption-aws-kms-key-id': 'films',
@@ -751,13 +754,13 @@ t.test('how an upload is encrypted stands before what headers say', async () => 
   assert.deepEqual(valuesOf({ encryption }), ['aws:kms', 'photos', undefined])
 })
 
-t.test('the catalogue has every action that anything asks for', async t => {
+t.test('the catalogue has every action that operations use', async t => {
   const catalogue = createCatalogue()
   const has = (action: string) => catalogue.find(action)?.action.action === action
   let named = 0
   for (const { operationId, actions } of operations) {
     for (const [action] of actions.matchAll(/(?:s3|admin):[A-Za-z]+(?![\w*-])/g)) {
-      // Condition keys stand in parentheses beside the action of a listing.
+      // Condition keys are in parentheses after the action of a listing.
       if (['s3:prefix', 's3:delimiter', 's3:max'].includes(action)) continue
       named++
       t.ok(has(action), `${operationId}: ${action}`)
@@ -767,7 +770,7 @@ t.test('the catalogue has every action that anything asks for', async t => {
   t.ok(named > 180, `${named}`)
   const rootFolder = join(import.meta.dirname, '../../..')
   const files = globSync('plugins/*/s3/*.ts', { cwd: rootFolder })
-  // Operations that are not in the catalogue bring the actions that it does not know.
+  // Other operations contribute the actions that the catalogue lacks.
   const brought = globSync('plugins/*/index.ts', { cwd: rootFolder }).flatMap(file =>
     [...readFileSync(join(rootFolder, file), 'utf8').matchAll(/'policy\.action', '(s3:\w+)'/g)].map(([, name]) => name),
   )
@@ -804,7 +807,7 @@ t.test('the catalogue has every action that anything asks for', async t => {
   }
 })
 
-t.test('built-in policies are right and do what their names say', async () => {
+t.test('built-in policies are valid and match their names', async () => {
   const builtIn = policy.builtIn()
   assert.deepEqual(
     [...builtIn.keys()],

@@ -14,7 +14,7 @@ function problemsOf(document: string | object, kind: PolicyKind = 'identity', bu
   return errors
 }
 
-/** One statement that is right but for what is changed. */
+/** A valid statement with the given changes. */
 const statement = (changes: object) => ({
   Version: '2012-10-17',
   Statement: [{ Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::b/*', ...changes }],
@@ -49,7 +49,7 @@ t.test('every problem is reported at once, with statement, line and column', asy
   ])
 })
 
-t.test('what is no JSON is reported where it stands, and read over where that is possible', async () => {
+t.test('errors in the JSON are reported with their positions, and skipped where possible', async () => {
   const rows: [string, ...string[]][] = [
     ['', '1:1 The document is empty.'],
     [' \n ', '2:2 The document is empty.'],
@@ -94,7 +94,7 @@ t.test('what is no JSON is reported where it stands, and read over where that is
   )
 })
 
-t.test('the reader agrees with JSON.parse on what is JSON', async () => {
+t.test('the parser accepts the same texts as JSON.parse', async () => {
   const plain = (node: ReturnType<typeof readJson>): unknown => {
     if (node?.kind === 'list') return node.items.map(plain)
     if (node?.kind === 'object') return Object.fromEntries(node.members.map(({ key, value }) => [key, plain(value)]))
@@ -288,13 +288,17 @@ t.test('each element is refused for its own reason', async () => {
   )
 })
 
-t.test('documents that mean less than they seem to are accepted with a warning', async () => {
+t.test('elements without an effect are accepted with a warning', async () => {
   const rows: [object, PolicyKind, RegExp][] = [
-    [statement({ Action: ['s3:GetObject', 'kms:Decrypt'] }), 'identity', /"kms:Decrypt" is accepted, but nothing/],
+    [
+      statement({ Action: ['s3:GetObject', 'kms:Decrypt'] }),
+      'identity',
+      /"kms:Decrypt" is accepted, but has no effect/,
+    ],
     [statement({ Action: 'kms:*', Resource: 'arn:minio:kms:::key' }), 'identity', /no resource of this server/],
-    [statement({ Action: 's3:PutInventoryConfiguration' }), 'identity', /accepted, but nothing/],
-    [statement({ Action: 's3:Replicate*' }), 'identity', /accepted, but nothing/],
-    [statement({ Action: 'admin:SiteReplicationAdd' }), 'identity', /accepted, but nothing/],
+    [statement({ Action: 's3:PutInventoryConfiguration' }), 'identity', /accepted, but has no effect/],
+    [statement({ Action: 's3:Replicate*' }), 'identity', /accepted, but has no effect/],
+    [statement({ Action: 'admin:SiteReplicationAdd' }), 'identity', /accepted, but has no effect/],
     [statement({ Action: 's3:ListBucket' }), 'identity', /none of the resources/],
     [statement({ Condition: { StringEquals: { 'aws:SourceVpc': 'x' } } }), 'identity', /is never present/],
     [statement({ Condition: { StringEquals: { 's3:prefix': 'x' } } }), 'identity', /never present on the actions/],
@@ -329,7 +333,7 @@ t.test('documents that mean less than they seem to are accepted with a warning',
   assert.ok(taken.warnings.some(({ message }) => /no Version/.test(message)))
 })
 
-t.test('what is right comes back in one form', async () => {
+t.test('a valid document is returned in a uniform form', async () => {
   const text = `{ "Statement": { "Resource": ["*"], "Condition": { "NumericLessThan": { "s3:max-keys": 10 } },
     "NotAction": "s3:Get*", "Effect": "Deny", "Sid": "é\\u0021" }, "Id": "i", "Version": "2012-10-17" }`
   const { policy: accepted } = policy.compile(text, { kind: 'identity' })
@@ -346,7 +350,7 @@ t.test('what is right comes back in one form', async () => {
     compiled({ Action: 's3:GetObject', Principal: '*', Resource: 'arn:aws:s3:::b/*' }, 'bucket', 'b').isPublic,
     true,
   )
-  // A byte order mark is what editors leave behind.
+  // Some editors write a byte order mark.
   assert.ok(policy.compile(`\ufeff${accepted.json}`, { kind: 'identity' }).policy)
   assert.ok(policy.compile(statement({ Action: 'admin:*', Resource: undefined }), { kind: 'identity' }).policy)
 })
@@ -373,7 +377,7 @@ t.test('sizes, counts and depths are bounded', async () => {
   assert.match(problemsOf('{"a":'.repeat(4_000))[0].message, /nested deeper than 16 levels/)
 })
 
-t.test('keys that mean something to an object mean nothing here', async () => {
+t.test('keys that are special to objects have no effect', async () => {
   for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const text = JSON.stringify(statement({})).replace('"Effect"', `${JSON.stringify(key)}:{"isPublic":true},"Effect"`)
     assert.equal(problemsOf(text)[0].element, key)
@@ -426,11 +430,11 @@ t.test('hostile documents and requests take bounded time', async () => {
   }
   const variables = { Action: '*', Resource: `arn:aws:s3:::b/${variable('aws:username')}*`.padEnd(2000, '?') }
   assert.ok(compiled(new Array(9).fill(variables)))
-  // Far above what it takes (about 0.2 s), far below what a backtracking matcher would.
+  // Far above the usual time (about 0.2 s), far below that of a backtracking matcher.
   assert.ok(performance.now() - startedMs < 5000, `${performance.now() - startedMs} ms`)
 })
 
-t.test('instants and address blocks are read strictly', async () => {
+t.test('instants and address blocks are parsed strictly', async () => {
   const instants: [string, number | undefined][] = [
     ['2026', Date.UTC(2026, 0, 1)],
     ['2026-02-28T23:59:59.5Z', Date.UTC(2026, 1, 28, 23, 59, 59, 500)],

@@ -1,4 +1,4 @@
-/** Policies for tests: compiled or refused, alone or as what a source knows. */
+/** Policies for tests: compiled or refused, alone or as the answer of a source. */
 import assert from 'node:assert/strict'
 import type { Identity } from 'svc/plugins/iam/api'
 import type { AccessRequest, AttachedSource, CompiledPolicy, PolicyKind, RequestPolicies } from '../api.ts'
@@ -21,7 +21,7 @@ export const bob: Identity = { accessKey: 'bob', isRoot: false, ownerId: 'c'.rep
 
 export type StatementText = Record<string, unknown>
 
-/** Compiles what has to be right. Effect is Allow, and the resource everything, unless the statement says otherwise. */
+/** Compiles a policy that must be valid. Effect is Allow, and the resource everything, unless the statement has others. */
 export function compiled(
   statements: StatementText | readonly StatementText[],
   kind: PolicyKind = 'identity',
@@ -55,7 +55,7 @@ export function bucketOf(statements: StatementText | readonly StatementText[], b
 /** May ada read photos/cat.jpg? */
 export const readingCat: AccessRequest = { identity: ada, action: 's3:GetObject', bucket: 'photos', key: 'cat.jpg' }
 
-/** What the engine decides; its own explanation has to agree. */
+/** The decision of the engine; its simulation must agree. */
 export function decision(request: AccessRequest, policies: RequestPolicies): boolean {
   const allowed = policy.evaluate(request, policies)
   const simulation = policy.simulate(request, policies)
@@ -64,7 +64,7 @@ export function decision(request: AccessRequest, policies: RequestPolicies): boo
   return allowed
 }
 
-/** Whether one Allow statement with these conditions lets the request pass. */
+/** Whether a single Allow statement with these conditions allows the request. */
 export function holds(
   conditions: Record<string, Record<string, unknown>>,
   values: Record<string, readonly string[]>,

@@ -1,4 +1,4 @@
-/** Random policies and requests, drawn from few words so that much of it meets: SEED=… repeats a run. */
+/** Random policies and requests of few different words, so that many of them match: SEED=… repeats a run. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -125,7 +125,7 @@ const principal = fc.constantFrom(
   { AWS: ['arn:aws:iam:::user/ada'] },
   { AWS: 'arn:aws:iam:::user/bob' },
 )
-// Actions and resources of which each action finds one: others are refused, and not what is looked at here.
+// Actions and resources that fit together: other documents are refused, and are not tested here.
 const bucketStatement: fc.Arbitrary<StatementDocument> = fc
   .tuple(
     effect,
@@ -165,7 +165,7 @@ const request: fc.Arbitrary<SlowRequest> = fc
     blockPublicAccess: fc.boolean(),
   })
   .map(given => {
-    // A bucket has its policy, another has none; what is done to the server has no bucket.
+    // One bucket has a policy, another has none; actions on the server have no bucket.
     const isOfServer = given.action === 's3:ListAllMyBuckets' || given.action === 'admin:ServerInfo'
     return isOfServer ? { ...given, bucket: '', key: '' } : given
   })
@@ -188,7 +188,7 @@ function setOf(list: readonly StatementDocument[], kind: 'identity' | 'bucket') 
   return policy.combine([{ policy: again.policy, source: kind === 'bucket' ? 'bucket-policy' : 'policy' }])
 }
 
-t.test('the engine decides as the slow evaluator does', async t => {
+t.test('the engine and the slow evaluator decide alike', async t => {
   let allowed = 0
   let decided = 0
   t.doesNotThrow(() =>
@@ -213,7 +213,7 @@ t.test('the engine decides as the slow evaluator does', async t => {
       { numRuns: 1500, seed },
     ),
   )
-  // A generator whose requests never meet a statement would agree about nothing.
+  // The test would prove nothing if no request matched a statement.
   t.ok(allowed > decided / 20 && allowed < (decided * 19) / 20, `${allowed} of ${decided} allowed`)
 })
 
@@ -222,7 +222,7 @@ const patternText = fc
   .map(parts => parts.join(''))
 const subject = fc.array(fc.constantFrom('a', 'b', 'ab', 'aa', 'c'), { maxLength: 8 }).map(parts => parts.join(''))
 
-t.test('wildcards match what they are said to match', async t => {
+t.test('wildcards match according to their definition', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(patternText, subject, (pattern, text) => {
@@ -232,7 +232,7 @@ t.test('wildcards match what they are said to match', async t => {
       { numRuns: 5000, seed },
     ),
   )
-  // Pieces longer than a word of bits, found at every offset of it.
+  // Pieces that are longer than a word of bits, at every offset in it.
   for (let length = 1; length < 100; length++) {
     const piece = `${'a'.repeat(length)}?${'b'.repeat(length % 7)}c`
     const pattern = plainPattern(`*${piece}*`)
@@ -245,7 +245,7 @@ t.test('wildcards match what they are said to match', async t => {
   assert.equal(new WildcardPattern(['a*', 1, '?']).matches('abxy'), false)
 })
 
-t.test('no text makes the reader or the compiler fail otherwise than with positions', async t => {
+t.test('for any text, parser and compiler fail only with positions', async t => {
   const base = JSON.stringify(
     {
       Version: '2012-10-17',

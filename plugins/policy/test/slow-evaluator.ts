@@ -1,6 +1,6 @@
 /**
- * What a policy means, written down as plainly as possible: straight from the JSON, nothing compiled, nothing indexed, one
- * character at a time. The engine has to agree with it. It knows what the generators of properties.test.ts make, no more.
+ * The meaning of a policy in the simplest possible code: straight from the JSON, without compilation or an index, one character at a time.
+ * The engine must agree with it. It supports only what the generators of properties.test.ts create.
  */
 import { BlockList, isIPv4 } from 'node:net'
 import type { Identity } from 'svc/plugins/iam/api'
@@ -21,7 +21,7 @@ export interface SlowPolicies {
   readonly limit: readonly StatementDocument[] | undefined
 }
 
-/** A character of a pattern: `*` and `?` only where they are wildcards. */
+/** A character of a pattern: `*` and `?` only if they are wildcards. */
 type Unit = { readonly wildcard: '*' | '?' } | { readonly character: string }
 
 function glob(pattern: readonly Unit[], text: string): boolean {
@@ -81,11 +81,11 @@ function isInBlock(address: string, block: string): boolean {
   const list = new BlockList()
   const [network, prefix] = block.split('/')
   list.addSubnet(network, Number(prefix), isIPv4(network) ? 'ipv4' : 'ipv6')
-  // BlockList finds IPv4 addresses in IPv6 blocks too; policies do not.
+  // BlockList also matches IPv4 addresses in IPv6 blocks; policies do not.
   return isIPv4(address) === isIPv4(network) && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** One value of the request against one of the policy, for the operator without its negation. */
+/** Compares one value of the request with one of the policy, for the operator without its negation. */
 function agrees(operator: string, expected: string, value: string, request: SlowRequest): boolean {
   switch (operator) {
     case 'StringEquals':
@@ -173,7 +173,7 @@ function matches(statement: StatementDocument, request: SlowRequest): boolean {
   )
 }
 
-/** Everybody may, and no condition asks for a fixed caller or network. */
+/** Everybody is allowed, and no condition requires a fixed caller or network. */
 function isPublic({ Effect, Principal, Condition = {} }: StatementDocument): boolean {
   if (Effect !== 'Allow' || !(Principal === '*' || listOf((Principal as { AWS?: string })?.AWS).includes('*')))
     return false

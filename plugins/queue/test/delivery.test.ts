@@ -1,4 +1,4 @@
-/** What a delivery does over time: pauses, attempts that hang, entries that are never taken; with a clock that the test moves. */
+/** A delivery over time: pauses, attempts that hang, entries that always fail; with a clock that the test moves. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { createFakeClock, createSeededRandom } from 'svc/testing'
 import t, { type Test } from 'tap'
@@ -14,7 +14,7 @@ t.teardown(queue.stop)
 const { news, storage, kernel } = queue
 let queueCount = 0
 
-/** A delivery of a queue of its own, over the real drive, with time that stands still. */
+/** A delivery of a queue of its own, over the real drive, with a fake clock. */
 async function start(t: Test, texts: readonly (readonly [key: string, text: string])[], options: DeliveryOptions) {
   const queue = `queue-${++queueCount}`
   await news.push(
@@ -50,7 +50,7 @@ async function start(t: Test, texts: readonly (readonly [key: string, text: stri
     onStopped: () => undefined,
   })
   t.teardown(() => delivery.stop())
-  /** The storage behind is real: it gets some turns of the event loop. */
+  /** The storage is real, so it needs some turns of the event loop. */
   const barrier = async () => {
     for (let i = 0; i < 20; i++) await turn()
     await storage.execute(procedure.barrier, undefined)
@@ -59,7 +59,7 @@ async function start(t: Test, texts: readonly (readonly [key: string, text: stri
   return {
     queue,
     delivery,
-    /** The sum of what the delivery told its caller; `lastError` is empty after a success. */
+    /** The sum of all calls of `onSent`; `lastError` is empty after a success. */
     told,
     clock,
     barrier,
@@ -97,7 +97,7 @@ t.test('pauses double up to the longest, vary by a fifth, and end with a success
   t.match(told, { lastError: '', failedAttempts: 6, sent: 1 })
 })
 
-t.test('a destination that is away gets one batch at a time, however many may be under way', async t => {
+t.test('a destination that does not answer gets one batch at a time, whatever the concurrency', async t => {
   let underWay = 0
   let most = 0
   let fails = true
@@ -132,7 +132,7 @@ t.test('a destination that is away gets one batch at a time, however many may be
   )
 })
 
-t.test('an attempt that hangs is aborted, counts as failed, and is made again', async t => {
+t.test('an attempt that hangs is aborted, counts as failed, and is repeated', async t => {
   const signals: AbortSignal[] = []
   const { queue, told, advance } = await start(t, [['k', '1']], {
     timeoutMs: 5000,
@@ -152,7 +152,7 @@ t.test('an attempt that hangs is aborted, counts as failed, and is made again', 
   t.equal(signals.length, 2)
 })
 
-t.test('an entry that always fails holds back its own key alone', async t => {
+t.test('an entry that always fails delays only entries with its key', async t => {
   const got: string[] = []
   const texts = [
     ['bad', 'bad-1'],
@@ -181,7 +181,7 @@ t.test('an entry that always fails holds back its own key alone', async t => {
   t.equal((await news.status(queue)).pending, 2)
 })
 
-t.test('what will never be taken becomes a dead letter, alone', async t => {
+t.test('an entry that fails for good becomes a dead letter, and no other entry of its batch', async t => {
   const sizes: number[] = []
   const got: string[] = []
   const texts = ['1', '2', 'bad', '4', '5'].map(text => ['k', text] as const)
@@ -189,7 +189,7 @@ t.test('what will never be taken becomes a dead letter, alone', async t => {
     batchMax: 10,
     async send(entries) {
       sizes.push(entries.length)
-      // As of a plugin that has a copy of the class of its own.
+      // The error of a plugin that has its own copy of the class.
       const permanent = Object.assign(new Error('it is malformed'), { name: 'PermanentDeliveryError' })
       if (entries.some(each => textOf(each) === 'bad')) throw permanent
       got.push(...entries.map(textOf))
@@ -205,7 +205,7 @@ t.test('what will never be taken becomes a dead letter, alone', async t => {
   t.equal(told.failedAttempts, 2)
 })
 
-t.test('a stop waits for what is under way, then aborts it; what was not taken comes again', async t => {
+t.test('a stop waits for attempts under way, then aborts them; their entries are sent again', async t => {
   let finish: (() => void) | undefined
   const first = await start(t, [['a', '1']], {
     send: () =>
@@ -248,7 +248,7 @@ t.test('a stop waits for what is under way, then aborts it; what was not taken c
   await delivery.stop()
 })
 
-t.test('after a long absence an entry that always fails does not keep the others from going out', async t => {
+t.test('after a long outage an entry that always fails does not block the others', async t => {
   let isAway = true
   const got: string[] = []
   const texts = Array.from({ length: 12 }, (_, i) => [`k${i}`, String(i)] as const)

@@ -1,4 +1,7 @@
-/** A long queue: memory is that of the window, however many wait. Prints the rate; ENTRIES in the environment makes it longer. */
+/**
+ * A long queue: memory is bounded by the window, whatever the length of the queue. Prints the rate; ENTRIES in the environment makes the
+ * queue longer.
+ */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -7,11 +10,11 @@ import { newFolder, startQueue, until } from './start.ts'
 const count = Number(process.env.ENTRIES ?? 100_000)
 const payloadBytes = 4000
 /**
- * The window has 8 MiB at most; the rest is what the drive has: its caches, and what its index has not got yet, of which the most is waited
- * for (20 to 75 MiB measured, by how fast the disk is). All that waits would be 400 MB.
+ * The window has at most 8 MiB. The rest is memory of the drive: its caches, and changes that are not in its index yet (20 to 75 MiB
+ * measured, depending on the disk), most of which the test waits for. All waiting entries would be 400 MB.
  */
 const growthBytesMax = 160 * 1024 * 1024
-/** Commits of the drive that go on while this is measured. */
+/** Commits of the drive that go on during the measurement. */
 const overlayRecordsMax = 4000
 
 setFlagsFromString('--expose-gc')
@@ -24,7 +27,7 @@ const usedBytes = () => {
 
 t.test('a long queue drains in the memory of its window', { timeout: 240_000 }, async t => {
   const { news, storage, stop } = await startQueue(await newFolder(t))
-  // On a busy machine the index lags behind, and the drive keeps as much in memory as it may: that is not the queue's.
+  // On a busy machine the index lags behind, and the drive keeps up to its limit in memory, which is not memory of the queue.
   const indexed = () =>
     until(async () => ((await storage.drives())[0]!.metrics!.overlayRecords ?? 0) < overlayRecordsMax, 60)
   t.teardown(stop)

@@ -1,4 +1,4 @@
-/** Real processes with threads: killed with SIGKILL while they put and deliver, again and again; and the face in a worker. */
+/** Real processes with threads: killed with SIGKILL while they put and deliver, several times; and the service in a worker. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -47,7 +47,7 @@ async function factsOf(child: ChildProcess, onFact?: (count: number) => void): P
     log += data
   })
   for await (const line of createInterface({ input: child.stdout! })) {
-    // The last one may be torn.
+    // The last line may be cut off.
     if (!line.startsWith('{') || !line.endsWith('}')) continue
     const fact = JSON.parse(line)
     if (fact.level !== undefined) {
@@ -62,12 +62,12 @@ async function factsOf(child: ChildProcess, onFact?: (count: number) => void): P
   return facts
 }
 
-t.test('what a killed server had acknowledged is delivered, in order', { timeout: 400_000 }, async t => {
+t.test('entries that a killed server had acknowledged are delivered, in order', { timeout: 400_000 }, async t => {
   for (const workers of [0, 2]) {
     await seeded(t, async random => {
       const drive = join(folder, `drive-${workers}`)
       let acknowledged = 0
-      /** By key: numbers that were acknowledged and not sent. */
+      /** By key: numbers of entries that were acknowledged and not sent. */
       const waiting = new Map<string, Set<number>>()
       const sent = new Set<string>()
       const faults: string[] = []
@@ -78,7 +78,7 @@ t.test('what a killed server had acknowledged is delivered, in order', { timeout
         const child = start(drive, workers, isLast ? 'rest' : 'load', next)
         const enough = 300 + random.integer(3000)
         const facts = await factsOf(child, count => {
-          // It goes on while it dies; what it still says counts, too.
+          // The process runs on until the signal reaches it; its output until then counts, too.
           if (!isLast && count === enough) setTimeout(() => child.kill('SIGKILL'), random.float() * 20)
         })
         const inThisRun = new Map<string, number>()
@@ -100,7 +100,7 @@ t.test('what a killed server had acknowledged is delivered, in order', { timeout
           others?.delete(number)
           for (const other of others ?? []) if (other < number) faults.push(`${key}: ${number} before ${other}`)
         }
-        // Numbers that were put, but not acknowledged any more, may come later.
+        // Numbers that were put but not acknowledged may come later.
         next += 100
       }
       t.same(faults, [])
@@ -115,7 +115,7 @@ t.test('what a killed server had acknowledged is delivered, in order', { timeout
   }
 })
 
-t.test('a worker uses the face as the main thread does', { timeout: 120_000 }, async t => {
+t.test('a worker can call the same methods as the main thread', { timeout: 120_000 }, async t => {
   const facts = await factsOf(start(join(folder, 'drive-threads'), 1, 'threads'))
   const full = { pending: 3, pendingBytes: 3, deadLetters: 0 }
   t.same(facts, [

@@ -1,4 +1,4 @@
-/** The queue over a real drive: limits, commits that are taken back, large payloads, dead letters, what a restart finds. */
+/** The queue over a real drive: limits, commits that are rolled back, large payloads, dead letters, restarts. */
 import { seeded } from 'svc/testing'
 import t from 'tap'
 import type { QueueEntry } from '../api.ts'
@@ -7,7 +7,7 @@ import { PermanentDeliveryError } from '../errors.ts'
 import { endOf, queuePlace } from '../keys.ts'
 import { entry, newFolder, startForTest, startQueue, textOf, until } from './start.ts'
 
-t.test('what is put in a commit is delivered in order and gone afterwards', async t => {
+t.test('entries of a commit are delivered in order, and then deleted', async t => {
   const { news, put } = await startForTest(t)
   const got: string[] = []
   t.same(await put({ queue: 'web:a', entries: [entry('k', '1'), entry('k', '2')], limit: 10 }), [true, true])
@@ -48,7 +48,7 @@ t.test('what is put in a commit is delivered in order and gone afterwards', asyn
   await second.stop()
 })
 
-t.test('writers together do not pass the limit by one', async t => {
+t.test('concurrent writers do not exceed the limit', async t => {
   const { news, put, kernel } = await startForTest(t)
   const writers = Array.from({ length: 40 }, (_, i) =>
     i % 2 === 0
@@ -67,7 +67,7 @@ t.test('writers together do not pass the limit by one', async t => {
   t.same(await check(), { ok: true, detail: 'entries found their queue full within the last hour: news' })
 })
 
-t.test('what cannot be an entry is refused', async t => {
+t.test('invalid entries are refused', async t => {
   const { news, kernel } = await startForTest(t)
   await t.rejects(news.push('a', [entry('x'.repeat(2001), '')], 10), RangeError)
   await t.rejects(news.push('a', [entry('é'.repeat(1001), '')], 10), RangeError)
@@ -81,7 +81,7 @@ t.test('what cannot be an entry is refused', async t => {
   t.equal(await news.push('a', [entry('é'.repeat(1000), '')], 10), 1)
 })
 
-t.test('payloads of every size come as they went, also as dead letters and queued again', async t => {
+t.test('payloads of every size arrive unchanged, also as dead letters and when queued again', async t => {
   const { news, put, storage } = await startForTest(t)
   const sizes = [0, 1, 4096, 4097, 128 * 1024, 128 * 1024 + 1, 1024 * 1024]
   const entries = sizes.map((size, i) => ({ key: 'k', payload: Buffer.alloc(size, i + 1) }))
@@ -146,7 +146,7 @@ t.test('the oldest dead letters make room for new ones', async t => {
   t.same(await news.status('old'), { pending: 0, pendingBytes: 0, deadLetters: 3 })
 })
 
-t.test('clear forgets what waits and the dead letters, and what it has taken is not sent any more', async t => {
+t.test('clear deletes waiting entries and dead letters, and none of them is sent afterwards', async t => {
   const { news } = await startForTest(t)
   const names = Array.from({ length: 2500 }, (_, i) => String(i))
   for (let at = 0; at < names.length; at += 500) {
@@ -180,7 +180,7 @@ t.test('clear forgets what waits and the dead letters, and what it has taken is 
   await delivery.stop()
 })
 
-t.test('entries of a topic whose plugin is away are kept, and a restart delivers them', async t => {
+t.test('entries of a topic whose plugin is not loaded are kept, and delivered after a restart with it', async t => {
   const folder = await newFolder(t)
   const first = await startQueue(folder)
   await first.put({ queue: 'a', entries: [entry('k', '1'), entry('k', '2')], limit: 10 })
@@ -200,7 +200,7 @@ t.test('entries of a topic whose plugin is away are kept, and a restart delivers
   t.same(got, ['1', '2'])
 })
 
-t.test('a full drive refuses entries, and those that are there go out and are deleted', async t => {
+t.test('a full drive refuses entries, and delivers and deletes those that wait', async t => {
   let freeBytes = 2 ** 30
   const space = async () => ({ totalBytes: 2 ** 31, freeBytes, reservedBytes: 0, freeInodes: 100_000 })
   const { news, put } = await startForTest(t, { disk: { space } })
@@ -223,7 +223,7 @@ t.test('a full drive refuses entries, and those that are there go out and are de
       got.push(...sent.map(textOf))
     },
   })
-  // A dead letter takes more than it gives: it waits for room, and what has the same key with it.
+  // A dead letter takes more space than its entry: it waits for space, and entries with the same key wait with it.
   await until(async () => (await news.status('a')).pending === 7)
   t.ok(await isFull(), 'it was full all the time')
   t.same(
@@ -249,7 +249,7 @@ t.test('random schedules: nothing is lost, and each key keeps its order', { time
       const concurrency = random.pick([1, 2, 5])
       const failures = random.pick([0, 0.05, 0.4])
       const keys = ['', ...Array.from({ length: random.pick([1, 3, 40]) }, (_, i) => `key-${i}`)]
-      /** By key: accepted texts in the order of their commits, and how far each has come. */
+      /** By key: accepted texts in the order of their commits, and the number of delivered ones. */
       const accepted = new Map<string, string[]>(keys.map(key => [key, []]))
       const done = new Set<string>()
       const active = new Set<string>()

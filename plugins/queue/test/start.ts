@@ -16,7 +16,7 @@ export interface PutArguments {
   readonly queue: string
   readonly entries: readonly NewEntry[]
   readonly limit: number
-  /** Takes the commit back at its end. */
+  /** Rolls back the commit at its end. */
   readonly fails?: boolean
 }
 
@@ -24,7 +24,7 @@ export interface StartedQueue {
   readonly news: QueueTopic
   readonly storage: StorageService
   readonly kernel: TestKernel
-  /** In one commit of `news.put`: which of them were taken. */
+  /** In one commit of `news.put`: for each entry, whether the queue took it. */
   put(args: PutArguments): Promise<boolean[]>
   stop(): Promise<void>
 }
@@ -66,7 +66,7 @@ export async function startQueue(
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       prometheus: { authType: 'public' },
       iam: { rootUser: 'rootaccess', rootPassword: 'root password' },
-      // Without one, opening the store takes a quarter of a second: the root password is stretched.
+      // Without a master key, opening the store takes a quarter of a second: the key is derived from the root password.
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
     },
   })
@@ -103,7 +103,7 @@ export function textOf({ payload }: QueueEntry): string {
   return payload.toString('utf8')
 }
 
-/** Waits for what comes soon after. */
+/** Waits for a condition that becomes true soon. */
 export async function until(condition: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
   for (const endMs = Date.now() + seconds * 1000; Date.now() < endMs; ) {
     if (await condition()) return

@@ -1,4 +1,4 @@
-/** What is on the drive and must stay readable: canonical JSON, keys, sealed values, the sealed deployment key. */
+/** The formats on the drive, which must stay readable: canonical JSON, keys, sealed values, the sealed deployment key. */
 import assert from 'node:assert/strict'
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
@@ -44,7 +44,7 @@ t.test('canonical JSON is that of RFC 8785', async t => {
   }
 })
 
-t.test('any JSON survives, and the order of properties does not matter', async t => {
+t.test('any JSON value is preserved, and the order of properties does not matter', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(fc.jsonValue(), value => {
@@ -92,7 +92,7 @@ t.test('keys of documents sort by the bytes of ids, and a range holds exactly th
   )
 })
 
-t.test('a sealed value is what AES-256-GCM makes of it', async t => {
+t.test('a sealed value is the output of AES-256-GCM', async t => {
   const key = createSecretKey(Buffer.from(Array.from({ length: 32 }, (_, i) => i)))
   const nonce = Buffer.from(Array.from({ length: 12 }, (_, i) => 0xa0 + i))
   const sealed = seal(key, Buffer.from('a secret'), 'the context', nonce)
@@ -117,7 +117,7 @@ t.test('a sealed value is what AES-256-GCM makes of it', async t => {
   t.equal(fromPassword.export().toString('hex'), 'fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162')
 })
 
-t.test('a sealed field opens in its place alone', async t => {
+t.test('a sealed field opens in its place only', async t => {
   const sealer = createSealer(Buffer.alloc(32, 1), createSeededRandom(1))
   const field = { collection: 'user', id: 'ann', pointer: '/secret' }
   const sealed = sealer.seal(field, Buffer.from('x'))
@@ -129,7 +129,7 @@ t.test('a sealed field opens in its place alone', async t => {
   t.not(sealer.fingerprint(field, Buffer.from('x')), sealer.fingerprint({ ...field, id: 'bob' }, Buffer.from('x')))
 })
 
-t.test('secret fields are found wherever a schema can hold them', async t => {
+t.test('secret fields are found in every part of a schema', async t => {
   const secret = Type.String({ secret: true })
   const schema = Type.Object({
     plain: Type.String(),
@@ -172,66 +172,63 @@ t.test('secret fields are found wherever a schema can hold them', async t => {
 const log = pino({ level: 'silent' })
 const masterKey = (name: string, fill: number) => `${name}:${Buffer.alloc(32, fill).toString('base64')}`
 
-t.test(
-  'the deployment key goes over to new credentials when the former ones are given, and to nobody else',
-  async t => {
-    const random = createSeededRandom(2)
-    let stored: Buffer | undefined
-    let writes = 0
-    const open = (credentials: SealingCredentials, isNeeded = false) =>
-      openDeploymentKey({
-        credentials,
-        stored,
-        isNeeded: async () => isNeeded,
-        store: async record => {
-          stored = record
-          writes++
-        },
-        random,
-        log,
-      })
-    const [k1, k2] = [masterKey('first', 1), masterKey('second', 2)]
-    await t.rejects(open({ rootPassword: 'the password' }, true), { code: 'sealing_key_lost' })
-    await t.rejects(open({}), { code: 'sealing_key_missing', message: /SVC_KMS_SECRET_KEY or SVC_ROOT_PASSWORD/ })
-    t.equal(writes, 0)
-    const key = await open({ rootPassword: 'the password' })
-    t.equal(key.length, 32)
-    t.notOk(stored!.includes(key) || stored!.includes(key.toString('base64')))
-    const rows: [SealingCredentials, 'same' | 'sealed again' | RegExp][] = [
-      [{ rootPassword: 'the password' }, 'same'],
-      [{ rootPassword: 'new password' }, /SVC_ROOT_PASSWORD_PREVIOUS/],
-      [{ rootPassword: 'new password', masterKey: k1 }, /SVC_ROOT_PASSWORD_PREVIOUS/],
-      [
-        { rootPassword: 'new password', previousRootPassword: 'wrong' },
-        /SVC_ROOT_PASSWORD_PREVIOUS is not that one either/,
-      ],
-      [{ rootPassword: 'new password', previousRootPassword: 'the password' }, 'sealed again'],
-      [{ rootPassword: 'the password' }, /another root password/],
-      [{ rootPassword: 'new password', masterKey: k1 }, 'sealed again'],
-      [{ rootPassword: 'whatever', masterKey: k1 }, 'same'],
-      [{ rootPassword: 'whatever', masterKey: k2 }, /named "first".*SVC_KMS_SECRET_KEY_PREVIOUS/],
-      [{ rootPassword: 'whatever', masterKey: masterKey('first', 3) }, /named "first"/],
-      [{ rootPassword: 'whatever' }, /named "first"/],
-      [{ rootPassword: 'whatever', masterKey: k2, previousMasterKeys: [masterKey('x', 9), k1] }, 'sealed again'],
-      [{ rootPassword: 'whatever', masterKey: k2 }, 'same'],
-      [{ rootPassword: 'last password', previousMasterKeys: [k2] }, 'sealed again'],
-      [{ rootPassword: 'last password' }, 'same'],
-    ]
-    for (const [credentials, expected] of rows) {
-      const before = { stored, writes }
-      const given = Object.keys(credentials).join(', ')
-      const check = () => checkDeploymentKey(Buffer.from(stored!), credentials)
-      if (expected instanceof RegExp) await t.rejects(check(), { message: expected }, given)
-      else await check()
-      if (expected instanceof RegExp) {
-        await t.rejects(open(credentials), { code: 'sealing_key_wrong', message: expected }, given)
-      } else t.ok((await open(credentials)).equals(key), given)
-      t.equal(writes - before.writes, expected === 'sealed again' ? 1 : 0)
-      if (expected !== 'sealed again') t.equal(stored, before.stored)
-    }
-    for (const damaged of ['', '{}', '{"format":2}', stored!.toString().replace('32768', '1073741824')]) {
-      stored = Buffer.from(damaged)
-      await t.rejects(open({ rootPassword: 'last password' }), { code: 'sealing_key_lost' })
-    }
-  },
-)
+t.test('the deployment key is sealed under new credentials only if the former ones are given', async t => {
+  const random = createSeededRandom(2)
+  let stored: Buffer | undefined
+  let writes = 0
+  const open = (credentials: SealingCredentials, isNeeded = false) =>
+    openDeploymentKey({
+      credentials,
+      stored,
+      isNeeded: async () => isNeeded,
+      store: async record => {
+        stored = record
+        writes++
+      },
+      random,
+      log,
+    })
+  const [k1, k2] = [masterKey('first', 1), masterKey('second', 2)]
+  await t.rejects(open({ rootPassword: 'the password' }, true), { code: 'sealing_key_lost' })
+  await t.rejects(open({}), { code: 'sealing_key_missing', message: /SVC_KMS_SECRET_KEY or SVC_ROOT_PASSWORD/ })
+  t.equal(writes, 0)
+  const key = await open({ rootPassword: 'the password' })
+  t.equal(key.length, 32)
+  t.notOk(stored!.includes(key) || stored!.includes(key.toString('base64')))
+  const rows: [SealingCredentials, 'same' | 'sealed again' | RegExp][] = [
+    [{ rootPassword: 'the password' }, 'same'],
+    [{ rootPassword: 'new password' }, /SVC_ROOT_PASSWORD_PREVIOUS/],
+    [{ rootPassword: 'new password', masterKey: k1 }, /SVC_ROOT_PASSWORD_PREVIOUS/],
+    [
+      { rootPassword: 'new password', previousRootPassword: 'wrong' },
+      /SVC_ROOT_PASSWORD_PREVIOUS is another one as well/,
+    ],
+    [{ rootPassword: 'new password', previousRootPassword: 'the password' }, 'sealed again'],
+    [{ rootPassword: 'the password' }, /another root password/],
+    [{ rootPassword: 'new password', masterKey: k1 }, 'sealed again'],
+    [{ rootPassword: 'whatever', masterKey: k1 }, 'same'],
+    [{ rootPassword: 'whatever', masterKey: k2 }, /named "first".*SVC_KMS_SECRET_KEY_PREVIOUS/],
+    [{ rootPassword: 'whatever', masterKey: masterKey('first', 3) }, /named "first"/],
+    [{ rootPassword: 'whatever' }, /named "first"/],
+    [{ rootPassword: 'whatever', masterKey: k2, previousMasterKeys: [masterKey('x', 9), k1] }, 'sealed again'],
+    [{ rootPassword: 'whatever', masterKey: k2 }, 'same'],
+    [{ rootPassword: 'last password', previousMasterKeys: [k2] }, 'sealed again'],
+    [{ rootPassword: 'last password' }, 'same'],
+  ]
+  for (const [credentials, expected] of rows) {
+    const before = { stored, writes }
+    const given = Object.keys(credentials).join(', ')
+    const check = () => checkDeploymentKey(Buffer.from(stored!), credentials)
+    if (expected instanceof RegExp) await t.rejects(check(), { message: expected }, given)
+    else await check()
+    if (expected instanceof RegExp) {
+      await t.rejects(open(credentials), { code: 'sealing_key_wrong', message: expected }, given)
+    } else t.ok((await open(credentials)).equals(key), given)
+    t.equal(writes - before.writes, expected === 'sealed again' ? 1 : 0)
+    if (expected !== 'sealed again') t.equal(stored, before.stored)
+  }
+  for (const damaged of ['', '{}', '{"format":2}', stored!.toString().replace('32768', '1073741824')]) {
+    stored = Buffer.from(damaged)
+    await t.rejects(open({ rootPassword: 'last password' }), { code: 'sealing_key_lost' })
+  }
+})

@@ -21,13 +21,13 @@ export interface Started<Collections> {
 }
 
 export interface StartOptions {
-  /** An existing drive; a new folder when left out. */
+  /** An existing drive; a new folder if absent. */
   readonly folder?: string
   readonly config?: Readonly<Record<string, unknown>>
   readonly ports?: Partial<Ports>
 }
 
-/** Stopped and removed at the end of the test. */
+/** A store that is stopped and removed at the end of the test. */
 export async function startStore<Collections>(
   t: Test,
   declare: (store: StoreService) => Collections,
@@ -40,7 +40,7 @@ export async function startStore<Collections>(
     requires: ['store', 'storage'],
     setup({ services }) {
       collections = declare(services.store)
-      // What the store would never write.
+      // Records that the store itself would never write.
       services.storage.define({
         'user.put': (tx, { key, value }: { key: Buffer; value: Buffer }) => tx.put(key, value),
       })
@@ -69,7 +69,7 @@ export async function newFolder(t: Test): Promise<string> {
   return folder
 }
 
-/** Waits for what comes soon after. */
+/** Waits for a condition that becomes true soon. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
     if (await condition()) return

@@ -1,4 +1,4 @@
-/** A document that cannot be read shows in the probe and in the metrics, and the node stays ready. */
+/** An unreadable document is shown by the health check and by the metrics, and the node stays ready. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { startKernel } from 'svc/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 
-t.test('a document that cannot be read shows, and the node stays ready', async t => {
+t.test('an unreadable document is reported, and the node stays ready', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-store-status-'))
   const user = definePlugin({
     name: 'user',

@@ -1,4 +1,4 @@
-/** What the store does in one thread, over a real drive: conditions, schemas, buckets, quarantine, secrets, bounds. */
+/** The store in one thread, over a real drive: preconditions, schemas, buckets, quarantine, secrets, bounds. */
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ function migrate(value: unknown, fromVersion: number) {
   return { text: `${fromVersion}: ${words.join(' ')}` }
 }
 
-/** Whether this thread answers from memory: with the same object twice. */
+/** Whether this thread answers from memory: then two reads return the same object. */
 function isRemembered(collection: Pick<Collection<unknown>, 'get'>, id: string): boolean {
   const [first, second] = [collection.get(id), collection.get(id)]
   return first !== undefined && first === second
@@ -48,7 +48,7 @@ const { users, notes, policies, others } = collections
 const { objects } = kernel.services
 const createBucket = (name: string) => objects.createBucket(name, { region: 'r', owner })
 
-t.test('a document is what was put, frozen, with the ETag that everybody can compute', async t => {
+t.test('a document has the value that was put, is frozen, and has an ETag that callers can compute', async t => {
   t.equal(await users.get('ann'), undefined)
   const written = await users.put('ann', { name: 'Ann', age: 3 })
   const found = await users.get('ann')
@@ -64,7 +64,7 @@ t.test('a document is what was put, frozen, with the ETag that everybody can com
   t.equal(await users.get('ann'), undefined)
 })
 
-t.test('conditions are evaluated in the commit: of many who want to be first, one is', async t => {
+t.test('preconditions are evaluated in the commit: of many concurrent creates, one succeeds', async t => {
   const first = await Promise.allSettled(
     Array.from({ length: 20 }, (_, i) => users.put('bob', { name: `B${i}` }, { ifNoneMatch: '*' })),
   )
@@ -85,7 +85,7 @@ t.test('conditions are evaluated in the commit: of many who want to be first, on
   t.equal(await users.delete('bob', { ifMatch: (await users.get('bob'))!.etag }), true)
 })
 
-t.test('what does not match the schema is refused by the name of the field, and never repeated', async t => {
+t.test('a value that does not match the schema is refused with the name of the field, and not repeated', async t => {
   const wrong: [unknown, string, RegExp][] = [
     [{ name: 'x', age: 1.5 }, '/age', /\/age must be integer/],
     [{ age: 1 }, '/', /lacks name/],
@@ -141,7 +141,7 @@ t.test('a list is in the order of bytes, in pages of any size', async t => {
   await Promise.all(names.map(name => users.delete(name)))
 })
 
-t.test('a transaction is made as a whole or not at all', async t => {
+t.test('a transaction is committed as a whole or not at all', async t => {
   await users.put('ann', { name: 'Ann' })
   const refused = store.transaction(tx => {
     tx.delete(users, 'ann')
@@ -179,7 +179,7 @@ t.test('a transaction is made as a whole or not at all', async t => {
   )
 })
 
-t.test('an update is made on the newest value; undefined leaves it', async t => {
+t.test('an update changes the newest value; undefined leaves it', async t => {
   await Promise.all(
     Array.from({ length: 50 }, () => users.update('sum', u => ({ name: 'sum', age: (u?.value.age ?? 0) + 1 }))),
   )
@@ -200,7 +200,7 @@ t.test('an update is made on the newest value; undefined leaves it', async t => 
   )
 })
 
-t.test('documents of a bucket need it, and go with it', async t => {
+t.test('documents of a bucket need the bucket, and are deleted with it', async t => {
   await t.rejects(policies.put('photos', { rule: 'x' }), { code: 'bucket_not_found', extra: { BucketName: 'photos' } })
   await t.rejects(policies.put('../etc', { rule: 'x' }), { code: 'invalid_document' })
   for (const name of ['photos', 'photos2', 'phot']) {
@@ -234,40 +234,43 @@ t.test('documents of a bucket need it, and go with it', async t => {
   t.equal(await policies.get('photos'), undefined)
 })
 
-t.test('watchers hear of each change, deletion and fall of a bucket; one that throws disturbs nobody', async t => {
-  const heard: DocumentChange<{ rule: string }>[] = []
-  const end = [
-    policies.watch(() => {
-      throw new Error('bad listener')
-    }),
-    policies.watch(change => heard.push(change)),
-  ]
-  await createBucket('watched')
-  await policies.put('watched', { rule: 'one' })
-  await until(() => heard.length === 1)
-  await policies.put('watched', { rule: 'two' })
-  await until(() => heard.length === 2)
-  await objects.deleteBucket('watched')
-  await until(() => heard.length === 3)
-  t.same(
-    heard.map(({ id, before, after }) => [id, before?.value.rule, after?.value.rule]),
-    [
-      ['watched', undefined, 'one'],
-      ['watched', 'one', 'two'],
-      ['watched', 'two', undefined],
-    ],
-  )
-  t.ok(kernel.logs.some(({ msg }) => msg === 'a listener to documents failed'))
-  for (const stop of end) stop()
-  const after: string[] = []
-  policies.watch(({ id }) => after.push(id))
-  await createBucket('watched')
-  await policies.put('watched', { rule: 'three' })
-  await until(() => after.length === 1)
-  t.equal(heard.length, 3, 'who has ended hears no more')
-})
+t.test(
+  'watchers are told of each change, deletion and deletion of a bucket; one that throws disturbs no other',
+  async t => {
+    const heard: DocumentChange<{ rule: string }>[] = []
+    const end = [
+      policies.watch(() => {
+        throw new Error('bad listener')
+      }),
+      policies.watch(change => heard.push(change)),
+    ]
+    await createBucket('watched')
+    await policies.put('watched', { rule: 'one' })
+    await until(() => heard.length === 1)
+    await policies.put('watched', { rule: 'two' })
+    await until(() => heard.length === 2)
+    await objects.deleteBucket('watched')
+    await until(() => heard.length === 3)
+    t.same(
+      heard.map(({ id, before, after }) => [id, before?.value.rule, after?.value.rule]),
+      [
+        ['watched', undefined, 'one'],
+        ['watched', 'one', 'two'],
+        ['watched', 'two', undefined],
+      ],
+    )
+    t.ok(kernel.logs.some(({ msg }) => msg === 'a listener to documents failed'))
+    for (const stop of end) stop()
+    const after: string[] = []
+    policies.watch(({ id }) => after.push(id))
+    await createBucket('watched')
+    await policies.put('watched', { rule: 'three' })
+    await until(() => after.length === 1)
+    t.equal(heard.length, 3, 'who has ended hears no more')
+  },
+)
 
-t.test('what was compiled is kept as long as the document stays what it is', async t => {
+t.test('a compiled value is cached as long as the document does not change', async t => {
   let compilations = 0
   const names = users.compiled(({ value }) => {
     compilations++
@@ -291,7 +294,7 @@ t.test('what was compiled is kept as long as the document stays what it is', asy
   t.equal(await names.get('c'), undefined)
 })
 
-/** Writes past the store. */
+/** Writes a record without the store. */
 async function plant(collection: string, id: string, value: Buffer, scope: 'global' | 'bucket' = 'global') {
   await storage.execute('user.put', { key: documentKey(scope, collection, id), value })
 }
@@ -302,7 +305,7 @@ function recordOf(json: string, version = 1): Buffer {
   return record
 }
 
-t.test('what cannot be read is kept, reported once, and absent; it is overwritten only on purpose', async t => {
+t.test('an unreadable document is kept, reported once, and absent; it is overwritten only on request', async t => {
   const good = recordOf('{"name":"x"}')
   const newer = Buffer.from(good)
   newer[0] = 2
@@ -367,17 +370,20 @@ t.test('what cannot be read is kept, reported once, and absent; it is overwritte
   t.same((await store.quarantined()).counts, { user: bad.length - 2 })
 })
 
-t.test('a document of an older schema is migrated when it is read, and written so when it is next written', async t => {
-  await plant('note', 'old', recordOf('{"words":["a","b"]}'))
-  t.same((await notes.get('old'))!.value, { text: '1: a b' })
-  await plant('note', 'broken', recordOf('{"words":"hunter2"}'))
-  t.equal(await notes.get('broken'), undefined)
-  t.match(await notes.problem('broken'), 'it cannot be migrated from version 1 to 2')
-  await notes.update('old', note => ({ text: `${note!.value.text}!` }))
-  t.same((await notes.get('old'))!.value, { text: '1: a b!' })
-})
+t.test(
+  'a document of an older schema is migrated by each read, and stored in the new schema by the next write',
+  async t => {
+    await plant('note', 'old', recordOf('{"words":["a","b"]}'))
+    t.same((await notes.get('old'))!.value, { text: '1: a b' })
+    await plant('note', 'broken', recordOf('{"words":"hunter2"}'))
+    t.equal(await notes.get('broken'), undefined)
+    t.match(await notes.problem('broken'), 'it cannot be migrated from version 1 to 2')
+    await notes.update('old', note => ({ text: `${note!.value.text}!` }))
+    t.same((await notes.get('old'))!.value, { text: '1: a b!' })
+  },
+)
 
-t.test('a start with what cannot be read is a start; the scan finds it without anybody asking', async t => {
+t.test('unreadable documents do not prevent a start; the scan finds them without a read', async t => {
   const again = await newFolder(t)
   const first = await startStore(t, declare, { folder: again })
   await first.collections.users.put('good', { name: 'good', secret: 'x' })
@@ -391,7 +397,7 @@ t.test('a start with what cannot be read is a start; the scan finds it without a
   t.equal((await second.collections.users.list()).documents.length, 1)
 })
 
-t.test('secrets are sealed on the drive, whole in memory, and an ETag tells nothing of them', async t => {
+t.test('secrets are sealed on the drive, plain in memory, and not revealed by an ETag', async t => {
   const path = await newFolder(t)
   const first = await startStore(t, declare, { folder: path })
   const planted = 'planted-secret-4711'
@@ -401,7 +407,7 @@ t.test('secrets are sealed on the drive, whole in memory, and an ETag tells noth
   t.equal((await first.collections.users.put('ann', { name: 'Ann', secret: planted })).etag, etag)
   t.not((await first.collections.users.put('ann', { name: 'Ann', secret: 'other' })).etag, etag)
   await first.collections.users.put('ann', { name: 'Ann', secret: planted })
-  // Sealed for ann: where it is copied to, it cannot be opened.
+  // Sealed for ann: copied to another document, it cannot be opened.
   const record = Buffer.from((await first.storage.get(documentKey('global', 'user', 'ann')))!.value)
   await first.storage.execute('user.put', { key: documentKey('global', 'user', 'eve'), value: record })
   t.equal(await first.collections.users.get('eve'), undefined)
@@ -431,7 +437,7 @@ t.test('secrets are sealed on the drive, whole in memory, and an ETag tells noth
   t.equal((await last.collections.users.get('ann'))!.value.secret, planted)
 })
 
-t.test('memory is bounded, and what was pushed out is read again', async t => {
+t.test('memory is bounded, and evicted documents are read again', async t => {
   const cacheBytes = 64 * 1024
   const bounded = await startStore(t, declare, { config: { cacheBytes } })
   const collection = bounded.collections.users as unknown as DocumentCollection
@@ -449,7 +455,7 @@ t.test('memory is bounded, and what was pushed out is read again', async t => {
   t.ok(collection.cachedIds.filter(id => id.startsWith('user')).length > 20, 'guessing pushes no document out')
 })
 
-t.test('the resync finds what went by the generations, and tells whoever watches', async t => {
+t.test('the resync finds changes that the generations missed, and reports them to watchers', async t => {
   const clock = createFakeClock(Date.now())
   const own = await startStore(t, declare, { ports: { clock }, config: { resyncIntervalMs: 60_000 } })
   const heard: (string | undefined)[] = []
@@ -463,7 +469,7 @@ t.test('the resync finds what went by the generations, and tells whoever watches
   await until(() => heard.length === 1)
   const collection = own.collections.users as unknown as DocumentCollection
   t.equal(await collection.verify('ann'), true)
-  // As if a change had come by a way that does not go through this process.
+  // A change that does not go through this process.
   const known = own.collections.users.get('ann') as { value: { name: string } }
   const cached = await own.collections.users.get('ann')
   t.equal(cached, known)
@@ -482,7 +488,7 @@ t.test('the resync finds what went by the generations, and tells whoever watches
   t.ok(own.kernel.logs.some(({ level, id }) => level === 'error' && id === 'ann'))
 })
 
-t.test('declarations that cannot hold are refused at once', async t => {
+t.test('invalid declarations are refused at once', async t => {
   const schema = Type.Object({})
   const attempts: [(store: StoreService) => unknown, RegExp][] = [
     [store => store.collection({ name: 'Bad Name', version: 1, schema }), /cannot be the name/],

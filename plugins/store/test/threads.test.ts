@@ -1,4 +1,4 @@
-/** One truth in every thread, for real: processes with workers, random histories against a model, contention, kill -9. */
+/** Consistency over threads, in real processes with workers: random histories against a model, contention, kill -9. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ function start(
   })
 }
 
-/** Everything that it said until it ended, or until `onFact` had it killed. */
+/** All reports of the process until it ended, or until `onFact` killed it. */
 async function factsOf(child: ChildProcess, onFact?: (facts: readonly Fact[]) => void): Promise<Fact[]> {
   const facts: Fact[] = []
   let log = ''
@@ -55,7 +55,7 @@ async function factsOf(child: ChildProcess, onFact?: (facts: readonly Fact[]) =>
   return facts
 }
 
-t.test('random operations in random threads do what an obvious model does', async t => {
+t.test('random operations in random threads behave like a simple model', async t => {
   for (const workers of [0, 2]) {
     await seeded(t, async random => {
       const drive = newDrive()
@@ -71,7 +71,7 @@ t.test('random operations in random threads do what an obvious model does', asyn
   }
 })
 
-t.test('of additions from all threads none is lost, readers never look back, watchers hear of all', async t => {
+t.test('no addition of any thread is lost, readers never see an older state, watchers are told of all', async t => {
   for (const workers of [0, 2]) {
     const [{ results, sums, heard }] = (await factsOf(start(newDrive(), workers, 'additions'))) as [
       Record<string, unknown>,
@@ -83,7 +83,7 @@ t.test('of additions from all threads none is lost, readers never look back, wat
   }
 })
 
-t.test('what was acknowledged survives kill -9, and a transaction survives whole', async t => {
+t.test('acknowledged writes survive kill -9, and transactions survive as a whole', async t => {
   const rounds = Number(process.env.ROUNDS ?? 4)
   await seeded(t, async random => {
     const drive = newDrive()

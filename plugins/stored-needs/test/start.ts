@@ -1,4 +1,4 @@
-/** The real server in this process on a drive that stays, with some plugins left out. */
+/** The real server in this process on a drive that is kept, without some plugins. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +8,11 @@ import standard from 'svc/plugins/standard'
 import type { Test } from 'tap'
 
 export interface StartOptions {
-  /** Names of plugins that are left out, and with them all that require their services. */
+  /** Names of plugins that are not loaded, nor those that require their services. */
   readonly without?: readonly string[]
   /** SVC_IGNORE_MISSING_PLUGINS. */
   readonly ignoreMissingPlugins?: readonly string[]
-  /** Beside those that ship. */
+  /** In addition to the bundled plugins. */
   readonly plugins?: readonly AnyPlugin[]
   /** Further sections of the configuration. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -35,14 +35,14 @@ export async function start(drive: string, options: StartOptions = {}): Promise<
       store: { masterKey: key(7) },
       'stored-needs': { ignoreMissingPlugins },
       ...config,
-      // Configuration of a plugin that is not there would be refused.
+      // Configuration of a plugin that is not loaded would be refused.
       ...(without.includes('encryption') ? {} : { encryption: { allowsInsecureCustomerKeys: true } }),
       ...(without.includes('kms') ? {} : { kms: { secretKey: key(8) } }),
     },
   })
 }
 
-/** Starts a server, does something with it, and stops it. */
+/** Starts a server, runs a step with it, and stops it. */
 export async function during<T>(
   drive: string,
   options: StartOptions,

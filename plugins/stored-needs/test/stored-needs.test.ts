@@ -1,4 +1,4 @@
-/** A server on a real drive stores something that needs a plugin, stops, and is started without the plugin. */
+/** A server on a real drive stores data that needs a plugin, stops, and is started without the plugin. */
 import { createHash } from 'node:crypto'
 import { cp } from 'node:fs/promises'
 import {
@@ -40,7 +40,7 @@ const storing: readonly {
   readonly what: string
   readonly plugin: string
   readonly reason: string
-  /** In a bucket that is there. */
+  /** In an existing bucket. */
   store(server: TestServer): Promise<unknown>
 }[] = [
   { what: 'a bucket policy', plugin: 'bucket-policy', reason: 'has a policy', store: putPolicy },
@@ -142,7 +142,7 @@ for (const { what, plugin, reason, store } of storing) {
   })
 }
 
-t.test('what is gone is not needed any more', async t => {
+t.test('removed data no longer needs its plugin', async t => {
   const drive = await newDrive(t)
   await during(drive, {}, async server => {
     await server.client.send(new CreateBucketCommand({ Bucket: bucket }))
@@ -177,7 +177,7 @@ t.test('several plugins and buckets are named at once', async t => {
   })
 })
 
-t.test('a name to ignore that nothing needs is told', async t => {
+t.test('a superfluous name in the list of ignored plugins is reported', async t => {
   const drive = await newDrive(t)
   await during(drive, { without: ['cors'], ignoreMissingPlugins: ['quota', 'cors'] }, async ({ kernel }) => {
     const told = kernel.logs.filter(({ level }) => level === 'warn').map(({ msg }) => String(msg))
@@ -186,7 +186,7 @@ t.test('a name to ignore that nothing needs is told', async t => {
   })
 })
 
-t.test('where no object is encrypted, all are looked at once, and again after a start with encryption', async t => {
+t.test('without encrypted objects, all objects are searched once, and again after a start with encryption', async t => {
   const drive = await newDrive(t)
   const searches = ({ kernel }: TestServer) =>
     kernel.logs.filter(({ msg }) => /reading the records of all objects, once/.test(String(msg))).length
@@ -223,7 +223,7 @@ t.test('before anything is served, the needs of all plugins are on the drive', a
   const copy = `${drive}-copy`
   await kernel.services.objects.createBucket(bucket, { region: 'us-east-1', owner: kernel.services.iam.owner })
   await use.collection().put(bucket, { text: 'hidden' })
-  // The copy is the drive as a crash would leave it: nothing was served yet, and nothing is stopped.
+  // The copy is the state that a crash would leave: the server has served no request, and was not stopped.
   await cp(drive, copy, { recursive: true })
   await t.rejects(start(copy), {
     message:
@@ -231,10 +231,10 @@ t.test('before anything is served, the needs of all plugins are on the drive', a
   })
 })
 
-t.test('a full drive starts, and its needs are written down later', async t => {
+t.test('a full drive starts, and its needs are recorded later', async t => {
   const drive = await newDrive(t)
   await during(drive, {}, async () => undefined)
-  // A plugin that is new to the drive.
+  // A plugin that has not used the drive before.
   const plugins = [notesPlugin().notes]
   const full = await start(drive, { plugins, config: { drive: { reserveBytes: 2 ** 52 } } })
   t.teardown(full.stop)
@@ -244,7 +244,7 @@ t.test('a full drive starts, and its needs are written down later', async t => {
   t.not(state, 'done')
 })
 
-t.test('a plugin that does not ship is missed by its name, and by what its data shows', async t => {
+t.test('a missing third-party plugin is found by its recorded need and its data', async t => {
   const drive = await newDrive(t)
   const first = notesPlugin()
   await during(drive, { plugins: [first.notes] }, async ({ client }) => {
@@ -259,7 +259,7 @@ t.test('a plugin that does not ship is missed by its name, and by what its data 
   })
 })
 
-/** Notes of buckets, which are hidden from everybody as long as the plugin is there. */
+/** Notes of buckets, which the plugin hides from clients. */
 function notesPlugin() {
   type Notes = ReturnType<typeof declare>
   let collection: Notes | undefined
@@ -280,7 +280,7 @@ function notesPlugin() {
   return { notes, use: { collection: () => collection! } }
 }
 
-/** Stores a policy as release 0.1.0 did: in the same collections and records, without any plugin that knows of needs. */
+/** Stores a policy as release 0.1.0 did: in the same collections and records, without a record of needs. */
 async function storeAsBefore(drive: string): Promise<void> {
   let policies: import('svc/plugins/store/api').Collection<{ text: string }> | undefined
   const old = definePlugin({
@@ -307,7 +307,7 @@ async function storeAsBefore(drive: string): Promise<void> {
   t.same(await kernel.stop(), [])
 }
 
-t.test('a drive of release 0.1.0, which wrote no needs down', async t => {
+t.test('a drive of release 0.1.0, which recorded no needs', async t => {
   const drive = await newDrive(t)
   await storeAsBefore(drive)
   const without = ['bucket-policy']

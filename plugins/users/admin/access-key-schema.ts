@@ -11,7 +11,7 @@ export const Expiry = Type.String({ format: 'date-time', description: 'In the fu
 export const AccessKey = Type.Object(
   {
     accessKey: Type.String(),
-    user: Type.String({ description: 'Whose rights it has.' }),
+    user: Type.String({ description: 'The user whose rights it has.' }),
     name: Type.String(),
     description: Type.String(),
     status: Status,
@@ -23,7 +23,7 @@ export const AccessKey = Type.Object(
     createdAt: Time,
     createdBy: Type.String({ readOnly: true }),
     updatedAt: Time,
-    lastUsedAt: Type.Optional({ ...Time, description: 'The hour of the last request.' }),
+    lastUsedAt: Type.Optional({ ...Time, description: 'Start of the hour of the last request.' }),
   },
   { $id: 'AccessKey' },
 )

@@ -13,7 +13,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/groups/{group}/members',
   tag: 'groups',
-  summary: 'Makes users members of a group, all of them or none. Those that are members already are no error.',
+  summary: 'Adds users to a group, all of them or none. Users that are already members are no error.',
   authorize: ['admin:AddUserToGroup'],
   params: GroupParameters,
   body: NewMembers,

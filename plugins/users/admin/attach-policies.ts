@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/policies/attach',
   tag: 'policies',
-  summary: 'Attaches policies to a user or a group. Those that are attached already are no error.',
+  summary: 'Attaches policies to a user or a group. Policies that are already attached are no error.',
   authorize: ['admin:AttachUserOrGroupPolicy'],
   body: Attachment,
   response: AttachedPolicies,

@@ -8,17 +8,17 @@ export const Attachment = Type.Object(
     user: Type.Optional(Name),
     group: Type.Optional(Name),
   },
-  { $id: 'Attachment', description: 'Of a user or of a group.' },
+  { $id: 'Attachment', description: 'Policies for a user or a group.' },
 )
 
 export const AttachedPolicies = Type.Object(
   { user: Type.Optional(Type.String()), group: Type.Optional(Type.String()), policyNames: Type.Array(Type.String()) },
-  { $id: 'AttachedPolicies', description: 'All that are attached then.' },
+  { $id: 'AttachedPolicies', description: 'All policies that are attached afterwards.' },
 )
 
-/** The one that the policies are attached to. Throws `invalid_argument` for both and none. */
+/** The user or group that the policies are attached to. Throws `invalid_argument` if both or none are given. */
 export function holderOf({ user, group }: Static<typeof Attachment>): { user: string } | { group: string } {
   if (user !== undefined && group === undefined) return { user }
   if (group !== undefined && user === undefined) return { group }
-  throw invalidFields([{ element: '/user', message: 'or /group is given, and not both' }])
+  throw invalidFields([{ element: '/user', message: 'either it or /group must be given, and not both' }])
 }

@@ -5,12 +5,12 @@ import { userNameOf } from '../user-directory.ts'
 
 type Asked = Pick<AdminRequest, 'identity' | 'isAllowed'>
 
-/** Who asks, for calls that decide by whose access key it is. */
+/** The caller, for operations that depend on the owner of an access key. */
 export function callerOf({ identity, isAllowed }: Asked): Caller {
   return { identity: identity as Identity, isAllowed: action => isAllowed(action) }
 }
 
-/** The caller's user, where the caller has all of its rights: a part of them is not told what the whole may know. */
+/** The caller's user, if the caller has all of its rights: restricted credentials must not read what only the user may read. */
 export function ownUserOf({ identity }: Asked): string | undefined {
   return identity === undefined || identity.isRestricted === true ? undefined : userNameOf(identity)
 }

@@ -17,7 +17,7 @@ export default defineAdminOperation({
   path: '/me/secret-key',
   tag: 'session',
   summary:
-    'Changes the secret key of the caller, a user. Its other sessions end, and failures count as those of logins do. The secret of root is configured.',
+    'Changes the secret key of the calling user. Its other sessions end, and failures count like failed logins. The secret of root is set by the configuration.',
   authorize: 'self',
   body: OwnSecretKeyChange,
   bodyBytesMax: 16 * 1024,
@@ -26,7 +26,7 @@ export default defineAdminOperation({
   async handle({ identity, exchange, session, body }, { users, authSession }) {
     const { accessKey, isRoot, kind = 'user' } = identity!
     const { currentSecretKey, newSecretKey } = body
-    // Whoever cannot change it at all is told so by the service, and tries no secret.
+    // For callers that cannot change it at all, the service throws, without a check of the secret.
     if (!isRoot && kind === 'user') {
       const verified = authSession.verify(exchange.clientAddress, accessKey, currentSecretKey)
       if (verified === undefined) throw wrongOwnSecret()

@@ -8,14 +8,14 @@ import { AccessKeyName, Description, ignored } from './user-schema.ts'
 
 const CreateAccessKey = Type.Object(
   {
-    user: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Default: that of the caller.' })),
+    user: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Default: the user of the caller.' })),
     accessKey: Type.Optional(AccessKeyName),
     secretKey: Type.Optional(SecretKey),
     name: Type.Optional(KeyName),
     description: Type.Optional(Description),
     expiresAt: Type.Optional(Type.Union([Expiry, Type.Null()])),
     policy: Type.Optional(
-      Type.Union([PolicyText, Type.Null()], { description: 'Limits the rights of the user. Without principals.' }),
+      Type.Union([PolicyText, Type.Null()], { description: 'Limits the rights of the user; has no principals.' }),
     ),
     state: ignored,
     createdAt: ignored,
@@ -37,7 +37,7 @@ export default defineAdminOperation({
   path: '/access-keys',
   tag: 'access-keys',
   summary:
-    'Creates an access key of the caller, or of another user. The first needs no right, but a limited key or session cannot do it; the second needs `admin:CreateServiceAccount`. The secret key is shown in this answer only.',
+    'Creates an access key for the caller, or for another user. The former needs no action, but restricted access keys and sessions cannot do it; the latter needs `admin:CreateServiceAccount`. Only this answer contains the secret key.',
   authorize: 'service',
   body: CreateAccessKey,
   bodyBytesMax: policyBytesMax,

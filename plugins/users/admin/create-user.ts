@@ -19,7 +19,7 @@ const CreateUser = Type.Object(
 const CreatedUser = Type.Object(
   {
     ...User.properties,
-    secretKey: Type.Optional(Type.String({ description: 'Only where it was made here. Shown this once.' })),
+    secretKey: Type.Optional(Type.String({ description: 'Only if the server generated it. Shown only once.' })),
   },
   { $id: 'CreatedUser' },
 )
@@ -29,7 +29,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/users',
   tag: 'users',
-  summary: 'Creates a user. Without a secret key one is made, and shown in this answer only.',
+  summary: 'Creates a user. Without a secret key one is generated, which only this answer contains.',
   authorize: ['admin:CreateUser'],
   authorizeRequest: ({ body: { groups = [], policyNames = [] } }) => ({
     actions: [

@@ -8,7 +8,7 @@ export default defineAdminOperation({
   path: '/access-keys/{accessKey}',
   tag: 'access-keys',
   summary:
-    'Deletes an access key, and share links that were made with it while it was limited. The next request is refused. Access keys that it made for its user stay: `createdBy` of listAccessKeys names them.',
+    'Deletes an access key, and the share links that were created with it while it was restricted. The next request is refused. Access keys that it created for its user stay: `createdBy` of listAccessKeys names it.',
   authorize: 'service',
   params: AccessKeyParameters,
   errors: ['access_key_not_found'],

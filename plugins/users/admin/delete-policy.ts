@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/policies/{name}',
   tag: 'policies',
-  summary: 'Deletes a named policy that no user and no group has.',
+  summary: 'Deletes a named policy that is attached to no user and no group.',
   authorize: ['admin:DeletePolicy'],
   params: PolicyParameters,
   etag: true,

@@ -6,7 +6,8 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/users/{user}',
   tag: 'users',
-  summary: 'Deletes a user with its access keys, share links, sessions and memberships. Nobody deletes themselves.',
+  summary:
+    'Deletes a user with its access keys, share links, sessions and memberships. Callers cannot delete their own user.',
   authorize: ['admin:DeleteUser'],
   params: UserParameters,
   errors: ['conflict', 'user_not_found'],

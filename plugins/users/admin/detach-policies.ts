@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/policies/detach',
   tag: 'policies',
-  summary: 'Detaches policies from a user or a group. Those that are not attached are no error.',
+  summary: 'Detaches policies from a user or a group. Policies that are not attached are no error.',
   authorize: ['admin:AttachUserOrGroupPolicy'],
   body: Attachment,
   response: AttachedPolicies,

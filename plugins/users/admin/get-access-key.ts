@@ -16,7 +16,7 @@ export default defineAdminOperation({
   uses: ['users'],
   async handle(request, { users }) {
     const key = await users.getAccessKey(callerOf(request), request.params.accessKey)
-    // Share links have operations of their own.
+    // Share links have their own operations.
     if (key.kind === 'share') throw noAccessKey(request.params.accessKey)
     return describeAccessKey(key)
   },

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/groups/{group}',
   tag: 'groups',
-  summary: 'Returns a group with its members, who may read it, too.',
+  summary: 'Returns a group with its members. Members may read it without an action.',
   authorize: 'service',
   params: GroupParameters,
   response: Group,
@@ -17,7 +17,8 @@ export default defineAdminOperation({
     const name = request.params.group
     if (request.isAllowed('admin:GetGroup')) return describeGroup(await users.getGroup(name))
     const user = ownUserOf(request)
-    // Of the user, not of the identity: a disabled group has members, too. Who is none learns not even whether it exists.
+    // Compares with the groups of the user, not of the identity: disabled groups have members, too. A caller who is not a member does not
+    // learn whether the group exists.
     if (user === undefined || !(await users.getUser(user)).groups.includes(name)) throw adminErrors.access_denied()
     return describeGroup(await users.getGroup(name))
   },

@@ -9,7 +9,7 @@ const PermissionsView = Type.Object(
   {
     user: Type.String(),
     isRoot: Type.Boolean(),
-    bucket: Type.String({ description: 'Empty: what is done to the server.' }),
+    bucket: Type.String({ description: 'Empty: actions on the server.' }),
     prefix: Type.String(),
     allowed: Type.Array(Type.String()),
     denied: Type.Array(Type.String()),
@@ -23,13 +23,17 @@ export default defineAdminOperation({
   path: '/me/permissions',
   tag: 'session',
   summary:
-    "Says what the caller may do to the server, or to a bucket and everything under a prefix. A hint for the console: every operation decides for itself, and what one does with access keys and share links of one's own needs none of these.",
+    "Lists the actions that the caller may do on the server, or on a bucket and everything under a prefix. A hint for the console: every operation makes its own decision, and operations on the caller's own access keys and share links need none of these actions.",
   authorize: 'service',
   query: Type.Object({
     bucket: Type.String({ default: '', maxLength: 255 }),
-    prefix: Type.String({ default: '', maxLength: 1024, description: 'Of keys; needs `bucket`.' }),
+    prefix: Type.String({ default: '', maxLength: 1024, description: 'Prefix of object keys; needs `bucket`.' }),
     user: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 128, description: 'Default: the caller with its own rights.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'Default: the caller, with the rights of its credentials.',
+      }),
     ),
   }),
   response: PermissionsView,
@@ -40,7 +44,7 @@ export default defineAdminOperation({
     const { identity: caller, exchange, session } = request
     if (prefix !== '' && bucket === '') throw invalidFields([{ element: 'query/prefix', message: 'needs a bucket' }])
     const isOwn = user === undefined || user === ownUserOf(request)
-    // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
+    // Also for the caller's own user, if the credentials are restricted: they must not learn more than their own rights.
     if (!isOwn) request.requireAllowed('admin:GetUser')
     const identity = isOwn ? caller! : await users.describeIdentity(user)
     if (identity === undefined) throw noUser(user!)

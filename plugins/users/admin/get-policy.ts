@@ -9,9 +9,9 @@ export default defineAdminOperation({
   path: '/policies/{name}',
   tag: 'policies',
   summary:
-    'Returns a named policy and whom it is attached to. Users may read those that they have, without the latter.',
+    'Returns a named policy, and the users and groups that it is attached to. Users may read their own policies, without the latter.',
   authorize: ['admin:GetPolicy'],
-  // Who has the policy needs no action: the handler decides.
+  // Users need no action for their own policies: the handler decides.
   authorizeRequest: () => ({ actions: [] }),
   params: PolicyParameters,
   response: NamedPolicy,

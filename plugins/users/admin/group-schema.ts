@@ -18,7 +18,7 @@ export const Group = Type.Object(
   { $id: 'Group' },
 )
 
-/** A commit has room for a thousand documents, and two of them are others. */
+/** A commit has at most a thousand documents, two of which are not members. */
 export const membersPerChangeMax = 998
 
 export const groupMadeByServer = {

@@ -9,7 +9,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/access-keys',
   tag: 'access-keys',
-  summary: 'Lists the access keys of a user, by default those of the caller. Share links are not among them.',
+  summary: 'Lists the access keys of a user, by default of the caller, without share links.',
   authorize: 'service',
   query: Type.Object({
     user: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),

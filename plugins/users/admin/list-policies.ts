@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/policies',
   tag: 'policies',
-  summary: 'Lists named policies by name, built-in ones among them.',
+  summary: 'Lists named policies by name, including built-in ones.',
   authorize: ['admin:ListUserPolicies'],
   query: Type.Object({ prefix: Type.String({ default: '', maxLength: 128 }), ...pageParameters }),
   response: pageOf(NamedPolicy),

@@ -25,7 +25,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/policies/actions',
   tag: 'policies',
-  summary: 'Lists every action that policies can name, those of plugins among them, with their condition keys.',
+  summary: 'Lists all actions that policies can name, including those of plugins, with their condition keys.',
   authorize: 'self',
   query: Type.Object(pageParameters),
   response: pageOf(PolicyActionInfo),
@@ -34,8 +34,7 @@ export default defineAdminOperation({
     const actions = policy.actions()
     const last = decodeCursor(cursor)
     const start = last === undefined ? 0 : actions.findIndex(({ action }) => action === last) + 1
-    if (last !== undefined && start === 0)
-      throw adminErrors.invalid_argument('The cursor is not one that a list has given out.')
+    if (last !== undefined && start === 0) throw adminErrors.invalid_argument('The cursor was not returned by a list.')
     const page = actions.slice(start, start + limit)
     const items = page.map(({ action, level, description, conditionKeys, status, plugin }) => {
       return { action, level, description, conditionKeys: [...conditionKeys], status, plugin }

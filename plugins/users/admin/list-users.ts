@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/users',
   tag: 'users',
-  summary: 'Lists users by name. Root is none of them.',
+  summary: 'Lists users by name, without root.',
   authorize: ['admin:ListUsers'],
   query: Type.Object({
     prefix: Type.String({ default: '', maxLength: 128 }),

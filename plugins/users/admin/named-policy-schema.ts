@@ -12,12 +12,15 @@ export const NamedPolicy = Type.Object(
     etag: Type.String({ readOnly: true }),
     updatedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
       readOnly: true,
-      description: 'Null for built-in ones.',
+      description: 'Null for built-in policies.',
     }),
     attachedTo: Type.Optional(
       Type.Object(
         { users: Type.Array(Type.String()), groups: Type.Array(Type.String()) },
-        { readOnly: true, description: 'Only when one policy is read, by who may read all.' },
+        {
+          readOnly: true,
+          description: 'Only in the answer for a single policy, to callers who may read all policies.',
+        },
       ),
     ),
   },

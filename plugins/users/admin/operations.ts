@@ -1,4 +1,4 @@
-/** What this plugin serves of the Admin API. */
+/** The operations of the Admin API that this plugin implements. */
 import addGroupMembers from './add-group-members.ts'
 import attachPolicies from './attach-policies.ts'
 import changeOwnSecretKey from './change-own-secret-key.ts'

@@ -21,7 +21,7 @@ export default defineAdminOperation({
   method: 'PUT',
   path: '/policies/{name}',
   tag: 'policies',
-  summary: 'Creates (201) or replaces a named policy. It counts for the next request of everybody who has it.',
+  summary: 'Creates (201) or replaces a named policy. It applies from the next request on.',
   authorize: ['admin:CreatePolicy'],
   params: PolicyParameters,
   body: PolicyReplacement,

@@ -8,7 +8,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/groups/{group}/members/{user}',
   tag: 'groups',
-  summary: 'Takes a user out of a group. It is no error when it was not in it.',
+  summary: 'Removes a user from a group. It is no error if the user is not a member.',
   authorize: ['admin:RemoveUserFromGroup'],
   params: Type.Object({ ...GroupParameters.properties, ...UserParameters.properties }),
   uses: ['users'],

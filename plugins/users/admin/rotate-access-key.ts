@@ -8,7 +8,8 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/access-keys/{accessKey}/rotate',
   tag: 'access-keys',
-  summary: 'Gives an access key another secret key. The old one stops at once, and so do its console sessions.',
+  summary:
+    'Gives an access key another secret key. The old secret key is invalid at once, and its console sessions end.',
   authorize: 'service',
   params: AccessKeyParameters,
   body: SecretKeyChange,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-/** What a client may choose as a secret. Problems with it never repeat it. */
+/** A secret that a client chooses. Its problems are reported without repeating it. */
 export const SecretKey = Type.String({
   minLength: 8,
   maxLength: 128,
@@ -11,5 +11,5 @@ export const SecretKey = Type.String({
 
 export const SecretKeyChange = Type.Object(
   { secretKey: Type.Optional(SecretKey) },
-  { $id: 'SecretKeyChange', description: 'Without a secret, one is made.' },
+  { $id: 'SecretKeyChange', description: 'Without a secret, one is generated.' },
 )

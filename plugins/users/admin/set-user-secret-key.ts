@@ -6,7 +6,7 @@ import { UserParameters } from './user-schema.ts'
 const SecretOfUser = Type.Object(
   {
     accessKey: Type.String(),
-    secretKey: Type.Optional(Type.String({ description: 'Only where it was made here. Shown this once.' })),
+    secretKey: Type.Optional(Type.String({ description: 'Only if the server generated it. Shown only once.' })),
   },
   { $id: 'SecretOfUser' },
 )
@@ -16,7 +16,8 @@ export default defineAdminOperation({
   method: 'PUT',
   path: '/users/{user}/secret-key',
   tag: 'users',
-  summary: 'Gives a user another secret key; its sessions end. Without one in the request, one is made and returned.',
+  summary:
+    'Gives a user another secret key; its sessions end. Without one in the request, one is generated and returned.',
   authorize: ['admin:CreateUser'],
   params: UserParameters,
   body: SecretKeyChange,

@@ -7,13 +7,13 @@ import { noUser } from '../api.ts'
 const SimulationRequest = Type.Object(
   {
     user: Type.Optional(
-      Type.String({ maxLength: 128, description: 'A user; default: the caller with its own rights.' }),
+      Type.String({ maxLength: 128, description: 'A user; default: the caller, with the rights of its credentials.' }),
     ),
     action: Type.String({ minLength: 1, maxLength: 128 }),
     bucket: Type.Optional(Type.String({ maxLength: 255 })),
-    object: Type.Optional(Type.String({ maxLength: 1024, description: 'A key; needs `bucket`.' })),
-    sourceIp: Type.Optional(Type.String({ maxLength: 45, description: 'Default: that of this request.' })),
-    secureTransport: Type.Optional(Type.Boolean({ description: 'Default: as this request.' })),
+    object: Type.Optional(Type.String({ maxLength: 1024, description: 'An object key; needs `bucket`.' })),
+    sourceIp: Type.Optional(Type.String({ maxLength: 45, description: 'Default: the address of this request.' })),
+    secureTransport: Type.Optional(Type.Boolean({ description: 'Default: as in this request.' })),
     time: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
     conditions: Type.Optional(
       Type.Record(Type.String({ maxLength: 256 }), Type.Array(Type.String({ maxLength: 2048 }), { maxItems: 100 }), {
@@ -31,7 +31,7 @@ const PolicySource = Type.Union([
   Type.Literal('acl'),
   Type.Literal('embedded-policy'),
 ])
-const Statement = Type.Record(Type.String(), Type.Unknown(), { description: 'As it stands in its policy.' })
+const Statement = Type.Record(Type.String(), Type.Unknown(), { description: 'The statement as written in its policy.' })
 
 const Evaluated = Type.Object(
   {
@@ -45,7 +45,7 @@ const Evaluated = Type.Object(
     mismatch: Type.Optional(
       Type.Union(
         [Type.Literal('principal'), Type.Literal('action'), Type.Literal('resource'), Type.Literal('condition')],
-        { description: 'What did not fit first; absent where all did.' },
+        { description: 'The first part that did not match; absent if all matched.' },
       ),
     ),
     statement: Statement,
@@ -72,7 +72,7 @@ const SimulationResult = Type.Object(
     policyName: Type.String(),
     group: Type.String(),
     statement: Type.Optional(Statement),
-    evaluated: Type.Array(Evaluated, { description: 'Every statement that was looked at.' }),
+    evaluated: Type.Array(Evaluated, { description: 'All statements that were evaluated.' }),
   },
   { $id: 'SimulationResult' },
 )
@@ -82,7 +82,8 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/policies/simulate',
   tag: 'policies',
-  summary: 'Says whether a user may do something, by which statement, and why the others do not count.',
+  summary:
+    'Decides whether a user may do an action, names the statement that decides, and explains why the others do not apply.',
   authorize: 'self',
   body: SimulationRequest,
   response: SimulationResult,
@@ -93,7 +94,7 @@ export default defineAdminOperation({
     requireKnown(action, policy)
     if (object !== '' && bucket === '') throw invalidFields([{ element: '/object', message: 'needs a bucket' }])
     const isOther = body.user !== undefined && body.user !== (identity!.userName ?? identity!.accessKey)
-    // Also for oneself as a user, where the caller has a part of its rights: that part is what it may know of.
+    // Also for the caller's own user, if the credentials are restricted: they must not learn more than their own rights.
     if (isOther || (body.user !== undefined && identity!.isRestricted === true)) requireAllowed('admin:SimulatePolicy')
     const simulated = body.user === undefined ? identity! : await users.describeIdentity(body.user)
     if (simulated === undefined) throw noUser(body.user!)
@@ -118,7 +119,7 @@ export default defineAdminOperation({
   },
 })
 
-/** A word that means nothing would be denied without a word of why. */
+/** Refuses an unknown action: otherwise it would simply be denied, without a reason. */
 function requireKnown(action: string, policy: PolicyService): void {
   const Statement = [{ Effect: 'Allow', Action: action, Resource: '*' }]
   if (policy.compile({ Version: '2012-10-17', Statement }, { kind: 'identity' }).policy !== undefined) return
@@ -140,7 +141,7 @@ function conditionsOf(
   clock: Clock,
 ) {
   const timeMs = time === undefined ? clock.now() : Date.parse(time)
-  if (Number.isNaN(timeMs)) throw adminErrors.invalid_argument('/time is no date.')
+  if (Number.isNaN(timeMs)) throw adminErrors.invalid_argument('/time must be a date.')
   const given = new Map(Object.entries(conditions).map(([key, values]) => [key.toLowerCase(), values]))
   const facts = requestConditions({
     sourceAddress: sourceIp ?? clientAddress,

@@ -20,7 +20,7 @@ const AccessKeyChange = Type.Object(
     updatedAt: ignored,
     lastUsedAt: ignored,
   },
-  { $id: 'AccessKeyChange', description: 'What is absent stays; null clears.' },
+  { $id: 'AccessKeyChange', description: 'Absent fields stay unchanged; null clears a field.' },
 )
 
 export default defineAdminOperation({
@@ -28,7 +28,7 @@ export default defineAdminOperation({
   method: 'PATCH',
   path: '/access-keys/{accessKey}',
   tag: 'access-keys',
-  summary: 'Changes an access key, at once. Credentials with an embedded policy change none.',
+  summary: 'Changes an access key, at once. Credentials with an embedded policy cannot change any.',
   authorize: 'service',
   params: AccessKeyParameters,
   body: AccessKeyChange,

@@ -6,13 +6,13 @@ export default defineAdminOperation({
   method: 'PATCH',
   path: '/groups/{group}',
   tag: 'groups',
-  summary: 'Enables, disables or describes a group. Disabled, its policies neither allow nor deny anything.',
+  summary: 'Enables, disables or describes a group. The policies of a disabled group neither allow nor deny anything.',
   authorize: 'service',
   authorizeRequest: ({ body: { status, description } }) => ({
     actions: [
       ...(status === 'enabled' ? ['admin:EnableGroup'] : []),
       ...(status === 'disabled' ? ['admin:DisableGroup'] : []),
-      // What changes nothing shows the group all the same.
+      // A request without a change returns the group, so it needs an action, too.
       ...(description !== undefined || status === undefined ? ['admin:CreateGroup'] : []),
     ],
   }),

@@ -6,13 +6,14 @@ export default defineAdminOperation({
   method: 'PATCH',
   path: '/users/{user}',
   tag: 'users',
-  summary: 'Enables, disables or describes a user. Disabled, its sessions, access keys and share links stop at once.',
+  summary:
+    'Enables, disables or describes a user. The sessions, access keys and share links of a disabled user are invalid at once.',
   authorize: 'service',
   authorizeRequest: ({ body: { status, description } }) => ({
     actions: [
       ...(status === 'enabled' ? ['admin:EnableUser'] : []),
       ...(status === 'disabled' ? ['admin:DisableUser'] : []),
-      // What changes nothing shows the user all the same.
+      // A request without a change returns the user, so it needs an action, too.
       ...(description !== undefined || status === undefined ? ['admin:CreateUser'] : []),
     ],
   }),

@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
 import type { User as UserOfService } from '../api.ts'
 
-/** An access key of a user, or of an access key. */
+/** The access key of a user, or the name of an access key. */
 export const AccessKeyName = Type.String({
   minLength: 3,
   maxLength: 128,
   pattern: '^[A-Za-z0-9._@+=-]*$',
   description: 'Letters, digits and `. _ @ + = -`.',
 })
-/** Of a group or a policy. */
+/** Name of a group or a policy. */
 export const Name = Type.String({ minLength: 1, maxLength: 128 })
 export const Names = Type.Array(Name, { maxItems: 1000 })
 export const Status = Type.Union([Type.Literal('enabled'), Type.Literal('disabled')])
@@ -23,16 +23,16 @@ export const User = Type.Object(
     status: Status,
     description: Type.String(),
     groups: Type.Array(Type.String()),
-    policyNames: Type.Array(Type.String(), { description: 'Attached to the user itself.' }),
-    effectivePolicyNames: Type.Array(Type.String(), { description: 'And those of its enabled groups.' }),
-    accessKeyCount: Type.Integer({ description: 'Without share links.' }),
+    policyNames: Type.Array(Type.String(), { description: 'Policies that are attached to the user itself.' }),
+    effectivePolicyNames: Type.Array(Type.String(), { description: 'With the policies of its enabled groups.' }),
+    accessKeyCount: Type.Integer({ description: 'Number of access keys, without share links.' }),
     createdAt: Time,
     updatedAt: Time,
   },
   { $id: 'User' },
 )
 
-/** What a document that was read has beside what may be sent. */
+/** Fields of a document that was read, which a request may contain but not set. */
 export const ignored = Type.Optional(Type.Unknown({ readOnly: true }))
 export const madeByServer = {
   effectivePolicyNames: ignored,

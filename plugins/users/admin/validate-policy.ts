@@ -16,10 +16,10 @@ const Problem = Type.Object(
 const ValidationRequest = Type.Object(
   {
     document: Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())], {
-      description: 'The policy, as an object or as text. Lines of an object are those of its JSON with an indent of 2.',
+      description: 'The policy, as an object or as text. For an object, lines refer to its JSON with an indent of 2.',
     }),
     bucket: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 63, description: 'Check it as the policy of this bucket.' }),
+      Type.String({ minLength: 1, maxLength: 63, description: 'Checks it as the policy of this bucket.' }),
     ),
   },
   { $id: 'ValidationRequest' },
@@ -35,10 +35,11 @@ export default defineAdminOperation({
   method: 'POST',
   path: '/policies/validate',
   tag: 'policies',
-  summary: 'Says what is wrong with a policy, without storing it. A policy with errors is an answer, too.',
+  summary:
+    'Checks a policy, without storing it, and returns its problems. The answer is 200 even if the policy has errors.',
   authorize: 'self',
   body: ValidationRequest,
-  // A document of 20 KiB as text in JSON, whatever has to be escaped in it.
+  // A document of 20 KiB as text in JSON, with every character escaped.
   bodyBytesMax: 128 * 1024,
   response: ValidationResult,
   uses: ['policy'],

@@ -1,4 +1,4 @@
-/** Users, groups, policies and access keys over the Admin API, and what becomes of them on S3. */
+/** Users, groups, policies and access keys over the Admin API, and their effect on S3. */
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { type AdminAnswer, type AdminCall, responseProblems, rootUser, startAdmin } from 'svc/plugins/admin/testing'
 import t from 'tap'
@@ -35,7 +35,7 @@ const codeOf = (done: Promise<unknown>) =>
     (error: { name: string }) => error.name,
   )
 
-/** Calls an operation; what it answers has to fit its schema. */
+/** Calls an operation; its answer must match its schema. */
 async function call(id: string, path: string, body?: unknown, send = signed, more: Partial<AdminCall> = {}) {
   const operation = operations.find(other => other.id === id)
   if (operation === undefined) throw new Error(`${id} is not served`)
@@ -51,7 +51,7 @@ const allow = (Action: string | string[], Resource?: string | string[]) => ({
 })
 const { users } = kernel.services
 
-/** A user who may do these actions of the Admin API. */
+/** Creates a user who may do these actions of the Admin API. */
 async function makeAdmin(accessKey: string, actions: string[]) {
   await users.putPolicy(`of-${accessKey}`, allow(actions))
   await users.createUser({ accessKey, secretKey, policyNames: [`of-${accessKey}`] })
@@ -69,7 +69,7 @@ t.test('users: created, listed, read, changed, deleted', async t => {
   t.same(read.json, rest)
   t.equal(outcome(await as(made.json)({ path: '/api/v1/me/nothing' })), '404 not_found', 'the secret is the right one')
 
-  // A document that was read can be sent back.
+  // A document that was read can be sent back unchanged.
   t.same((await call('updateUser', '/users/ada%40example.com', read.json)).json.groups, [])
   t.match((await call('updateUser', '/users/ada%40example.com', { description: null })).json, { description: '' })
   t.equal(await outcomeOf('createUser', '/users', { accessKey: 'ada@example.com' }), '409 already_exists')
@@ -143,7 +143,7 @@ t.test('each change of a user needs its own action', async t => {
   t.same((await call('setUserGroups', '/users/plain/groups', { groups: [] })).json.groups, [])
 })
 
-t.test('a secret key that is set: the old one and the sessions are over', async t => {
+t.test('a new secret key ends the old one and the sessions', async t => {
   await users.createUser({ accessKey: 'carl', secretKey })
   const session = await login({ accessKey: 'carl', secretKey })
   t.equal(await outcomeOf('getUser', '/users/carl', undefined, session), '200')
@@ -158,7 +158,7 @@ t.test('a secret key that is set: the old one and the sessions are over', async 
   t.equal(await outcomeOf('setUserSecretKey', `/users/${rootUser}/secret-key`), '404 user_not_found')
 })
 
-t.test("access keys: one's own, those of others, and those with a policy", async t => {
+t.test('access keys: those of the caller, those of others, and those with a policy', async t => {
   await users.createUser({ accessKey: 'dora', secretKey })
   const dora = as({ accessKey: 'dora', secretKey })
   const made = await call('createAccessKey', '/access-keys', { name: 'laptop' }, dora)
@@ -250,7 +250,7 @@ t.test("access keys: one's own, those of others, and those with a policy", async
   t.same((await call('listAccessKeys', '/access-keys?limit=1', undefined, dora)).json.items.length, 1)
 })
 
-t.test('policies: built-in ones and others, ETags, and whom they are attached to', async t => {
+t.test('policies: built-in ones and others, ETags, and attachments', async t => {
   const listed = (await call('listPolicies', '/policies?prefix=read')).json
   t.match(listed, { items: [{ name: 'readonly', builtIn: true, updatedAt: null }, { name: 'readwrite' }] })
   t.equal(
@@ -328,7 +328,7 @@ t.test('policies: built-in ones and others, ETags, and whom they are attached to
   t.equal(await outcomeOf('deletePolicy', path), '404 policy_not_found')
 })
 
-t.test('groups: members, status, and who may see them', async t => {
+t.test('groups: members, status, and permissions to read them', async t => {
   await users.createUser({ accessKey: 'hans', secretKey })
   await users.createUser({ accessKey: 'ines', secretKey, groups: ['team'] })
   const made = await call('createGroup', '/groups', { name: 'a@b', description: 'first', members: ['hans'] })
@@ -413,7 +413,7 @@ t.test('a user gets a policy and a key, uses S3 with it, and is refused as soon 
   t.equal(await get(), 'InvalidAccessKeyId')
 })
 
-t.test('permissions: of oneself, of another, of a part of them', async t => {
+t.test('permissions: of the caller, of another user, of restricted credentials', async t => {
   const view = (query: string, send = signed) => call('getPermissions', `/me/permissions${query}`, undefined, send)
   const root = (await view('')).json
   t.match(root, { user: rootUser, isRoot: true, bucket: '', prefix: '', denied: [] })
@@ -439,7 +439,7 @@ t.test('permissions: of oneself, of another, of a part of them', async t => {
   t.equal(outcome(await view('?bucket=docs&user=jana', limited)), '403 access_denied', 'the whole of its user')
 })
 
-t.test('a user changes its own secret key, knowing the current one', async t => {
+t.test('a user changes its own secret key, with the current one', async t => {
   await users.createUser({ accessKey: 'kim', secretKey })
   const kim = as({ accessKey: 'kim', secretKey })
   const change = (currentSecretKey: string, newSecretKey: string, send: typeof signed) =>
@@ -460,7 +460,7 @@ t.test('a user changes its own secret key, knowing the current one', async t => 
   const key = (await call('createAccessKey', '/access-keys', {}, second)).json
   t.equal(outcome(await change('second-secret', 'third-secret', as(key))), '403 access_denied')
 
-  // The last test: this client may log in as nobody else for a while.
+  // The last test, because the throttle of logins refuses this client for a while.
   const outcomes: string[] = []
   for (let i = 0; i < 7; i++) outcomes.push(outcome(await change('guess', 'third-secret', second)))
   t.equal(outcomes[0], '403 access_denied')
@@ -468,7 +468,7 @@ t.test('a user changes its own secret key, knowing the current one', async t => 
   t.equal(outcome(await change('second-secret', 'third-secret', second)), '429 too_many_requests', 'the right one, too')
 })
 
-/** What a page of the console would send. */
+/** The headers of a request from a page of the console. */
 async function login(keys: Keys) {
   const answer = await server.anonymous({
     method: 'POST',

@@ -1,4 +1,4 @@
-/** Of which credentials the last use is kept: temporary ones would leave a document each, for ever. */
+/** The kinds of credentials whose last use is recorded: temporary ones would leave a document each for ever. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { recordTable } from 'svc/plugins/storage/api'
@@ -10,7 +10,7 @@ const server = await startServer()
 t.teardown(() => server.stop())
 const { users, kernel, root } = server
 
-t.test('that of access keys is kept, that of users and sessions is not', async t => {
+t.test('the last use of access keys is recorded, that of users and sessions is not', async t => {
   await root.send(new CreateBucketCommand({ Bucket: 'photos' }))
   await root.send(new PutObjectCommand({ Bucket: 'photos', Key: 'a', Body: 'x' }))
   await users.createUser({ accessKey: 'ada', secretKey: 'secret-of-ada', policyNames: ['readwrite'] })
@@ -35,7 +35,7 @@ t.test('that of access keys is kept, that of users and sessions is not', async t
         return ids
       },
     )
-  // They are written together, some seconds after the first.
+  // Uses are written together, some seconds after the first one.
   for (let attempt = 0; attempt < 600 && (await kept()).length === 0; attempt++) await sleep(100)
   t.same(await kept(), [made.key.accessKey])
 })

@@ -32,7 +32,7 @@ async function simulate(body: object, send = signed) {
   return answer.status === 200 ? answer.json : `${answer.status} ${answer.json.code}`
 }
 
-t.test('an action that does not exist is refused by name; every one that does is not', async t => {
+t.test('an unknown action is refused by name, and every known one is accepted', async t => {
   const body = { user: 'ada', action: 's3:GetObjekt', bucket: 'photos' }
   const refused = await signed({ method: 'POST', path: '/api/v1/policies/simulate', body })
   t.match(refused, { status: 400, json: { code: 'invalid_argument' } })
@@ -43,7 +43,7 @@ t.test('an action that does not exist is refused by name; every one that does is
   t.match(await simulate({ user: 'ada', action: 's3:HeadBucket' }), { allowed: false }, 'by its other name')
 })
 
-t.test('a simulation says who may do what, by what, and why the rest does not count', async t => {
+t.test('a simulation names the decision, its statement, and the reasons why others do not apply', async t => {
   const reading = { user: 'ada', action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
   const allowed = await simulate(reading)
   t.match(allowed, { ...reading, allowed: true, decision: 'allow', source: 'policy', policyName: 'reader' })
@@ -81,7 +81,7 @@ t.test('a simulation says who may do what, by what, and why the rest does not co
   await bucketPolicy.replace('photos', undefined)
 })
 
-t.test('everybody may ask for themselves, and for others who may', async t => {
+t.test('every caller may simulate its own requests, and those of others with the action', async t => {
   const reading = { action: 's3:GetObject', bucket: 'photos', object: 'a.jpg' }
   t.match(await simulate(reading, ada), { user: 'ada', allowed: true })
   t.match(await simulate({ ...reading, user: 'ada' }, ada), { user: 'ada', allowed: true })
@@ -99,7 +99,7 @@ t.test('everybody may ask for themselves, and for others who may', async t => {
   t.equal(await simulate({ ...reading, user: 'ada' }, narrow), '403 access_denied')
 })
 
-t.test('what is wrong with a policy is said with its place, and is no error', async t => {
+t.test('problems of a policy are returned with their positions, and are no error', async t => {
   const validate = async (body: object) => {
     const answer = await ada({ method: 'POST', path: '/api/v1/policies/validate', body })
     t.equal(answer.status, 200, answer.text)
@@ -121,7 +121,7 @@ t.test('what is wrong with a policy is said with its place, and is no error', as
   t.equal((await validate({ document: 'x'.repeat(30_000) })).valid, false)
 })
 
-t.test('actions are listed in pages, those of plugins among them', async t => {
+t.test('actions are listed in pages, including those of plugins', async t => {
   const seen: string[] = []
   let cursor = ''
   do {

@@ -26,7 +26,7 @@ const needed = [
   'users',
 ]
 
-/** Owns what is contributed to protocols, which are not here. */
+/** Owns the extension points of protocols, which are not loaded here. */
 const noAdmin = definePlugin({
   name: 'no-admin',
   points: openPoints('admin.operation', 'http.observer', 's3.observer'),
@@ -40,7 +40,7 @@ export interface Directory {
   readonly policy: TestKernel['services']['policy']
   readonly folder: string
   readonly root: Caller
-  /** Who an access key is now, as the engine would see it. */
+  /** The identity of an access key as the engine gets it. */
   as(accessKey: string): Promise<Caller>
   identity(accessKey: string): Promise<Identity | undefined>
   may(accessKey: string, action: string, bucket?: string, key?: string): Promise<boolean>
@@ -49,13 +49,13 @@ export interface Directory {
 export const nowMs = Date.UTC(2026, 5, 1)
 
 export interface DirectoryOptions {
-  /** That of a directory before, which was stopped. */
+  /** The drive of an earlier directory, which was stopped. */
   readonly folder?: string
   readonly plugins?: readonly AnyPlugin[]
   readonly sharesPerUserMax?: number
 }
 
-/** Stopped and removed at the end of the test. */
+/** A directory that is stopped and removed at the end of the test. */
 export async function startDirectory(
   t: Test,
   clock = createFakeClock(nowMs),

@@ -13,7 +13,7 @@ const deny = (...Action: string[]) => ({
   Statement: [{ Effect: 'Deny', Action, Resource: 'arn:aws:s3:::*' }],
 })
 
-t.test('names, secrets and texts are checked, and nobody takes the name of somebody else', async t => {
+t.test('names, secrets and texts are checked, and no name can be taken twice', async t => {
   const { users, root } = await startDirectory(t)
   const create = (user: Parameters<typeof users.createUser>[0]) => codeOf(users.createUser(user))
   for (const accessKey of [
@@ -44,12 +44,12 @@ t.test('names, secrets and texts are checked, and nobody takes the name of someb
   t.equal(await createKey('admin'), 'already_exists')
   t.equal(await createKey('KEY1'), 'ok')
   t.equal(await create({ accessKey: 'KEY1' }), 'already_exists')
-  // Of two at once one wins.
+  // Of two concurrent ones, one succeeds.
   const both = await Promise.all([create({ accessKey: 'twin' }), createKey('twin')])
   t.strictSame(both.sort(), ['already_exists', 'ok'])
 })
 
-t.test('users: what is shown, changed and listed; a secret is shown once and only if it was made', async t => {
+t.test('users: reads, changes and lists; a secret is shown once and only if it was generated', async t => {
   const { users } = await startDirectory(t)
   await users.createGroup({ name: 'staff' })
   await users.attachPolicies({ group: 'staff' }, ['readonly'])
@@ -99,7 +99,7 @@ t.test('users: what is shown, changed and listed; a secret is shown once and onl
   t.equal(await codeOf(users.listUsers({ limit: 0 })), 'invalid_argument')
 })
 
-t.test('groups: members, emptiness, and a disabled group neither grants nor denies', async t => {
+t.test('groups: members, emptiness, and a disabled group neither allows nor denies', async t => {
   const { users, may } = await startDirectory(t)
   await users.putPolicy('no-get', deny('s3:GetObject'))
   await users.createUser({ accessKey: 'ada', policyNames: ['readwrite'] })
@@ -124,12 +124,12 @@ t.test('groups: members, emptiness, and a disabled group neither grants nor deni
   await users.removeGroupMember('dev', 'nobody')
   t.strictSame((await users.getGroup('dev')).members, ['eve'])
   t.strictSame((await users.setUserGroups('eve', [])).groups, [])
-  // A user who joins while the group goes: one of the two is refused.
+  // A user joins a group that is deleted at the same time: one of the two operations is refused.
   const both = await Promise.all([codeOf(users.deleteGroup('dev')), codeOf(users.addGroupMembers('dev', ['ada']))])
   t.ok(['ok,group_not_found', 'group_not_empty,ok'].includes(both.join()), both.join())
 })
 
-t.test('policies: built-in ones, positions of mistakes, ETags, and none goes while somebody has it', async t => {
+t.test('policies: built-in ones, positions of problems, ETags, and attached ones cannot be deleted', async t => {
   const { users } = await startDirectory(t)
   t.equal(await codeOf(users.putPolicy('readonly', allow('s3:*'))), 'builtin_policy')
   t.equal(await codeOf(users.deletePolicy('consoleAdmin')), 'builtin_policy')
@@ -160,7 +160,7 @@ t.test('policies: built-in ones, positions of mistakes, ETags, and none goes whi
   t.equal(await codeOf(users.deletePolicy('p')), 'policy_in_use')
   await users.detachPolicies({ group: 'dev' }, ['p'])
   t.equal(await codeOf(users.deletePolicy('p', { ifMatch: policy.etag })), 'precondition_failed')
-  // Attached while it is being deleted: one of the two is refused.
+  // Attached while it is being deleted: one of the two operations is refused.
   const both = await Promise.all([
     codeOf(users.deletePolicy('p')),
     codeOf(users.attachPolicies({ user: 'ada' }, ['p'])),
@@ -231,7 +231,7 @@ t.test(
   },
 )
 
-t.test('a user of many access keys goes with all of them', async t => {
+t.test('deleting a user with many access keys deletes all of them', async t => {
   const { users, root, as, identity } = await startDirectory(t)
   await users.createUser({ accessKey: 'ada' })
   const ada = await as('ada')
@@ -248,7 +248,7 @@ t.test('a user of many access keys goes with all of them', async t => {
   )
 })
 
-t.test('who may do what with whose access keys', async t => {
+t.test('the operations on access keys that each caller is allowed', async t => {
   const { users, root, as, iam } = await startDirectory(t)
   await users.createUser({ accessKey: 'ada' })
   await users.createUser({ accessKey: 'boss', policyNames: ['consoleAdmin'] })

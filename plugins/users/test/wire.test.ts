@@ -1,4 +1,4 @@
-/** Real processes with no worker and with two: every change counts for the next request, whichever thread gets it. */
+/** Real processes with no worker and with two: every change applies to the next request, in any thread. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -24,9 +24,9 @@ const region = 'us-east-1'
 
 interface Answer {
   readonly status: number
-  /** Of the S3 error, or empty. */
+  /** Code of the S3 error, or empty. */
   readonly code: string
-  /** One per thread. */
+  /** Each thread has its own value. */
   readonly host: string
   readonly body: string
 }
@@ -120,7 +120,7 @@ async function startServer(workers: number): Promise<Server> {
   }
 }
 
-/** Over a connection of its own, so that any thread may get it. */
+/** Over a connection of its own, so that any thread may accept it. */
 async function exchange(url: string, method: string, headers: Record<string, string>, body: string): Promise<Answer> {
   const sent = request(url, {
     method,
@@ -143,7 +143,7 @@ for (const workers of [0, 2]) {
     const server = await startServer(workers)
     const { send, control } = server
     const hosts = new Set<string>()
-    /** Asked several times at once, over connections of their own: every thread has the same answer. */
+    /** Several requests at once, over connections of their own: every thread has the same answer. */
     const all = async (keys: Keys, method: string, path: string, options?: Parameters<typeof send>[3]) => {
       const answers = await Promise.all(Array.from({ length: 6 }, () => send(keys, method, path, options)))
       for (const { host } of answers) hosts.add(host)
@@ -155,7 +155,7 @@ for (const workers of [0, 2]) {
     const { secretKey } = await control('createUser', { accessKey: 'ada' })
     const ada: Keys = { accessKey: 'ada', secretKey }
 
-    t.test('a change counts for the very next request of every thread', async t => {
+    t.test('a change applies to the next request in every thread', async t => {
       await control('createGroup', { name: 'readers', members: ['ada'] })
       const attach = ['attachPolicies', { group: 'readers' }, ['readonly']] as const
       const detach = ['detachPolicies', { group: 'readers' }, ['readonly']] as const
@@ -193,7 +193,7 @@ for (const workers of [0, 2]) {
       await control('detachPolicies', { user: 'ada' }, ['mine'])
     })
 
-    t.test('what a user sees, and what it does not learn', async t => {
+    t.test('a user sees its own documents, and does not learn of others', async t => {
       await control('putPolicy', 'get', statement('Allow', 's3:GetObject'))
       await control('attachPolicies', { user: 'ada' }, ['get'])
       t.equal(await all(ada, 'GET', '/bucket/key'), '200')
@@ -216,7 +216,7 @@ for (const workers of [0, 2]) {
       await control('detachPolicies', { user: 'ada' }, ['readwrite', 'get', 'list'])
     })
 
-    t.test('conditions on tags that are there, and on tags that are set', async t => {
+    t.test('conditions on existing tags, and on tags of the request', async t => {
       await control('putPolicy', 'red', {
         Version: '2012-10-17',
         Statement: [

@@ -1,4 +1,4 @@
-/** Audit records to real receivers: the contract; through restarts of the receiver and of the server, orderly and not; bounds. */
+/** Audit records to real receivers: the contract; restarts of the receiver and of the server, orderly and not; bounds. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -78,7 +78,7 @@ async function waitFor(t: Test, what: string, isSo: () => boolean | Promise<bool
   t.fail(`${what}: not within ${waitMs} ms`)
 }
 
-/** Makes records: anonymous requests for one object. Their ids, in the order in which they were answered. */
+/** Makes records: anonymous requests for one object. Returns their ids, in the order in which they were answered. */
 async function ask(port: number, count: number, path = '/photos/k'): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < count; i++) {
@@ -89,14 +89,14 @@ async function ask(port: number, count: number, path = '/photos/k'): Promise<str
   return ids
 }
 
-/** The value of a family for our target; undefined where it has none. */
+/** The value of a metric for our target; undefined if it has none. */
 async function metric({ s3Port }: TestAdmin, name: string): Promise<number | undefined> {
   const text = await (await fetch(`http://127.0.0.1:${s3Port}/svc/metrics/v1/node`)).text()
   const line = text.split('\n').find(line => line.startsWith(`svc_${name}{target="${target}"`))
   return line === undefined ? undefined : Number(line.split(' ').at(-1))
 }
 
-t.test('each record is one POST of what log and ring have; a receiver may go away and come back', async t => {
+t.test('each record is one POST with the record of log and ring; a receiver may stop and start again', async t => {
   const receiver = await startReceiver(t)
   const admin = await startServer(t)
   t.equal(await metric(admin, 'events_target_online'), undefined, 'a target that nobody has set up is not shown')
@@ -145,7 +145,7 @@ t.test('each record is one POST of what log and ring have; a receiver may go awa
   t.notMatch(JSON.stringify(admin.kernel.logs), /s3cret/, 'no log line has a secret')
 })
 
-t.test('settings that cannot be are refused; what is not finished may be stored', async t => {
+t.test('invalid settings are refused; incomplete ones may be stored', async t => {
   const admin = await startServer(t)
   const change = (settings: Readonly<Record<string, string>>) =>
     admin.signed({ method: 'PATCH', path: '/api/v1/config/audit_webhook:other', body: { settings } })
@@ -166,7 +166,7 @@ t.test('settings that cannot be are refused; what is not finished may be stored'
   t.equal((await change({ endpoint: 'later', queue_dir: 'audit/other' })).status, 200)
 })
 
-t.test('a full queue drops, counts, and says so once a minute', async t => {
+t.test('a full queue drops records, counts them, and logs it once a minute', async t => {
   const receiver = await startReceiver(t)
   const admin = await startServer(t)
   await receiver.stop()
@@ -180,30 +180,33 @@ t.test('a full queue drops, counts, and says so once a minute', async t => {
   await waitFor(t, 'the oldest', () => ids.slice(0, 15).every(id => idsAt(receiver).includes(id)))
 })
 
-t.test('a receiver that is slow, hangs, or refuses single records holds up nothing and nobody', async t => {
-  const receiver = await startReceiver(t)
-  const admin = await startServer(t)
-  await configure(t, admin, { enable: 'on', endpoint: receiver.url, timeout: '2s' })
-  receiver.hang()
-  const startedMs = performance.now()
-  const ids = await ask(admin.s3Port, 100)
-  const tookMs = performance.now() - startedMs
-  // Each would wait for two seconds.
-  t.ok(tookMs < 60_000, `100 requests took ${Math.round(tookMs)} ms`)
-  await waitFor(t, 'in the queue', async () => (await metric(admin, 'events_pending'))! >= 100)
-  receiver.resume()
-  receiver.answer = (_request, response) => void setTimeout(() => response.writeHead(200).end(), 700)
-  await waitFor(t, 'what a slow one takes', () => ids.every(id => idsAt(receiver).includes(id)), 60_000)
-  receiver.answer = ({ path, body }, response) => {
-    const isRefused = JSON.parse(body).path === '/photos/poison'
-    response.writeHead(isRefused && path !== '' ? 422 : 204).end()
-  }
-  const poison = await ask(admin.s3Port, 1, '/photos/poison')
-  const behind = await ask(admin.s3Port, 20)
-  await waitFor(t, 'what comes behind', () => behind.every(id => idsAt(receiver).includes(id)), 60_000)
-  await waitFor(t, 'the dead letter', async () => (await metric(admin, 'events_pending')) === 0, 60_000)
-  t.ok(idsAt(receiver).includes(poison[0]!))
-})
+t.test(
+  'a receiver that is slow, hangs, or refuses single records delays neither requests nor other records',
+  async t => {
+    const receiver = await startReceiver(t)
+    const admin = await startServer(t)
+    await configure(t, admin, { enable: 'on', endpoint: receiver.url, timeout: '2s' })
+    receiver.hang()
+    const startedMs = performance.now()
+    const ids = await ask(admin.s3Port, 100)
+    const tookMs = performance.now() - startedMs
+    // If requests waited for the receiver, each would take two seconds.
+    t.ok(tookMs < 60_000, `100 requests took ${Math.round(tookMs)} ms`)
+    await waitFor(t, 'in the queue', async () => (await metric(admin, 'events_pending'))! >= 100)
+    receiver.resume()
+    receiver.answer = (_request, response) => void setTimeout(() => response.writeHead(200).end(), 700)
+    await waitFor(t, 'what a slow one takes', () => ids.every(id => idsAt(receiver).includes(id)), 60_000)
+    receiver.answer = ({ path, body }, response) => {
+      const isRefused = JSON.parse(body).path === '/photos/poison'
+      response.writeHead(isRefused && path !== '' ? 422 : 204).end()
+    }
+    const poison = await ask(admin.s3Port, 1, '/photos/poison')
+    const behind = await ask(admin.s3Port, 20)
+    await waitFor(t, 'what comes behind', () => behind.every(id => idsAt(receiver).includes(id)), 60_000)
+    await waitFor(t, 'the dead letter', async () => (await metric(admin, 'events_pending')) === 0, 60_000)
+    t.ok(idsAt(receiver).includes(poison[0]!))
+  },
+)
 
 /** A server process with two workers over a folder that has its settings already. */
 async function startProcess(
@@ -239,14 +242,14 @@ async function startProcess(
   return { child, port, ended }
 }
 
-/** Records that are on the drive. */
+/** Number of records in the queue on the drive. */
 async function queued(port: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/svc/metrics/v1/node`)).text()
   const line = text.split('\n').find(line => line.startsWith('svc_queue_pending{family="audit"'))
   return Number(line?.split(' ').at(-1) ?? 0)
 }
 
-t.test('two workers: an orderly stop loses nothing, a crash what was in memory for a second', async t => {
+t.test('two workers: an orderly stop loses nothing, a crash loses the records in memory of about a second', async t => {
   const receiver = await startReceiver(t)
   const drive = mkdtempSync(join(tmpdir(), 'svc-audit-webhook-'))
   t.teardown(() => rmSync(drive, { recursive: true, force: true }))
@@ -259,7 +262,7 @@ t.test('two workers: an orderly stop loses nothing, a crash what was in memory f
   await waitFor(t, 'records of both workers', () => live.every(id => idsAt(receiver).includes(id)))
   await receiver.stop()
   const orderly = await ask(first.port, 200)
-  // At once: much of it is in memory.
+  // Without a pause: many records are still in memory.
   first.child.kill('SIGTERM')
   await first.ended
   await receiver.start()

@@ -1,4 +1,4 @@
-/** Events to real receivers: the contract, over HTTP and mutual TLS; what each answer means; that no token is told. */
+/** Events to real receivers: the contract, over HTTP and mutual TLS; the meaning of each answer; no token in messages or errors. */
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { createTestHttpClient, makeCertificates, type Receiver, startReceiver } from 'svc/plugins/http-client/testing'
@@ -67,7 +67,7 @@ t.test('over mutual TLS the target keeps the contract', t =>
   }),
 )
 
-t.test('a message is one POST of its JSON, with the token as it was given', async t => {
+t.test('a message is one POST of its JSON, with the token of the settings', async t => {
   const receiver = await startReceiver(t)
   const message = testMessage({ key: 'ä b' })
   for (const [given, sent] of [
@@ -85,7 +85,7 @@ t.test('a message is one POST of its JSON, with the token as it was given', asyn
   }
 })
 
-t.test('which answers are final, which are tried again', async t => {
+t.test('some answers are final, others are tried again', async t => {
   const receiver = await startReceiver(t)
   const target = kindOf(t).connect(settingsOf({ endpoint: receiver.url, auth_token: token }), { id: '_', log })
   const expected: Record<string, readonly number[]> = {
@@ -116,7 +116,7 @@ async function verdictOf(t: Test, target: NotifyTarget): Promise<string> {
   }
 }
 
-t.test('settings that cannot be are refused, with the key and without the value', async t => {
+t.test('invalid settings are refused, with the key and without the value', async t => {
   const kind = kindOf(t)
   const keysOf = (change: Partial<WebhookSettings>) => {
     const problems = kind.validate!(settingsOf({ endpoint: 'https://hook.test/', ...change }), '_')
@@ -151,7 +151,7 @@ t.test('settings that cannot be are refused, with the key and without the value'
   t.same(keysOf({ ca_cert: '../ca.pem' }), ['ca_cert'])
 })
 
-t.test('a name that leads to a metadata service is not connected to', async t => {
+t.test('no connection is made to a name that resolves to a metadata service', async t => {
   const receiver = await startReceiver(t)
   const kind = kindOf(t, { 'hook.test': ['169.254.169.254'], 'fine.test': ['127.0.0.1'] })
   const send = (host: string) =>

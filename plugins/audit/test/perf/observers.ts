@@ -53,7 +53,7 @@ async function measure(name: string, call: (record: S3RequestRecord) => void): P
     const before = process.cpuUsage()
     for (let index = 0; index < calls; index++) {
       call(records[index & 1023])
-      // What the log has buffered is written between turns, as in the server.
+      // The log's buffer is written between turns, as in the server.
       if (index % 64 === 0) await nextTurn()
     }
     const { user, system } = process.cpuUsage(before)
@@ -63,7 +63,7 @@ async function measure(name: string, call: (record: S3RequestRecord) => void): P
   process.stdout.write(`${name.padEnd(40)} ${figures[rounds >> 1].toFixed(2)} µs\n`)
 }
 
-// As in the server: an asynchronous destination, here one that swallows everything.
+// An asynchronous destination, as in the server, but one that drops everything.
 const sink = destination({ dest: '/dev/null', sync: false, maxLength: 16 << 20 })
 const log = pino({ level: 'info' }, sink) as unknown as Logger
 const format = createLineFormat('node')

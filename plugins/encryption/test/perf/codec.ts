@@ -42,7 +42,7 @@ await measure('encrypting', async () => {
   await encryptor.end(emit)
 })
 
-/** The same stored bytes again and again would not open: what is stored is made first, in memory. */
+/** A chunk decrypts only in its place, so all stored bytes are made in advance, in memory. */
 const stored: Buffer[] = []
 {
   const encryptor = new Encryptor(new ChunkCipher(key, place))

@@ -1,6 +1,6 @@
 /**
- * What encryption adds to one object of 4 KiB, in process and without a drive, as CPU per operation:
- * `node --conditions=svc-src plugins/encryption/test/perf/small.ts [count]`. The median of several rounds.
+ * CPU time that encryption adds to one object of 4 KiB, in process and without a drive: `node --conditions=svc-src
+ * plugins/encryption/test/perf/small.ts [count]`. Prints the median of several rounds.
  */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import type { EncryptionRequest, ObjectData } from 'svc/plugins/objects/api'
@@ -19,7 +19,7 @@ const transform = createTransform(createDataKeys(kms, random), random, (_, reque
 const bytes = randomBytes(4096)
 const place = { bucket: 'bench', key: 'dir-001/object-000000001' }
 
-/** Everything here answers without a promise; one would not be measured. */
+/** Everything here answers without a promise; work behind a promise would not be measured. */
 function now<T>(value: T | Promise<T>): T {
   if (value instanceof Promise) throw new Error('a promise')
   return value

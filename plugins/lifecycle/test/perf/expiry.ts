@@ -1,6 +1,6 @@
 /**
- * What the index of due times adds to a small PUT, and what it takes to expire objects. CPU of the process, all threads of Node.js
- * together. `node --conditions=svc-src plugins/lifecycle/test/perf/expiry.ts [objects]`
+ * Cost of the index of due times for a small PUT, and of expiring objects: CPU of the process with all threads of Node.js. `node
+ * --conditions=svc-src plugins/lifecycle/test/perf/expiry.ts [objects]`
  */
 import type { Body } from 'svc/plugins/objects/api'
 import { dayMs, startLifecycle } from '../start.ts'
@@ -35,7 +35,7 @@ async function fill(bucket: string, from: number, to: number): Promise<void> {
   const writer = async () => {
     while (next < to) {
       const i = next++
-      // Scattered, as keys of applications are.
+      // Scattered, like keys of applications.
       const key = `photos/${(Math.imul(i, 2_654_435_761) >>> 0).toString(16)}/img-${i}.jpg`
       await objects.putObject({ bucket, key, attributes, body: body(), checksumAlgorithm: undefined })
     }

@@ -1,4 +1,6 @@
-/** What documents cost, in one thread over a real drive: `node --conditions=svc-src plugins/store/test/perf/documents.ts`. */
+/**
+ * Cost of reads and writes of documents, in one thread over a real drive: `node --conditions=svc-src plugins/store/test/perf/documents.ts`.
+ */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -65,7 +67,7 @@ t.test('documents', async t => {
   const used = process.cpuUsage(before)
   figures['put, 100 at once'] =
     `${(1e6 / many).toFixed(0)}/s, ${((used.user + used.system) / count).toFixed(0)} µs CPU each`
-  // Until the index has it all.
+  // Waits until the index has all records.
   await new Promise(resolve => setTimeout(resolve, 2500))
   const cold = await microseconds(count, async () => {
     for (let i = 0; i < count; i++) await users.get(`user-${i}`)

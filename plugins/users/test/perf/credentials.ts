@@ -1,6 +1,6 @@
 /**
- * What credentials cost on the path of a request: `node --conditions=svc-src plugins/users/test/perf/credentials.ts`.
- * One thread; a warm-up before each figure.
+ * Cost of credentials on the path of a request: `node --conditions=svc-src plugins/users/test/perf/credentials.ts`. One thread; a warm-up
+ * before each figure.
  */
 
 import { setTimeout } from 'node:timers/promises'
@@ -14,7 +14,7 @@ const { users, iam, kernel } = await startDirectory({
 await users.createGroup({ name: 'dev' })
 await users.attachPolicies({ group: 'dev' }, ['readonly', 'writeonly'])
 await users.createUser({ accessKey: 'ada', groups: ['dev'], policyNames: ['diagnostics'] })
-// The store settles what was changed when the event loop turns; a loop that never lets it would measure something else.
+// The store publishes changes in a turn of the event loop; a loop without turns would measure the path after a change.
 await setTimeout(100)
 const ada = iam.credentials('ada')
 if (ada === undefined || ada instanceof Promise) throw new Error('in the main thread nothing has to be waited for')
