@@ -392,9 +392,10 @@ t.test('a plugin gets its own frozen configuration and exactly the services that
 })
 
 t.test('what a set-up does wrong is refused, with the name of the plugin', async t => {
+  const points = { ...openPoints('p.q' as never), 'p.only': { cardinality: 'many', schema: Type.Unknown() } }
   const setUp = (options: PluginOptions) =>
     startKernel({
-      plugins: [tracer([], 'owner', { points: openPoints('p.q' as never) } as never), tracer([], 'bad', options)],
+      plugins: [tracer([], 'owner', { points } as never), tracer([], 'bad', options)],
     })
   const context = (use: (context: PluginContext<never, never, never>) => unknown): PluginOptions => ({
     setup(context) {
@@ -428,7 +429,7 @@ t.test('what a set-up does wrong is refused, with the name of the plugin', async
       },
       /^plugin "bad": set-up: what it lists for "cli.command" uses "x", a service that it does not name$/,
     ],
-    [{ contributes: { 'p.q': [{}] } as never }, /"bad" lists contributions to "p.q", which takes no lists$/],
+    [{ contributes: { 'p.only': [{}] } as never }, /"bad" lists contributions to "p.only", which takes no lists$/],
     [context(c => [1, 2].map(() => c.threads.handle('n', () => 1))), /"n" has two handlers in thread 0/],
   ]
   for (const [options, message] of refusals) {
