@@ -16,6 +16,13 @@ module.exports = {
       to: { path: '^(plugins|contrib|examples|docs|test)/' },
     },
     {
+      name: 'kernel-below-its-program',
+      comment: 'The kernel opens no file and knows no process: `kernel/program/` does, which runs it.',
+      severity: 'error',
+      from: { path: '^kernel/', pathNot: ['^kernel/(program|testing)/', '^kernel/(main|index)\\.ts$', testFolders] },
+      to: { path: '^kernel/program/' },
+    },
+    {
       name: 'plugins-meet-in-faces',
       comment: "Of another plugin only api.ts may be imported: it is the plugin's face.",
       severity: 'error',

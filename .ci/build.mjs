@@ -21,7 +21,7 @@ await makeBundle(async target => {
   const options = ['-p', 'tsconfig.build.json', '--outDir', target]
   const { status } = spawnSync(process.execPath, [compiler, ...options], { cwd: root, stdio: 'inherit' })
   if (status !== 0) throw new Error('The type declarations cannot be made')
-  writeFileSync(join(target, 'kernel/build.json'), `${JSON.stringify({ date, ...(commit && { commit }) })}\n`)
+  writeFileSync(join(target, 'kernel/program/build.json'), `${JSON.stringify({ date, ...(commit && { commit }) })}\n`)
   // The package of the server installs svcctl too.
   await buildSvcctl(join(target, 'contrib/svcctl'), { isBundled: true })
 })

@@ -1,12 +1,12 @@
 /** What the plugins that ship declare: set up, not started. Nothing is opened, and the result depends on the sources alone. */
 import { resolve } from 'node:path'
-import { boot } from '../kernel/boot.ts'
 import { type ConfigurationRow, describeConfiguration } from '../kernel/config/index.ts'
-import { createKernel } from '../kernel/kernel.ts'
 import type { PointDescription } from '../kernel/kernel-service.ts'
-import { createLogger, createStderrSink } from '../kernel/log.ts'
 import type { Contribution } from '../kernel/plugin.ts'
-import { kernelSection } from '../kernel/settings.ts'
+import { boot } from '../kernel/program/boot.ts'
+import { createHostKernel } from '../kernel/program/host-kernel.ts'
+import { createLogger, createStderrSink } from '../kernel/program/log.ts'
+import { kernelSection } from '../kernel/program/settings.ts'
 import type { AdminOperation } from '../plugins/admin/api.ts'
 import { type CatalogueRow, catalogue } from '../plugins/admin/catalogue.ts'
 import { createCatalogue, type PolicyAction } from '../plugins/policy/api.ts'
@@ -34,11 +34,7 @@ export async function readDeclarations(): Promise<Declarations> {
   const env = { SVC_ROOT_USER: 'reference', SVC_ROOT_PASSWORD: 'reference' }
   const { plugins, resolved } = await boot(['/reference', '--workers=0'], env, root)
   const log = createLogger('warn', createStderrSink('text'))
-  const kernel = createKernel({
-    plugins,
-    config: resolved.sections,
-    log,
-  })
+  const kernel = createHostKernel({ plugins, config: resolved.sections, log })
   kernel.setup()
   const operations = kernel.point('s3.operation').list()
   return {

@@ -8,8 +8,6 @@ export {
   describeConfiguration,
   formatDuration,
   formatSize,
-  logFormatKey,
-  logLevelKey,
   parseDuration,
   parseSize,
   parseText,
@@ -17,11 +15,12 @@ export {
   writeValue,
 } from './config/index.ts'
 export * from './errors.ts'
-export { exit } from './exit.ts'
 export * from './kernel-service.ts'
 export type { LogFormat, Logger, LogLevel } from './log.ts'
 export { chain, type MaybePromise } from './maybe-promise.ts'
 export * from './plugin.ts'
 export type * from './ports.ts'
+export { exit } from './program/exit.ts'
+export { logFormatKey, logLevelKey } from './program/log-keys.ts'
 export type { Threads } from './threads/threads.ts'
 export type { BackgroundWorker, WorkerStatus } from './worker.ts'

@@ -1,6 +1,5 @@
 /** What the kernel offers to plugins: the service `kernel`, and the commands that plugins add to the command line. */
 import type { TSchema } from 'typebox'
-import type { PluginOrigin } from './discover.ts'
 import type { LogFormat, LogLevel } from './log.ts'
 import type { ServiceName, Services } from './plugin.ts'
 import type { WorkerStatus } from './worker.ts'
@@ -14,12 +13,14 @@ export interface DegradedPlugin {
   readonly error: string
 }
 
+/** `builtin` and `contrib` are parts of this installation. */
+export type PluginOrigin = 'builtin' | 'contrib' | 'external'
+
 export interface PluginIdentity {
   readonly name: string
   readonly version: string
   /** Empty where the plugin has none. */
   readonly description: string
-  /** `builtin` and `contrib` are parts of this installation. */
   readonly origin: PluginOrigin
   /** Plugins whose services it requires, or uses where they are there. */
   readonly dependsOn: readonly string[]
@@ -37,13 +38,17 @@ export interface PointDescription {
   readonly contributions: readonly { readonly id: string; readonly plugin: string }[]
 }
 
-export interface KernelService {
+/** What the program was made of. */
+export interface Build {
   /** Version of the server, from package.json. */
   readonly version: string
-  /** Revision of the sources that it was made of; `unknown` where nothing tells. */
+  /** Revision of the sources; `unknown` where nothing tells. */
   readonly commit: string
   /** When the package was made, as RFC 3339 says; `unknown` where nothing tells. */
   readonly buildDate: string
+}
+
+export interface KernelService extends Build {
   /** Milliseconds since 1970 when this thread's kernel was created. */
   readonly startedAtMs: number
   /** State of the whole process, in every thread. */

@@ -5,8 +5,15 @@
 
 import { Type } from 'typebox'
 import { composePlugins, wanted } from './composition.ts'
-import { originOf } from './discover.ts'
-import type { CliCommand, CliCommandDefinition, DegradedPlugin, KernelService, KernelState } from './kernel-service.ts'
+import type {
+  Build,
+  CliCommand,
+  CliCommandDefinition,
+  DegradedPlugin,
+  KernelService,
+  KernelState,
+  PluginOrigin,
+} from './kernel-service.ts'
 import { createLifecycle, PluginError, type Unit } from './lifecycle.ts'
 import type { Logger } from './log.ts'
 import type {
@@ -22,8 +29,6 @@ import type {
 } from './plugin.ts'
 import { createPoints, type OwnedPoint } from './points.ts'
 import type { Ports } from './ports.ts'
-import { buildDate, revision } from './revision.ts'
-import { createSystemPorts } from './system-ports.ts'
 import { createSingleThread } from './threads/calls.ts'
 import type { Threads } from './threads/threads.ts'
 import type { BackgroundWorker } from './worker.ts'
@@ -31,16 +36,20 @@ import type { BackgroundWorker } from './worker.ts'
 const START_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 30_000
 
+const unknownBuild: Build = { version: '0.0.0', commit: 'unknown', buildDate: 'unknown' }
+
 export interface KernelOptions {
   readonly plugins: readonly AnyPlugin[]
   /** The validated section of each plugin, by its name. */
   readonly config: Readonly<Record<string, unknown>>
   /** Default: a process of one thread. */
   readonly threads?: Threads
-  /** Default: those of the system. */
-  readonly ports?: Ports
+  readonly ports: Ports
   readonly log: Logger
-  readonly version?: string
+  /** Of the program; default 0.0.0, of unknown sources. */
+  readonly build?: Build
+  /** Where a plugin is from. Default: a program that contains the kernel has given all of them. */
+  readonly originOf?: (plugin: AnyPlugin) => PluginOrigin
   /** Milliseconds for the `start` and `serve` of a plugin that says nothing else; default 60 s. */
   readonly startTimeoutMs?: number
   /** Milliseconds for the `drain` and `stop` of a plugin that says nothing else; default 30 s. */
@@ -101,7 +110,7 @@ const commandPoint: PointDeclaration = {
 const canRestart = process.execve !== undefined && process.platform !== 'win32'
 
 export function createKernel(options: KernelOptions): Kernel {
-  const { plugins, log, threads = createSingleThread(log), ports = createSystemPorts() } = options
+  const { plugins, log, ports, threads = createSingleThread(log), build = unknownBuild } = options
   let services: Readonly<Record<string, unknown>> = {}
   const units: Unit[] = []
   const skipped = new Set(options.skip)
@@ -169,9 +178,7 @@ export function createKernel(options: KernelOptions): Kernel {
   })
 
   const service: KernelService = {
-    version: options.version ?? '0.0.0',
-    commit: revision(),
-    buildDate: buildDate(),
+    ...build,
     startedAtMs: ports.clock.now(),
     state: () => state,
     degraded: () => degraded,
@@ -188,7 +195,7 @@ export function createKernel(options: KernelOptions): Kernel {
         name: plugin.name,
         version: plugin.version ?? service.version,
         description: plugin.description ?? '',
-        origin: originOf(plugin),
+        origin: options.originOf?.(plugin) ?? 'external',
         startMs: lifecycle.startMs(plugin.name),
         dependsOn: units.filter(other => provides(other.plugin, plugin)).map(other => other.plugin.name),
       })),

@@ -22,7 +22,7 @@ if (process.env.NODE_COMPILE_CACHE === undefined && import.meta.url.endsWith('.t
   process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/svc', import.meta.url))
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
 }
-const { runCli } = await import('./cli.ts')
-const { exit } = await import('./exit.ts')
+const { runCli } = await import('./program/cli.ts')
+const { exit } = await import('./program/exit.ts')
 const { stdout, stderr, env } = process
 exit(await runCli(process.argv.slice(2), { stdout, stderr, env }))

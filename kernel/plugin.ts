@@ -176,8 +176,8 @@ export interface PluginDefinition<
   /** Extension points that this plugin owns. */
   readonly points?: Readonly<Record<Owned, PointDeclaration>>
   /**
-   * Contributions that can be told without set-up, by the point: operations of S3 and of the Admin API. The owner of the point binds each to
-   * the services of this plugin. What is for a point that no loaded plugin owns is left out.
+   * Contributions that can be told without set-up, by the point. The owner of the point binds each to the services of this plugin. What is
+   * for a point that no loaded plugin owns is left out.
    */
   readonly contributes?: {
     readonly [P in keyof Listed<never>]?: readonly Listed<

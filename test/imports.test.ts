@@ -144,7 +144,8 @@ t.test('each import rule refuses what it is there for', t => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const files: Record<string, string> = {
     'kernel/index.ts': 'export const kernel = 1\n',
-    'kernel/inside.ts': "import face from 'svc/plugins/a/api'\nexport const inside = face\n",
+    'kernel/inside.ts': "import face from 'svc/plugins/a/api'\nimport './program/run.ts'\nexport const inside = face\n",
+    'kernel/program/run.ts': 'export const run = 1\n',
     'kernel/testing/index.ts': 'export const testing = 1\n',
     'plugins/a/api.ts': "import { readFileSync } from 'node:fs'\nexport default readFileSync\n",
     'plugins/a/body.ts': "export { two as one } from './other.ts'\n",
@@ -164,6 +165,7 @@ t.test('each import rule refuses what it is there for', t => {
   const pairs = violations.map(({ rule, from, to }) => `${rule.name} ${from} ${relative(folder, resolve(folder, to))}`)
   for (const expected of [
     /^kernel-knows-no-plugin kernel\/inside\.ts plugins\/a\/api\.ts$/,
+    /^kernel-below-its-program kernel\/inside\.ts kernel\/program\/run\.ts$/,
     /^plugins-meet-in-faces plugins\/a\/index\.ts plugins\/b\/body\.ts$/,
     /^plugin-tests-start-others-whole plugins\/a\/test\/a\.test\.ts plugins\/b\/body\.ts$/,
     /^faces-are-light plugins\/a\/api\.ts /,

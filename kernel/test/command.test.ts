@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { runCli } from '../cli.ts'
-import { revisionIn } from '../revision.ts'
+import { runCli } from '../program/cli.ts'
+import { revisionIn } from '../program/revision.ts'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 const shop = fileURLToPath(new URL('./fixtures/shop.ts', import.meta.url))
@@ -350,7 +350,7 @@ t.test('the text format is for people', async t => {
 
 t.test('an error that was to be expected is one line in the text format, and whole in the other', async t => {
   const script = `
-    import { createLogger, createStderrSink } from '${new URL('../log.ts', import.meta.url)}'
+    import { createLogger, createStderrSink } from '${new URL('../program/log.ts', import.meta.url)}'
     import { CatalogError } from '${new URL('../errors.ts', import.meta.url)}'
     const log = createLogger('info', createStderrSink(process.argv[1]))
     log.error({ err: new CatalogError('drive_missing', 503, 'Mount it.'), slot: 2 }, 'a drive has failed')

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { startKernel, temporaryFolder } from 'svc/testing'
 import t from 'tap'
-import { discoverPlugins, loadedOf, selectPlugins } from '../discover.ts'
+import { discoverPlugins, loadedOf, selectPlugins } from '../program/discover.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const base = pathToFileURL(join(root, 'svc.json'))

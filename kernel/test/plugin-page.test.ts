@@ -4,7 +4,7 @@ import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { runCli } from '../cli.ts'
+import { runCli } from '../program/cli.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'docs/develop/plugin.md'), 'utf8')

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { runCli } from '../cli.ts'
-import { discoverPlugins, originOf } from '../discover.ts'
+import { runCli } from '../program/cli.ts'
+import { discoverPlugins, originOf } from '../program/discover.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { pooledBytes } from '../system-ports.ts'
+import { pooledBytes } from '../program/system-ports.ts'
 
 /** A timer that the test lets run. */
 function manualTimer() {

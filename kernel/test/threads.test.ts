@@ -3,9 +3,9 @@ import { CatalogError } from 'svc/kernel'
 import t, { type Test } from 'tap'
 import { resolveConfiguration } from '../config/resolve.ts'
 import { createKernel } from '../kernel.ts'
-import { createLogger } from '../log.ts'
-import { createSystemPorts } from '../system-ports.ts'
-import { createThreadPool } from '../threads/pool.ts'
+import { createLogger } from '../program/log.ts'
+import { createSystemPorts } from '../program/system-ports.ts'
+import { createThreadPool } from '../program/thread-pool.ts'
 import many from './fixtures/threads.ts'
 
 type Line = Record<string, unknown>
@@ -18,7 +18,7 @@ async function startThreads(t: Test, workerCount: number, given: Record<string, 
   const ports = createSystemPorts()
   const { sections: config } = resolveConfiguration([many], { argv: [], env: {}, given: { many: given } })
   const modules = [{ name: 'many', url: new URL('./fixtures/threads.ts', import.meta.url).href }]
-  const common = { config, log, version: '9.9.9', startTimeoutMs: 5000, stopTimeoutMs }
+  const common = { config, log, startTimeoutMs: 5000, stopTimeoutMs }
   const pool = createThreadPool({
     ...common,
     selection: { modules, disabled: [] },

@@ -1,6 +1,6 @@
 /** What tests of plugins build on: what `svc/testing` means. Re-exports only. */
 
-export { createSystemPorts } from '../system-ports.ts'
+export { createSystemPorts } from '../program/system-ports.ts'
 export { createSingleThread } from '../threads/calls.ts'
 export * from './contract-suite.ts'
 export * from './fake-ports.ts'

@@ -2,10 +2,13 @@
 import { ConfigurationError, resolveConfiguration } from '../config/resolve.ts'
 import { createKernel } from '../kernel.ts'
 import type { KernelService } from '../kernel-service.ts'
-import { createLogger, type Logger } from '../log.ts'
+import type { Logger } from '../log.ts'
 import type { AnyPlugin, ExtensionPoints, Findings, Point, PointName, Services } from '../plugin.ts'
 import type { Ports } from '../ports.ts'
-import { createSystemPorts } from '../system-ports.ts'
+import { originOf } from '../program/discover.ts'
+import { createLogger } from '../program/log.ts'
+import { currentBuild } from '../program/revision.ts'
+import { createSystemPorts } from '../program/system-ports.ts'
 import { createSingleThread } from '../threads/calls.ts'
 import type { Threads } from '../threads/threads.ts'
 
@@ -61,7 +64,8 @@ export async function startKernel(options: TestKernelOptions): Promise<TestKerne
     threads: options.threads ?? createSingleThread(log),
     ports,
     log,
-    version: '0.0.0-test',
+    originOf,
+    build: { ...currentBuild(), version: '0.0.0-test' },
     watchLog(listener) {
       watchers.add(listener)
       return () => watchers.delete(listener)

@@ -3,7 +3,7 @@
  * free|live|untouched`. It writes a line per second of work, and finally one line of JSON: `{"problem": text or null}`. LMDB maps
  * its file and trusts it, so a damaged file may crash or hang this process, but not the server. Started by `index-folder.ts`.
  *
- * It ends by a signal, which the server expects after the answer. `process.exit` of Node.js sometimes hangs (see kernel/exit.ts),
+ * It ends by a signal, which the server expects after the answer. `process.exit` of Node.js sometimes hangs (see kernel/program/exit.ts),
  * and a sound index would then count as unreadable.
  */
 import { writeSync } from 'node:fs'

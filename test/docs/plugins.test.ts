@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import t from 'tap'
-import { runCli } from '../../kernel/cli.ts'
+import { runCli } from '../../kernel/program/cli.ts'
 import { root } from './blocks.ts'
 
 const page = readFileSync(join(root, 'docs/operate/plugins.md'), 'utf8')

@@ -8,8 +8,8 @@ import { startServer } from 'svc/plugins/s3/testing'
 import standard from 'svc/plugins/standard'
 import t, { type Test } from 'tap'
 import { composePlugins } from '../../kernel/composition.ts'
-import { discoverPlugins, loadedOf, selectPlugins } from '../../kernel/discover.ts'
-import { fallingPlugins } from '../../kernel/start-facts.ts'
+import { discoverPlugins, loadedOf, selectPlugins } from '../../kernel/program/discover.ts'
+import { fallingPlugins } from '../../kernel/program/start-facts.ts'
 
 const base = pathToFileURL(join(import.meta.dirname, 'svc.json'))
 const bucket = 'kept'

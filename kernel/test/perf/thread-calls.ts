@@ -4,16 +4,16 @@
  */
 import { resolveConfiguration } from '../../config/resolve.ts'
 import { createKernel } from '../../kernel.ts'
-import { createLogger } from '../../log.ts'
-import { createSystemPorts } from '../../system-ports.ts'
-import { createThreadPool } from '../../threads/pool.ts'
+import { createLogger } from '../../program/log.ts'
+import { createSystemPorts } from '../../program/system-ports.ts'
+import { createThreadPool } from '../../program/thread-pool.ts'
 import many from '../fixtures/threads.ts'
 
 const log = createLogger('error', { write: line => process.stderr.write(line) })
 const ports = createSystemPorts()
 const { sections: config } = resolveConfiguration([many], { argv: [], env: {} })
 const modules = [{ name: 'many', url: new URL('../fixtures/threads.ts', import.meta.url).href }]
-const common = { config, log, version: '0', startTimeoutMs: 60_000, stopTimeoutMs: 5000 }
+const common = { config, log, startTimeoutMs: 60_000, stopTimeoutMs: 5000 }
 const writeLog = (line: string) => process.stderr.write(line)
 const pool = createThreadPool({
   ...common,

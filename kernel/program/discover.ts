@@ -8,8 +8,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { suggest } from './config/index.ts'
-import type { AnyPlugin } from './plugin.ts'
+import { suggest } from '../config/index.ts'
+import type { PluginOrigin } from '../kernel-service.ts'
+import type { AnyPlugin } from '../plugin.ts'
 
 /**
  * A text is a package name, a path to a module, or a set of this installation (`svc/plugins/standard`, `svc/contrib`,
@@ -42,8 +43,6 @@ export interface PluginModule {
   /** One of the default set of `contrib/`: left out where a package that it needs is not installed. */
   readonly isContrib?: boolean
 }
-
-export type PluginOrigin = 'builtin' | 'contrib' | 'external'
 
 /** Where plugins that were loaded from modules are from. */
 const origins = new WeakMap<AnyPlugin, PluginOrigin>()
@@ -129,7 +128,7 @@ function resolvePackage(name: string, base: URL): string {
  * deny: it is called manifest.json there.
  */
 const isBuilt = !import.meta.url.endsWith('.ts')
-const contribRoot = new URL('../contrib/', import.meta.url)
+const contribRoot = new URL('../../contrib/', import.meta.url)
 const manifestUrl = (folder: string) => new URL(`${folder}/${isBuilt ? 'manifest' : 'package'}.json`, contribRoot)
 const contribUrl = (folder: string) => new URL(`${folder}/index${isBuilt ? '.js' : '.ts'}`, contribRoot).href
 

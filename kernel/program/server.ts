@@ -1,15 +1,16 @@
 /** `svc server`: runs the kernel in the main thread and in its workers, from the first log line to the exit code. */
 import { constants } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
+import { ConfigurationError } from '../config/index.ts'
+import { isCatalogError } from '../errors.ts'
+import { withDeadline } from '../lifecycle.ts'
+import type { Logger } from '../log.ts'
 import type { Boot } from './boot.ts'
-import { ConfigurationError } from './config/index.ts'
-import { isCatalogError } from './errors.ts'
 import { endWhenever, endWithin, exit, LAST_MS } from './exit.ts'
-import { createKernel } from './kernel.ts'
-import { withDeadline } from './lifecycle.ts'
-import { createLogger, createStderrSink, type Logger, type LogSink, setLogLevel } from './log.ts'
+import { createHostKernel } from './host-kernel.ts'
+import { createLogger, createStderrSink, type LogSink, setLogLevel } from './log.ts'
 import { createSystemPorts } from './system-ports.ts'
-import { createThreadPool } from './threads/pool.ts'
+import { createThreadPool } from './thread-pool.ts'
 
 const LOG_FLUSH_MS = 2000
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
@@ -18,10 +19,7 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
  * Runs until a signal or a plugin asks for the end. Resolves with the exit code: 0 after a clean stop, else 1. After a restart it does
  * not resolve: the program begins anew in this process.
  */
-export async function runServer(
-  { plugins, discovery, selection, resolved, settings }: Boot,
-  version: string,
-): Promise<number> {
+export async function runServer({ plugins, discovery, selection, resolved, settings }: Boot): Promise<number> {
   if (resolved.problems.length > 0 || settings === undefined) throw new ConfigurationError(resolved.problems)
   const {
     logLevel,
@@ -37,7 +35,7 @@ export async function runServer(
   const ports = createSystemPorts()
   /** Native code may still be writing, on a slow disk. */
   const lastMs = Math.max(LAST_MS, stopTimeoutMs)
-  const common = { config: resolved.sections, log, version, startTimeoutMs, stopTimeoutMs }
+  const common = { config: resolved.sections, log, startTimeoutMs, stopTimeoutMs }
   const pool = createThreadPool({
     ...common,
     selection,
@@ -46,10 +44,9 @@ export async function runServer(
     clock: ports.clock,
     writeLog: line => sink.write(line),
   })
-  const kernel = createKernel({
+  const kernel = createHostKernel({
     ...common,
     plugins,
-    ports,
     threads: pool.threads,
     onStopRequest: stop,
     watchLog: sink.watch,
@@ -100,7 +97,8 @@ export async function runServer(
     const startMs = Date.now() - started
     // Until here main.ts lets the young generation not grow.
     setFlagsFromString('--semi-space-growth-factor=2')
-    if (stopping === undefined) log.info({ version, ...kernel.announcements(), workers: workerCount, startMs }, 'ready')
+    if (stopping === undefined)
+      log.info({ version: kernel.service.version, ...kernel.announcements(), workers: workerCount, startMs }, 'ready')
     await new Promise<void>(resolve => {
       if (kernel.service.state() !== 'ready') return resolve()
       kernel.service.onState(() => resolve())

@@ -1,9 +1,10 @@
 /** The kernel's own configuration, declared as a plugin declares its own. */
 import { availableParallelism } from 'node:os'
 import { type Static, Type } from 'typebox'
-import { logFormatKey, logLevelKey, schemaProblems } from './config/index.ts'
+import { schemaProblems } from '../config/index.ts'
+import type { LogFormat, LogLevel } from '../log.ts'
 import { defaultPlugins, type PluginEntry } from './discover.ts'
-import type { LogFormat, LogLevel } from './log.ts'
+import { logFormatKey, logLevelKey } from './log-keys.ts'
 
 const Name = Type.String({ minLength: 1 })
 const closed = { additionalProperties: false }

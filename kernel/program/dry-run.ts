@@ -1,20 +1,21 @@
 /** `svc server --dry-run`: everything that can be found wrong without starting anything, in one list. */
+
+import { formatProblems } from '../config/index.ts'
+import type { CliIo } from '../kernel-service.ts'
 import type { Boot } from './boot.ts'
-import { formatProblems } from './config/index.ts'
-import { createKernel } from './kernel.ts'
-import type { CliIo } from './kernel-service.ts'
+import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink } from './log.ts'
 import { effectsOfDisabling } from './start-facts.ts'
 
 /** Prints a summary to stdout and problems to stderr. Exit code 0, 1 for what set-up and inspection found, 2 for the configuration. */
-export async function dryRun(booted: Boot, version: string, io: CliIo): Promise<number> {
+export async function dryRun(booted: Boot, io: CliIo): Promise<number> {
   const { discovery, falling, resolved, settings } = booted
   const plugins = booted.plugins.filter(({ name }) => !falling.has(name))
   const configurationProblems = formatProblems(resolved.problems)
   const problems = [...configurationProblems, ...new Set(falling.values())]
   const log = createLogger('error', createStderrSink(settings?.logFormat ?? 'text'))
   const skip = new Set(resolved.problems.map(({ plugin }) => plugin ?? ''))
-  const kernel = createKernel({ plugins, config: resolved.sections, log, version, skip })
+  const kernel = createHostKernel({ plugins, config: resolved.sections, log, skip })
   let found: Awaited<ReturnType<typeof kernel.inspect>> = { problems: [], plan: [], notLookedAt: [] }
   try {
     kernel.setup()
@@ -29,7 +30,7 @@ export async function dryRun(booted: Boot, version: string, io: CliIo): Promise<
     return `${key.variable} = ${shown} from ${source}`
   })
   const lines = [
-    `svc ${version}: ${plugins.length} plugins, ${settings?.workers ?? '?'} worker threads`,
+    `svc ${kernel.service.version}: ${plugins.length} plugins, ${settings?.workers ?? '?'} worker threads`,
     `plugins: ${kernel.service
       .plugins()
       .map(({ name }) => name)

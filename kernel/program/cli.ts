@@ -1,13 +1,12 @@
 /** The `svc` command: `server`, `plugins`, and whatever commands plugins contribute to `cli.command`. */
-import { readFileSync } from 'node:fs'
+import { ConfigurationError, describeConfiguration, formatProblems, suggest } from '../config/index.ts'
+import type { CliCommand, CliCommandDefinition, CliIo } from '../kernel-service.ts'
+import type { AnyPlugin, ServiceName } from '../plugin.ts'
 import { type Boot, boot } from './boot.ts'
-import { ConfigurationError, describeConfiguration, formatProblems, suggest } from './config/index.ts'
 import { dryRun } from './dry-run.ts'
-import { createKernel } from './kernel.ts'
-import type { CliCommand, CliCommandDefinition, CliIo } from './kernel-service.ts'
+import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink } from './log.ts'
-import type { AnyPlugin, ServiceName } from './plugin.ts'
-import { revision } from './revision.ts'
+import { currentBuild } from './revision.ts'
 import { runServer } from './server.ts'
 import { kernelSection } from './settings.ts'
 import { type ListedPlugin, listPlugins } from './start-facts.ts'
@@ -36,16 +35,15 @@ const plugins: Described = {
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   // `svc help server` asks the same as `svc server --help`.
   const [command, ...rest] = argv[0] === 'help' && argv.length > 1 ? [argv[1], '--help'] : argv
-  const version = packageVersion()
   try {
     if (command === '--version' || command === '-v' || command === 'version') {
-      const commit = revision()
+      const { version, commit } = currentBuild()
       io.stdout.write(`svc ${version}${commit === 'unknown' ? '' : ` (${commit})`}\n`)
       return 0
     }
-    if (command === 'server') return await runServerCommand(rest, version, io)
-    if (command === 'plugins') return await runPluginsCommand(rest, version, io)
-    return await runContributed(command, rest, version, io)
+    if (command === 'server') return await runServerCommand(rest, io)
+    if (command === 'plugins') return await runPluginsCommand(rest, io)
+    return await runContributed(command, rest, io)
   } catch (error) {
     if (error instanceof ConfigurationError) {
       const lines = formatProblems(error.problems)
@@ -61,7 +59,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 
 const asksForHelp = (argv: readonly string[]) => argv.includes('--help') || argv.includes('-h')
 
-async function runServerCommand(argv: readonly string[], version: string, io: CliIo): Promise<number> {
+async function runServerCommand(argv: readonly string[], io: CliIo): Promise<number> {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length
   const options = argv.slice(0, end)
   const isDry = options.includes('--dry-run')
@@ -72,11 +70,11 @@ async function runServerCommand(argv: readonly string[], version: string, io: Cl
     io.stdout.write(describeServer(loaded))
     return 0
   }
-  return isDry ? dryRun(loaded, version, io) : runServer(loaded, version)
+  return isDry ? dryRun(loaded, io) : runServer(loaded)
 }
 
 /** Takes what `svc server` takes: a complete command line of a server lists its plugins. Exit code 1 where these refuse the start. */
-async function runPluginsCommand(argv: readonly string[], version: string, io: CliIo): Promise<number> {
+async function runPluginsCommand(argv: readonly string[], io: CliIo): Promise<number> {
   if (asksForHelp(argv)) {
     io.stdout.write(describeCommand('plugins', plugins))
     return 0
@@ -86,7 +84,7 @@ async function runPluginsCommand(argv: readonly string[], version: string, io: C
   // Another problem of the configuration is no matter of the list; a mistyped flag may be the reason for a wrong one.
   const mistyped = loaded.resolved.problems.filter(({ source, plugin }) => source === 'flag' && plugin === undefined)
   if (mistyped.length > 0) throw new ConfigurationError(mistyped)
-  const found = listPlugins(loaded, version)
+  const found = listPlugins(loaded)
   const lines = argv.includes('--json') ? [JSON.stringify(found, undefined, 2)] : found.plugins.flatMap(describePlugin)
   io.stdout.write(`${lines.join('\n')}\n`)
   for (const problem of found.problems) io.stderr.write(`svc: ${problem}\n`)
@@ -94,7 +92,7 @@ async function runPluginsCommand(argv: readonly string[], version: string, io: C
 }
 
 /** Sets up what can be set up: a command must work before the server is configured. The others can still be explained. */
-async function runContributed(name: string | undefined, argv: readonly string[], version: string, io: CliIo) {
+async function runContributed(name: string | undefined, argv: readonly string[], io: CliIo) {
   const { plugins, resolved } = await boot([], io.env, process.cwd())
   const commands = new Map(plugins.flatMap(plugin => commandsOf(plugin).map(about => [about.name, { plugin, about }])))
   const problemsOf = (plugin: AnyPlugin) => {
@@ -130,7 +128,7 @@ async function runContributed(name: string | undefined, argv: readonly string[],
   }
   const skip = new Set(resolved.problems.flatMap(({ plugin }) => plugin ?? []))
   const log = createLogger('warn', createStderrSink('text'))
-  const kernel = createKernel({ plugins, config: resolved.sections, log, version, skip })
+  const kernel = createHostKernel({ plugins, config: resolved.sections, log, skip })
   kernel.setup()
   const command = kernel.point('cli.command').get(name)
   if (command === undefined) throw new Error(`the command ${name} needs a plugin that is not loaded`)
@@ -204,8 +202,4 @@ function describePlugin({ name, version, state, reason, module, path, ...about }
     `${name} ${version} from ${place}${remark}`,
     ...lines.map(([fact, values]) => `  ${fact}: ${values.join(', ')}`),
   ]
-}
-
-function packageVersion(): string {
-  return JSON.parse(readFileSync(new URL(import.meta.resolve('svc/package.json')), 'utf8')).version
 }

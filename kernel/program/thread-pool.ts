@@ -3,12 +3,12 @@
  * that die. Everything between two workers passes through here, which keeps the order of messages between any two threads.
  */
 import { Worker } from 'node:worker_threads'
-import type { PluginSelection } from '../discover.ts'
 import { withDeadline } from '../lifecycle.ts'
 import type { Logger, LogLevel } from '../log.ts'
 import type { Clock } from '../ports.ts'
-import { createThreadCalls, type Envelope, packError, threadErrors } from './calls.ts'
-import type { Threads } from './threads.ts'
+import { createThreadCalls, type Envelope, packError, threadErrors } from '../threads/calls.ts'
+import type { Threads } from '../threads/threads.ts'
+import type { PluginSelection } from './discover.ts'
 
 /** What a worker thread needs to run the same plugins. Secrets in the configuration stay within the process. */
 export interface WorkerData {
@@ -16,7 +16,6 @@ export interface WorkerData {
   readonly workerCount: number
   readonly selection: PluginSelection
   readonly config: Readonly<Record<string, unknown>>
-  readonly version: string
   readonly logLevel: LogLevel
   readonly startTimeoutMs: number
   readonly stopTimeoutMs: number
@@ -86,7 +85,7 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
   }
 
   const spawn = async (index: number): Promise<void> => {
-    const entry = new URL(`./entry${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+    const entry = new URL(`./worker-entry${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
     const data: WorkerData = { ...shared, index, workerCount }
     const worker = new Worker(entry, { workerData: data, name: `svc-${index}` })
     workers.set(index, worker)

@@ -2,10 +2,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Build } from '../kernel-service.ts'
 
 const shownDigits = 12
 
-let known: string | undefined
+let known: Build | undefined
 
 interface BuildStamp {
   readonly commit?: string
@@ -21,16 +22,21 @@ function buildStamp(): BuildStamp {
   }
 }
 
-/** SVC_COMMIT, what the build says, or what the clone is at that the program runs from; `unknown` otherwise. Read once, from small files. */
-export function revision(): string {
-  const root = () => fileURLToPath(new URL('.', import.meta.resolve('svc/package.json')))
-  known ??= process.env.SVC_COMMIT || buildStamp().commit || (revisionIn(root()) ?? 'unknown')
+/**
+ * The commit is SVC_COMMIT, what the build says, or what the clone is at that the program runs from; the date is SVC_BUILD_DATE, or when the
+ * build ran. Read once, from small files.
+ */
+export function currentBuild(): Build {
+  if (known !== undefined) return known
+  const { SVC_COMMIT, SVC_BUILD_DATE } = process.env
+  const manifest = new URL(import.meta.resolve('svc/package.json'))
+  const { commit, date } = buildStamp()
+  known = {
+    version: JSON.parse(readFileSync(manifest, 'utf8')).version,
+    commit: SVC_COMMIT || commit || (revisionIn(fileURLToPath(new URL('.', manifest))) ?? 'unknown'),
+    buildDate: SVC_BUILD_DATE || date || 'unknown',
+  }
   return known
-}
-
-/** SVC_BUILD_DATE, or when the build ran, as RFC 3339 says; `unknown` for sources. */
-export function buildDate(): string {
-  return process.env.SVC_BUILD_DATE || buildStamp().date || 'unknown'
 }
 
 /** Undefined where the folder is no clone, or one that cannot be read. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Type } from 'typebox'
-import { PluginGraphError } from './composition.ts'
+import { PluginGraphError } from '../composition.ts'
 import {
   ConfigurationError,
   type ConfigurationProblem,
@@ -11,7 +11,8 @@ import {
   configurationKeys,
   type ResolvedConfiguration,
   resolveConfiguration,
-} from './config/index.ts'
+} from '../config/index.ts'
+import type { AnyPlugin } from '../plugin.ts'
 import {
   type Discovery,
   DiscoveryError,
@@ -20,7 +21,6 @@ import {
   pluginsIn,
   selectPlugins,
 } from './discover.ts'
-import type { AnyPlugin } from './plugin.ts'
 import { type KernelConfiguration, KernelSettings, kernelSection } from './settings.ts'
 import { fallingPlugins } from './start-facts.ts'
 

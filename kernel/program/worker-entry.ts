@@ -1,16 +1,16 @@
 /** What a worker thread runs: the same plugins as the main thread, told by the main thread when to do what. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { loadPlugins } from '../discover.ts'
-import { createKernel, type Kernel } from '../kernel.ts'
-import { createLogger, createRelaySink, type LogLevel, setLogLevel } from '../log.ts'
-import { createSystemPorts } from '../system-ports.ts'
-import { createThreadCalls, type Envelope } from './calls.ts'
-import type { WorkerData } from './pool.ts'
+import type { Kernel } from '../kernel.ts'
+import type { LogLevel } from '../log.ts'
+import { createThreadCalls, type Envelope } from '../threads/calls.ts'
+import { loadPlugins } from './discover.ts'
+import { createHostKernel } from './host-kernel.ts'
+import { createLogger, createRelaySink, setLogLevel } from './log.ts'
+import type { WorkerData } from './thread-pool.ts'
 
 if (parentPort === null) throw new Error('thread-entry runs in worker threads only')
 const port = parentPort
-const { index, workerCount, selection, config, version, logLevel, startTimeoutMs, stopTimeoutMs } =
-  workerData as WorkerData
+const { index, workerCount, selection, config, logLevel, startTimeoutMs, stopTimeoutMs } = workerData as WorkerData
 
 // Everything goes to the main thread, which passes on what is for another worker.
 const send = (envelope: Envelope): boolean => {
@@ -39,17 +39,14 @@ function handleStep(name: string, step: () => Promise<readonly Error[] | void> |
 }
 
 handleStep('kernel.start', async () => {
-  const ports = createSystemPorts()
   const plugins = await loadPlugins(selection)
   if (stopped) throw new Error('stopped while starting')
   const configureLog = ({ level }: { readonly level: LogLevel }) => setLogLevel(sink, level)
-  kernel = createKernel({
+  kernel = createHostKernel({
     plugins,
     config,
     threads,
-    ports,
     log,
-    version,
     startTimeoutMs,
     stopTimeoutMs,
     configureLog,

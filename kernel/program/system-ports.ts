@@ -1,6 +1,6 @@
 /** The real ports: the only place that touches the system's clock and randomness. */
 import { randomBytes, randomFillSync } from 'node:crypto'
-import type { Clock, Ports, Random } from './ports.ts'
+import type { Clock, Ports, Random } from '../ports.ts'
 
 const clock: Clock = {
   now: () => Date.now(),

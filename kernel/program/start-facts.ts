@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { resolveConfiguration } from '../config/index.ts'
+import type { Kernel } from '../kernel.ts'
+import type { PointDescription } from '../kernel-service.ts'
+import type { AnyPlugin } from '../plugin.ts'
 import type { Boot } from './boot.ts'
-import { resolveConfiguration } from './config/index.ts'
 import { type Discovery, type FoundPlugin, type PluginModule, pluginsIn } from './discover.ts'
-import { createKernel, type Kernel } from './kernel.ts'
-import type { PointDescription } from './kernel-service.ts'
+import { createHostKernel } from './host-kernel.ts'
 import { createLogger, createStderrSink } from './log.ts'
-import type { AnyPlugin } from './plugin.ts'
+import { currentBuild } from './revision.ts'
 import { kernelSection } from './settings.ts'
 
 type Booted = Pick<Boot, 'discovery' | 'plugins' | 'resolved' | 'falling'>
@@ -19,7 +21,7 @@ type Sections = Boot['resolved']['sections']
 function setUpToAsk(plugins: readonly AnyPlugin[], sections: Sections): Kernel {
   const standIns = resolveConfiguration([kernelSection, ...plugins], { argv: [], env: {} }, { standIns: true })
   const log = createLogger('error', createStderrSink('text'))
-  const kernel = createKernel({ plugins, config: { ...standIns.sections, ...sections }, log })
+  const kernel = createHostKernel({ plugins, config: { ...standIns.sections, ...sections }, log })
   kernel.setup()
   return kernel
 }
@@ -105,7 +107,8 @@ export interface ListedPlugin {
 }
 
 /** Lists the plugins of a start. `problems`: why it would be refused, and why what plugins extend may be missing. */
-export function listPlugins({ discovery, plugins, resolved: { sections }, falling }: Booted, version: string) {
+export function listPlugins({ discovery, plugins, resolved: { sections }, falling }: Booted) {
+  const { version } = currentBuild()
   const own = pointsOf(
     plugins.filter(({ name }) => !falling.has(name)),
     sections,

@@ -1,0 +1,11 @@
+/** A kernel in this process: its clock and randomness, and what the program knows of itself. */
+import { createKernel, type Kernel, type KernelOptions } from '../kernel.ts'
+import { originOf } from './discover.ts'
+import { currentBuild } from './revision.ts'
+import { createSystemPorts } from './system-ports.ts'
+
+export type HostKernelOptions = Omit<KernelOptions, 'ports' | 'build' | 'originOf'>
+
+export function createHostKernel(options: HostKernelOptions): Kernel {
+  return createKernel({ ...options, ports: createSystemPorts(), build: currentBuild(), originOf })
+}

@@ -1,0 +1,124 @@
+/**
+ * Logging: pino's logger, with the plugin's name in the field `plugin`. Lines go to stderr through the main thread alone, so
+ * that lines of several threads never mix, and are written asynchronously so that a slow reader does not stop the server.
+ */
+import { createRequire } from 'node:module'
+import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino'
+import type { prettyFactory as PrettyFactory } from 'pino-pretty'
+import type { LogFormat, Logger, LogLevel } from '../log.ts'
+
+/** Where finished lines go. */
+export interface LogSink extends DestinationStream {
+  /** From the next line on. Where lines are passed on as they are there is nothing to change. */
+  setFormat(format: LogFormat): void
+  /** Calls with each line as it is written, as JSON. Only where lines of all threads come together; returns the function that ends it. */
+  watch?(listener: (line: string) => void): () => void
+  /** Resolves when everything written so far has left the process. */
+  flush(): Promise<void>
+  /** The same at once, for the last breath of a process that has failed. */
+  flushSync(): void
+}
+
+/** Lines that wait while nobody reads stderr; beyond it new lines are lost rather than memory. In bytes. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
+
+/** Lines of one turn that go together, in characters. */
+const GATHERED_LENGTH_MAX = 64 * 1024
+
+/** The loggers of each sink: pino keeps the level in each of them. Plugins make some and drop them. */
+const loggersOf = new WeakMap<DestinationStream, WeakRef<Logger>[]>()
+
+/** A logger whose lines carry `level` as a word, `time` in ISO 8601 and `msg`; nothing else of the process. */
+export function createLogger(level: LogLevel | 'silent', sink: DestinationStream): Logger {
+  const loggers: WeakRef<Logger>[] = []
+  loggersOf.set(sink, loggers)
+  const note = (logger: Logger) => loggers.push(new WeakRef(logger))
+  const formatters = { level: (label: string) => ({ level: label }) }
+  const options = { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters, onChild: note }
+  const logger = pino(options, sink)
+  note(logger)
+  return logger
+}
+
+/** Sets the least level of every logger that writes to this sink, those among them that were made of others. */
+export function setLogLevel(sink: DestinationStream, level: LogLevel): void {
+  for (const reference of loggersOf.get(sink) ?? []) {
+    const logger = reference.deref()
+    if (logger !== undefined) logger.level = level
+  }
+}
+
+/** The process's stderr. In `text` format for people, in `json` format one object per line. */
+export function createStderrSink(format: LogFormat): LogSink {
+  // With a least length of zero `flush` would not wait for the write that is under way.
+  const stderr = destination({ fd: 2, sync: false, minLength: 1, maxLength: WAITING_BYTES_MAX })
+  // Nobody is left to be told that the log's reader has gone; the server goes on without it.
+  stderr.on('error', () => {})
+  const prettyFor = (wanted: LogFormat) =>
+    wanted === 'text' ? loadPrettyFactory()({ colorize: false, singleLine: true }) : undefined
+  let pretty = prettyFor(format)
+  const watchers = new Set<(line: string) => void>()
+  // Each line by itself would cost a look at all that wait, and most of them a write.
+  const turn = gatherLines(lines => stderr.write(lines.join('')))
+  return {
+    setFormat(wanted) {
+      if ((wanted === 'text') !== (pretty !== undefined)) pretty = prettyFor(wanted)
+    },
+    write(line) {
+      for (const watcher of watchers) watcher(line)
+      turn.add(pretty === undefined ? line : (pretty(inOneLine(line)) ?? line))
+    },
+    watch(listener) {
+      watchers.add(listener)
+      return () => watchers.delete(listener)
+    },
+    flush: () => {
+      turn.handOver()
+      return new Promise(resolve => stderr.flush(() => resolve()))
+    },
+    flushSync() {
+      try {
+        turn.handOver()
+        stderr.flushSync()
+      } catch {
+        // The process is about to end and its log cannot be written: there is no third way out.
+      }
+    },
+  }
+}
+
+/** What was to be expected and has a message for people needs no stack: the sentence goes where they look for it. */
+function inOneLine(line: string): string | object {
+  if (!line.includes('"err":{"type":"CatalogError"')) return line
+  const { err, msg, ...facts } = JSON.parse(line) as { err: { message: string }; msg: string }
+  return { ...facts, msg: `${msg}: ${err.message}` }
+}
+
+/** Loaded only where it is wanted: every thread would pay for it at its start. */
+function loadPrettyFactory(): typeof PrettyFactory {
+  return createRequire(import.meta.url)('pino-pretty').prettyFactory
+}
+
+/** How worker threads log: `send` gets the lines of one turn of the event loop. */
+export function createRelaySink(send: (lines: readonly string[]) => void): LogSink {
+  const { add, handOver } = gatherLines(send)
+  return { write: add, flushSync: handOver, setFormat() {}, flush: async () => handOver() }
+}
+
+/** Collects the lines of one turn of the event loop, which are handed over together. */
+function gatherLines(take: (lines: readonly string[]) => void) {
+  let lines: string[] = []
+  let length = 0
+  const handOver = () => {
+    const batch = lines
+    lines = []
+    length = 0
+    if (batch.length > 0) take(batch)
+  }
+  const add = (line: string) => {
+    if (lines.push(line) === 1) setImmediate(handOver)
+    length += line.length
+    if (length > GATHERED_LENGTH_MAX) handOver()
+  }
+  return { add, handOver }
+}
