@@ -1,6 +1,6 @@
 /**
- * From the head of a request to who signed it. The order of the checks is the order in which a client can do something
- * about them: form, scope, time, access key, what is signed, signature.
+ * Verifies the head of a request. The checks are in the order in which a client can correct the problems: form, scope, time, access key,
+ * signed headers, signature.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -30,7 +30,7 @@ export interface AuthSigv4Options {
   readonly region: string
 }
 
-/** What a request is verified with. */
+/** The dependencies of a verification. */
 interface Parties {
   readonly iam: CredentialSource
   readonly verifier: Verifier
@@ -75,7 +75,7 @@ export function createAuthSigv4({ iam, clock, region }: AuthSigv4Options): AuthS
   }
 }
 
-/** A request that nobody signed: only the form of its body is to be found out. */
+/** For a request without a signature: reads only the form of its body. */
 export function readAnonymous(headers: IncomingHttpHeaders): Authentication {
   const text = headers['x-amz-content-sha256']
   if (typeof text !== 'string') return anonymous
@@ -90,7 +90,7 @@ function authenticateHeader(
   parameters: readonly QueryParameter[],
 ): MaybePromise<Authentication> {
   const { headers } = request
-  // Everything but the signature is the same from request to request of one client.
+  // A client sends the same text with each request, except for the signature.
   const cut = authorization.length - signatureChars
   const text = authorization.slice(0, Math.max(cut, 0))
   const remembered = parties.verifier.recall(text)
@@ -126,10 +126,10 @@ function authenticateHeader(
   })
 }
 
-/** A request whose form is right, before anything is known of its credentials. */
+/** A well-formed request, before its credentials are looked up. */
 interface Attempt extends Head {
   readonly method: 'header' | 'presigned'
-  /** What is the same from request to request of one client, and what is remembered by it. */
+  /** The part that a client repeats with each request: the key of the cache of verified credentials. */
   readonly text: string
   readonly remembered: KnownClaim | undefined
   readonly timestamp: string
@@ -144,11 +144,11 @@ function verifyWhenFound(
   attempt: Attempt,
 ): MaybePromise<Authentication> {
   if (!(found instanceof Promise)) return verifyAttempt(verifier, attempt, found)
-  // Bound and not enclosed: a closure would cost every request, also those that wait for nothing.
+  // Bound instead of a closure, which would have to be created for every request, even if nothing has to be waited for.
   return found.then(verifyAttempt.bind(undefined, verifier, attempt))
 }
 
-/** A share link is signed for GET, and whoever has it may ask for the head alone: link previews and download tools do. */
+/** A share link is signed for GET, but its holder may also send HEAD, as link previews and download tools do. */
 function asLinked(attempt: Attempt, { kind }: Identity): Head {
   const { request } = attempt
   return kind === 'share' && request.method === 'HEAD'
@@ -156,7 +156,7 @@ function asLinked(attempt: Attempt, { kind }: Identity): Head {
     : attempt
 }
 
-/** Everything that needs the credentials. Last of the arguments, because they may have to be waited for. */
+/** The checks that need the credentials, which come last because they may have to be waited for. */
 function verifyAttempt(verifier: Verifier, attempt: Attempt, found: FoundCredentials): Authentication {
   const { claim, request, method, text, remembered, timestamp, payload } = attempt
   const credentials = requireCredentials(found, claim.credential.accessKey, method)
@@ -208,7 +208,7 @@ function authenticatePresigned(
   })
 }
 
-/** In the query, or in a signed header; in both only if they say the same. */
+/** From the query or a signed header; if both have one, they must be equal. */
 function presignedToken(
   inQuery: string | undefined,
   header: string | string[] | undefined,
@@ -218,7 +218,7 @@ function presignedToken(
   return inQuery
 }
 
-/** What may stand for the payload in the signature, and the form of the body. */
+/** The texts that may stand for the payload in the signature, and the form of the body. */
 function presignedPayload(
   inQuery: string | undefined,
   header: string | string[] | undefined,
@@ -229,7 +229,7 @@ function presignedPayload(
     return { payloads: [form], form }
   }
   if (inQuery === undefined) return { payloads: [unsignedPayload, inHeader], form: inHeader }
-  // Whoever got a URL for any payload may say more about the one that is sent: its digest, or that it has a trailer.
+  // With a URL for any payload a client may restrict it: by its digest, or by a trailer.
   if (inQuery === unsignedPayload && (inHeader === streamingUnsignedTrailer || !inHeader.startsWith('STREAMING-'))) {
     return { payloads: [unsignedPayload], form: inHeader }
   }

@@ -1,4 +1,4 @@
-/** Requests to services that are not S3: the signature is over the digest of the body, whether a header says it or not. */
+/** Requests to services other than S3: the signature covers the digest of the body, even without a header that has the digest. */
 import type { MaybePromise } from 'svc/kernel'
 import type { Authentication, SignedDocument, SignedRequest } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'

@@ -9,13 +9,13 @@ import { expiresSecondsMax } from './time.ts'
 const malformed = (detail?: string, options?: ErrorDetails): CatalogError =>
   authErrors.AuthorizationQueryParametersError(detail, options)
 
-/** As `Malformed` of claims, in the words of query parameters. */
+/** The counterpart of the error for the header, in the words of query parameters. */
 export const malformedCredential = (detail: string, options?: ErrorDetails): CatalogError =>
   malformed(`Error parsing the X-Amz-Credential parameter; ${detail}`, options)
 
 export interface PresignedParameters {
   readonly signature: QueryParameter
-  /** Encoded credential and list of signed headers: what a claim can be remembered by. */
+  /** Encoded credential and list of signed headers: the key of the cache. */
   readonly claimText: string
   readonly credential: string
   readonly signedHeaders: string
@@ -29,11 +29,11 @@ export interface PresignedParameters {
 
 const value = ({ pair, valueStart }: QueryParameter): string => pair.slice(valueStart)
 
-/** True for the names that make a request presigned, complete or not. */
+/** Whether the parameter makes a request presigned, even if others are missing. */
 export const isSignatureParameter = ({ name }: QueryParameter): boolean =>
   name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature' || name === 'X-Amz-Credential'
 
-/** Throws AuthorizationQueryParametersError for what is missing, twice or out of bounds. */
+/** Throws AuthorizationQueryParametersError for missing, repeated or invalid parameters. */
 export function readPresigned(parameters: readonly QueryParameter[]): PresignedParameters {
   let algorithm: QueryParameter | undefined
   let credential: QueryParameter | undefined
