@@ -3,11 +3,11 @@ import type { CatalogError, ErrorDetails, MaybePromise } from 'svc/kernel'
 import type { Authentication } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'
 import { algorithmName } from './canonical.ts'
-import { type CredentialScope, dateMismatch, parseCredential } from './claim.ts'
 import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
 import { parseAmzDate } from './date.ts'
 import { authErrors } from './errors.ts'
 import { unsignedForm } from './payload.ts'
+import { type CredentialScope, dateMismatch, parseCredential } from './presented-credential.ts'
 import { deriveSigningKey, isSignature, sign } from './signing-key.ts'
 
 const malformed = (detail: string, options?: ErrorDetails): CatalogError =>

@@ -9,8 +9,8 @@ import {
   parseQuery,
   type QueryParameter,
 } from './canonical.ts'
-import type { Claim } from './claim.ts'
 import { recodePath, recodePathOpen, recodeQueryText } from './encoding.ts'
+import type { PresentedCredential } from './presented-credential.ts'
 
 /** The parts of the canonical request that differ between clients. */
 interface Reading {
@@ -24,7 +24,7 @@ interface Reading {
 
 export interface Head {
   readonly request: SignedRequest
-  readonly claim: Claim
+  readonly presented: PresentedCredential
   readonly parameters: readonly QueryParameter[]
   /** The `X-Amz-Signature` parameter of a presigned request: the only one that the signature does not cover. */
   readonly signatureParameter: QueryParameter | undefined
@@ -98,10 +98,10 @@ function hosts({ host, headers }: SignedRequest): readonly string[] {
   return hosts
 }
 
-function write({ request, claim }: Head, reading: Reading): string {
+function write({ request, presented }: Head, reading: Reading): string {
   const { headers } = request
   let headerBlock = ''
-  for (const name of claim.names) {
+  for (const name of presented.names) {
     const value =
       name === 'host'
         ? reading.host
@@ -115,7 +115,7 @@ function write({ request, claim }: Head, reading: Reading): string {
     path: reading.path,
     query: reading.query,
     headerBlock,
-    signedHeaders: claim.signedHeaders,
+    signedHeaders: presented.signedHeaders,
     payload: reading.payload,
   }
   return canonicalRequest(parts)

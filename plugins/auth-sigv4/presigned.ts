@@ -1,9 +1,9 @@
 /** The parameters of a presigned request. Source: AWS "Authenticating requests: using query parameters". */
 import type { CatalogError, ErrorDetails } from 'svc/kernel'
 import { algorithmName, type QueryParameter } from './canonical.ts'
-import { type Claim, makeClaim } from './claim.ts'
 import { decodeAscii } from './encoding.ts'
 import { authErrors } from './errors.ts'
+import { type PresentedCredential, parsePresentedCredential } from './presented-credential.ts'
 import { expiresSecondsMax } from './time.ts'
 
 const malformed = (detail?: string, options?: ErrorDetails): CatalogError =>
@@ -16,7 +16,7 @@ export const malformedCredential = (detail: string, options?: ErrorDetails): Cat
 export interface PresignedParameters {
   readonly signature: QueryParameter
   /** Encoded credential and list of signed headers: the key of the cache. */
-  readonly claimText: string
+  readonly credentialText: string
   readonly credential: string
   readonly signedHeaders: string
   readonly timestamp: string
@@ -88,7 +88,7 @@ export function readPresigned(parameters: readonly QueryParameter[]): PresignedP
   if (name !== algorithmName) throw malformed(`X-Amz-Algorithm only supports "${algorithmName}"`)
   return {
     signature,
-    claimText: `${credential.pair}&${signedHeaders.pair}`,
+    credentialText: `${credential.pair}&${signedHeaders.pair}`,
     credential: value(credential),
     signedHeaders: value(signedHeaders),
     timestamp: value(date),
@@ -98,8 +98,11 @@ export function readPresigned(parameters: readonly QueryParameter[]): PresignedP
   }
 }
 
-export function readClaim({ credential, signedHeaders }: PresignedParameters, region: string): Claim {
-  return makeClaim(decodeAscii(credential), decodeAscii(signedHeaders), region, malformedCredential)
+export function readPresentedCredential(
+  { credential, signedHeaders }: PresignedParameters,
+  region: string,
+): PresentedCredential {
+  return parsePresentedCredential(decodeAscii(credential), decodeAscii(signedHeaders), region, malformedCredential)
 }
 
 function readExpires(text: string): number {

@@ -11,9 +11,9 @@ import {
   unsignedPayload,
 } from './canonical.ts'
 import { type ChunkSigning, chunkStringToSign, trailerSignatureName, trailerStringToSign } from './chunked-decoder.ts'
-import { serviceName, terminator } from './claim.ts'
 import { formatAmzDate } from './date.ts'
 import { encodeText } from './encoding.ts'
+import { serviceName, terminator } from './presented-credential.ts'
 import { deriveSigningKey, type SigningKey, signHex, signingSecret } from './signing-key.ts'
 import { expiresSecondsMax } from './time.ts'
 

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { serviceName, terminator } from './claim.ts'
+import { serviceName, terminator } from './presented-credential.ts'
 
 const blockBytes = 64
 const digestBytes = 32

@@ -5,13 +5,13 @@
 
 import type { Credentials } from 'svc/plugins/iam/api'
 import { sha256Hex, stringToSign } from './canonical.ts'
-import type { Claim } from './claim.ts'
 import { authErrors } from './errors.ts'
 import { asSent, canonical, type Head, otherReadings } from './head.ts'
+import type { PresentedCredential } from './presented-credential.ts'
 import { deriveSigningKey, isSignature, type SigningKey, sign } from './signing-key.ts'
 
 /** Maximum size of the cache: one entry per client, day and list of signed headers. */
-export const knownClaimsMax = 1024
+export const knownCredentialsMax = 1024
 /** For longer queries no other variants of the canonical request are tried, because the cost of each is proportional to the length. */
 export const otherReadingsParametersMax = 128
 /** Maximum number of characters that all variants together may have: a wrong signature must not cost milliseconds. */
@@ -19,44 +19,49 @@ export const otherReadingsCharsMax = 128 * 1024
 /** Longer texts are not cached, but parsed each time. */
 const knownTextCharsMax = 1024
 
-export interface KnownClaim {
-  readonly claim: Claim
+export interface KnownCredential {
+  readonly presented: PresentedCredential
   readonly credentials: Credentials
   readonly key: SigningKey
 }
 
 export interface Verifier {
   /** The cached entry for this text, with the credentials that were valid then: see `know`. */
-  recall(text: string): KnownClaim | undefined
+  recall(text: string): KnownCredential | undefined
   /** Only for verified signatures, so that other requests cannot evict entries of clients. */
-  remember(text: string, known: KnownClaim): void
+  remember(text: string, known: KnownCredential): void
   /** The presented credential with the present credentials of its access key: the cached entry if it has the same ones. */
-  know(text: string, remembered: KnownClaim | undefined, claim: Claim, credentials: Credentials): KnownClaim
+  know(
+    text: string,
+    remembered: KnownCredential | undefined,
+    presented: PresentedCredential,
+    credentials: Credentials,
+  ): KnownCredential
   /** Throws SignatureDoesNotMatch. */
-  verify(known: KnownClaim, head: Head, timestamp: string, signature: string): void
+  verify(known: KnownCredential, head: Head, timestamp: string, signature: string): void
 }
 
 export function createVerifier(): Verifier {
-  const knownClaims = new Map<string, KnownClaim>()
+  const knownCredentials = new Map<string, KnownCredential>()
 
   return {
-    recall: text => knownClaims.get(text),
+    recall: text => knownCredentials.get(text),
     remember(text, known) {
-      if (text.length > knownTextCharsMax || knownClaims.has(text)) return
-      if (knownClaims.size >= knownClaimsMax) knownClaims.delete(knownClaims.keys().next().value!)
+      if (text.length > knownTextCharsMax || knownCredentials.has(text)) return
+      if (knownCredentials.size >= knownCredentialsMax) knownCredentials.delete(knownCredentials.keys().next().value!)
       // A copy: the text may be a slice that keeps the head of its request in memory.
-      knownClaims.set(Buffer.from(text, 'latin1').latin1Slice(), known)
+      knownCredentials.set(Buffer.from(text, 'latin1').latin1Slice(), known)
     },
-    know(text, remembered, claim, credentials) {
+    know(text, remembered, presented, credentials) {
       if (remembered !== undefined) {
         if (remembered.credentials === credentials) return remembered
-        knownClaims.delete(text)
+        knownCredentials.delete(text)
       }
-      const { date, region, service } = claim.credential
-      return { claim, credentials, key: deriveSigningKey(credentials.signingSecret, date, region, service) }
+      const { date, region, service } = presented.credential
+      return { presented, credentials, key: deriveSigningKey(credentials.signingSecret, date, region, service) }
     },
     verify(known, head, timestamp, signature) {
-      const { scope } = known.claim.credential
+      const { scope } = known.presented.credential
       const first = stringToSign(timestamp, scope, sha256Hex(asSent(head)))
       if (!isSignature(sign(known.key, first), signature)) verifyOtherwise(known, head, timestamp, signature)
     },
@@ -64,8 +69,8 @@ export function createVerifier(): Verifier {
 }
 
 /** The slow path for clients that do not sign what they send. Throws the error with the expected values if no variant matches. */
-function verifyOtherwise(known: KnownClaim, head: Head, timestamp: string, signature: string): void {
-  const { credential } = known.claim
+function verifyOtherwise(known: KnownCredential, head: Head, timestamp: string, signature: string): void {
+  const { credential } = known.presented
   if (signature.length === 64 && head.parameters.length <= otherReadingsParametersMax) {
     // Node.js decodes heads as latin1. The hash of that text as UTF-8 is right for clients that sign characters; other clients sign bytes.
     const bytes = Buffer.from(asSent(head), 'latin1')
@@ -88,8 +93,8 @@ function verifyOtherwise(known: KnownClaim, head: Head, timestamp: string, signa
   })
 }
 
-function matches(known: KnownClaim, timestamp: string, canonicalBytes: Buffer, signature: string): boolean {
-  const text = stringToSign(timestamp, known.claim.credential.scope, sha256Hex(canonicalBytes))
+function matches(known: KnownCredential, timestamp: string, canonicalBytes: Buffer, signature: string): boolean {
+  const text = stringToSign(timestamp, known.presented.credential.scope, sha256Hex(canonicalBytes))
   return isSignature(sign(known.key, text), signature)
 }
 

@@ -7,11 +7,11 @@ import t from 'tap'
 import { presignUrl, signPolicy, signRequest } from '../api.ts'
 import { createAuthSigv4 } from '../auth-sigv4.ts'
 import { emptySha256, parseQuery } from '../canonical.ts'
-import { makeClaim } from '../claim.ts'
 import { checkRegion } from '../config.ts'
 import { formatAmzDate, parseAmzDate } from '../date.ts'
 import { asSent } from '../head.ts'
-import { createVerifier, knownClaimsMax, otherReadingsCharsMax, otherReadingsParametersMax } from '../verifier.ts'
+import { parsePresentedCredential } from '../presented-credential.ts'
+import { createVerifier, knownCredentialsMax, otherReadingsCharsMax, otherReadingsParametersMax } from '../verifier.ts'
 import { accessKey, outcome, received, region, secretKey, signer, startAuth } from './fixture.ts'
 
 const nowMs = Date.UTC(2026, 6, 1, 12, 30, 15)
@@ -495,8 +495,13 @@ t.test('the usual presigned request is verified at the first attempt', async () 
   const request = received('GET', target, { host })
   const parameters = parseQuery(request.rawQuery)
   const signatureParameter = parameters.find(({ name }) => name === 'X-Amz-Signature')!
-  const claim = makeClaim(`${accessKey}/20260701/us-east-1/s3/aws4_request`, 'host', region, assert.fail)
-  const first = asSent({ request, claim, parameters, signatureParameter, payloads: ['UNSIGNED-PAYLOAD'] })
+  const presented = parsePresentedCredential(
+    `${accessKey}/20260701/us-east-1/s3/aws4_request`,
+    'host',
+    region,
+    assert.fail,
+  )
+  const first = asSent({ request, presented, parameters, signatureParameter, payloads: ['UNSIGNED-PAYLOAD'] })
   assert.equal(
     first,
     `GET\n/bucket/key\n${request.rawQuery.replace(`&${signatureParameter.pair}`, '')}\nhost:${host}\n\nhost\nUNSIGNED-PAYLOAD`,
@@ -563,18 +568,18 @@ t.test('the cache of a verifier is bounded, and entries are dropped when credent
     verificationKey: createSecretKey('secret', 'utf8'),
   }
   const verifier = createVerifier()
-  const claim = { credential: { accessKey, date: '20260701', region, service: 's3' } } as never
-  const known = { claim, credentials, key: {} as never }
-  for (let i = 0; i <= knownClaimsMax; i++) verifier.remember(`claim ${i}`, known)
-  assert.equal(verifier.recall('claim 0'), undefined)
-  assert.equal(verifier.recall('claim 1'), known)
-  assert.equal(verifier.recall(`claim ${knownClaimsMax}`), known)
+  const presented = { credential: { accessKey, date: '20260701', region, service: 's3' } } as never
+  const known = { presented, credentials, key: {} as never }
+  for (let i = 0; i <= knownCredentialsMax; i++) verifier.remember(`credential ${i}`, known)
+  assert.equal(verifier.recall('credential 0'), undefined)
+  assert.equal(verifier.recall('credential 1'), known)
+  assert.equal(verifier.recall(`credential ${knownCredentialsMax}`), known)
   verifier.remember('x'.repeat(5000), known)
   assert.equal(verifier.recall('x'.repeat(5000)), undefined)
-  assert.equal(verifier.know('claim 1', known, claim, credentials), known)
+  assert.equal(verifier.know('credential 1', known, presented, credentials), known)
   const others = { ...credentials }
-  assert.equal(verifier.know('claim 1', known, claim, others).credentials, others)
-  assert.equal(verifier.recall('claim 1'), undefined)
+  assert.equal(verifier.know('credential 1', known, presented, others).credentials, others)
+  assert.equal(verifier.recall('credential 1'), undefined)
 })
 
 t.test('dates are formatted and parsed to the same value, and other texts are no dates', async () => {

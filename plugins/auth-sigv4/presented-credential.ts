@@ -17,7 +17,7 @@ export interface CredentialScope {
   readonly scope: string
 }
 
-export interface Claim {
+export interface PresentedCredential {
   readonly credential: CredentialScope
   /** `host;x-amz-date`, as sent. */
   readonly signedHeaders: string
@@ -28,8 +28,8 @@ export interface Claim {
   readonly hostSigned: boolean
 }
 
-export interface ClaimAndSignature {
-  readonly claim: Claim
+export interface PresentedSignature {
+  readonly presented: PresentedCredential
   /** As sent by the client; not verified. */
   readonly signature: string
 }
@@ -89,13 +89,13 @@ function parseSignedHeaders(text: string, malformed: Malformed): readonly string
 }
 
 /** From the texts of the credential and of the list of signed headers. */
-export function makeClaim(
+export function parsePresentedCredential(
   credential: string,
   signedHeaders: string,
   region: string,
   malformed: Malformed,
   service = serviceName,
-): Claim {
+): PresentedCredential {
   const names = parseSignedHeaders(signedHeaders, malformed)
   return {
     credential: parseCredential(credential, region, malformed, service),
@@ -110,7 +110,7 @@ export function makeClaim(
 export const isOfVersion4 = (header: string): boolean => header.startsWith('AWS4-')
 
 /** Parses an `Authorization` header. Throws the error of its scheme unless it is AWS4-HMAC-SHA256. */
-export function parseAuthorization(header: string, region: string, service = serviceName): ClaimAndSignature {
+export function parseAuthorization(header: string, region: string, service = serviceName): PresentedSignature {
   const space = header.indexOf(' ')
   const scheme = space < 0 ? header : header.slice(0, space)
   if (scheme !== algorithmName) throw unsupportedScheme(scheme)
@@ -130,7 +130,7 @@ export function parseAuthorization(header: string, region: string, service = ser
     throw inHeader('the authorization header requires three components: Credential, SignedHeaders, and Signature.')
   }
   return {
-    claim: makeClaim(credential, signedHeaders, region, inHeader, service),
+    presented: parsePresentedCredential(credential, signedHeaders, region, inHeader, service),
     signature,
   }
 }
