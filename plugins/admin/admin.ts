@@ -1,4 +1,4 @@
-/** Puts the parts together: the operations, their dispatcher, the document, and the routes that lead to them. */
+/** Assembles the Admin API: operations, dispatcher, OpenAPI document and routes. */
 import { hostname } from 'node:os'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Contribution, KernelService } from 'svc/kernel'
@@ -13,19 +13,19 @@ import { completeOperations } from './operations.ts'
 
 export interface AdminOptions extends Omit<DispatcherOptions, 'operations' | 'streams'> {
   readonly kernel: Pick<KernelService, 'version' | 'onState'>
-  /** Called when the routes are made: extension points can be read by then. */
+  /** Called when the routes are created: extension points can be read by then. */
   readonly contributions: () => readonly Contribution<AdminOperation>[]
 }
 
 export function createAdminRoutes(options: AdminOptions): FastifyPluginAsync {
   const { kernel } = options
-  // Asynchronous: what is thrown here refuses the start in its own words.
+  // Asynchronous, so that an error refuses the start with its own message.
   return async fastify => {
     const operations = completeOperations(options.contributions())
     const document = createDocumentOperation(() => createDocument(operations, catalogue, kernel.version))
     const streams = createEventStreams(hostname(), options.clock)
     options.places.declare(operations.filter(({ events }) => events !== undefined).map(({ id }) => id))
-    // Draining waits for answers under way, and a stream is one: it must end first.
+    // Draining waits for answers under way, and a stream is one: streams must end first.
     kernel.onState(state => {
       if (state === 'draining') streams.close()
     })

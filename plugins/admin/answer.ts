@@ -1,4 +1,4 @@
-/** The last step of every request: an answer in JSON, in bytes, or a problem document. */
+/** Writes answers: JSON, bytes, or a problem document. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CatalogError, Clock } from 'svc/kernel'
@@ -13,7 +13,7 @@ import { ruleProblemsOf } from './rule-problems.ts'
 export const basePath = '/api/v1'
 const jsonMediaType = 'application/json; charset=utf-8'
 
-/** What audit and trace see as the status where the client went away, or was left, before the answer was whole. */
+/** The status in audit and trace if the connection ended before the answer was complete. */
 const abortedStatus = 499
 
 export function answer(
@@ -31,18 +31,18 @@ export function answer(
   if (operation.location !== undefined) reply.header('location', basePath + operation.location(body, params))
   reply.code(options.status ?? statusOf(operation))
   if (operation.response === undefined) return reply.send()
-  // As bytes: neither Fastify nor a proxy has anything to add to them.
+  // As bytes, so that neither Fastify nor a proxy changes them.
   return reply.header('content-type', jsonMediaType).send(Buffer.from(JSON.stringify(body)))
 }
 
-/** The status of success that the conventions give an operation. */
+/** The success status of an operation according to the conventions. */
 export function statusOf({ response, events, bytes, location, isJob }: AdminOperation): number {
   if (response === undefined && events === undefined && bytes === undefined) return 204
   if (location !== undefined) return 201
   return isJob === true ? 202 : 200
 }
 
-/** The first chunk comes before the head: what cannot be read at all is still a problem document. */
+/** Reads the first chunk before the head is sent, so that data which cannot be read at all still gives a problem document. */
 export async function answerBytes(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -87,7 +87,7 @@ export function answerProblem(
   const { response } = exchange
   request.facts = { ...request.facts, errorCode: error.code, tags: auditTagsOf(error) }
   if (response.headersSent || response.destroyed) {
-    // The status is out: all that can still be said is that the answer is not whole.
+    // The status was already sent: the broken connection shows that the answer is incomplete.
     response.destroy()
     return reply.sent ? reply : reply.hijack()
   }
@@ -99,7 +99,7 @@ export function answerProblem(
   const document = problemBytes(request, error)
   reply.code(error.status).header('content-type', problemMediaType)
   if (exchange.request.complete || exchange.request.httpVersionMajor > 1) return reply.send(document)
-  // What is left of the body would be taken for the next request, or read to its end for nothing.
+  // The rest of the body would be taken for the next request, or would have to be read.
   reply.header('connection', 'close')
   if (exchange.awaitsContinue) return reply.send(document)
   reply.header('content-length', document.length).hijack()
@@ -124,12 +124,11 @@ function problemBytes(request: FastifyRequest, error: CatalogError): Buffer {
   )
 }
 
-/** Facts of an error that are headers of its answer. */
+/** Fields of an error that become headers of its answer. */
 const answerHeaders = new Set(['allow', 'content-range', 'retry-after'])
 
 /**
- * Fastify tells observers of answers that are finished. One that breaks off is a request, too: it is told as if it had failed, which
- * is the other way for an answer to be over.
+ * Fastify notifies observers of finished answers only. An aborted answer is reported as a failed one, so that its request is recorded, too.
  */
 export function watchForAbort(request: FastifyRequest): void {
   const { response } = request.exchange
@@ -137,7 +136,7 @@ export function watchForAbort(request: FastifyRequest): void {
     if (response.writableFinished) return
     request.facts = { ...request.facts, errorCode: request.facts?.errorCode ?? 'request_aborted' }
     const isStream = String(response.getHeader('content-type')).startsWith('text/event-stream')
-    // A stream is over when its client has enough of it.
+    // A stream ends normally when its client disconnects.
     if (!isStream) response.statusCode = abortedStatus
     if (response.listenerCount('error') > 0) response.emit('error', adminErrors.malformed_request())
   })

@@ -1,7 +1,7 @@
 /**
- * The JSON Admin API at `/api/v1` of the console listener. Operations are declared, one per file, and contributed to
- * `admin.operation`. The dispatcher routes, authenticates, checks origin and CSRF token, authorizes, reads and validates,
- * calls `handle` and writes the answer; OpenAPI, audit, trace and generated tests come from the same declaration.
+ * The JSON Admin API at `/api/v1` of the console listener. Operations are declared, one per file, and contributed to `admin.operation`. The
+ * dispatcher routes, authenticates, checks origin and CSRF token, authorizes, reads and validates, calls `handle` and writes the answer.
+ * OpenAPI, audit, trace and generated tests use the same declaration.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { MaybePromise, ObjectOf, ServiceName, Services } from 'svc/kernel'
@@ -28,17 +28,17 @@ export { StreamDropped } from './stream-schema.ts'
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Policy actions, all of them needed; of an inner array any is enough. */
+/** Policy actions that the caller needs, all of them; of an inner array any one is enough. */
 export type RequiredActions = readonly (string | readonly string[])[]
 
 /**
- * Who may. `public`: everybody, without authentication. `session`: whoever has a console session; signed requests are
- * refused. `self`: every authenticated caller, about what is its own. `service`: every authenticated caller; the handler
- * decides object by object with `isAllowed`.
+ * The allowed callers. `public`: everybody, without authentication. `session`: callers with a console session; signed requests are refused.
+ * `self`: every authenticated caller, for its own data. `service`: every authenticated caller; the handler decides for each object with
+ * `isAllowed`.
  */
 export type Authorization = 'public' | 'session' | 'self' | 'service' | RequiredActions
 
-/** What conditions of policies ask for, where it is not in the head and the parameters of the request, or there by another name. */
+/** Facts for conditions of policies that are not in the head or the parameters of the request, or have another name there. */
 export type ConditionFacts = Partial<
   Pick<
     RequestFacts,
@@ -54,18 +54,18 @@ export type ConditionFacts = Partial<
   >
 >
 
-/** What actions are needed on. */
+/** The resource of required actions. */
 export interface ActionTarget {
   readonly bucket?: string
   readonly key?: string
-  /** For conditions on the tags that the object has, where it is not the parameter `versionId`. */
+  /** For conditions on the tags of the object, if the version is not that of the parameter `versionId`. */
   readonly versionId?: string
   readonly facts?: ConditionFacts
 }
 
 export interface AdminRequest<Params = object, Query = object, Body = unknown> {
   readonly requestId: string
-  /** Of an operation that is `public`: whose credentials nobody has looked at. */
+  /** Undefined for a `public` operation, because the credentials were not verified. */
   readonly identity: Identity | undefined
   /** Undefined for signed requests. */
   readonly session: ActiveSession | undefined
@@ -75,48 +75,48 @@ export interface AdminRequest<Params = object, Query = object, Body = unknown> {
   readonly query: Query
   /** Without fields that are read-only, defaults filled in. */
   readonly body: Body
-  /** Where the declaration says `bodyStream`, and only there. Read by who is authorized. */
+  /** The body of an operation that declares `bodyStream`. To be read after authorization. */
   readonly payload: Payload
-  /** Where the operation has an ETag: what `If-Match` names, without quotes; `*` is any. */
+  /** For operations with an ETag: the value of `If-Match`, without quotes; `*` matches any. */
   readonly ifMatch: string | undefined
   readonly headers: IncomingHttpHeaders
   readonly exchange: Exchange
-  /** Who asks, and from where: for every change of an object. */
+  /** The user, address and request, for every change of an object. */
   readonly origin: ChangeOrigin
   /** Whether the caller may do this to the server, to a bucket or to an object, under the conditions of this request. */
   isAllowed(action: string, bucket?: string, key?: string, facts?: ConditionFacts): boolean
-  /** Whether a listing of some part of the bucket is allowed, whatever conditions say of its prefix. */
+  /** Whether a listing of some part of the bucket is allowed, for a suitable prefix. */
   isAllowedInPart(action: string, bucket: string): boolean
-  /** As `isAllowed`; throws `access_denied`. */
+  /** Like `isAllowed`; throws `access_denied`. */
   requireAllowed(action: string, bucket?: string, key?: string, facts?: ConditionFacts): void
   /**
-   * For what the request touches beside its own bucket and object: fetches what policies want to know, and throws `access_denied`
-   * unless every action is allowed. Afterwards `isAllowed` can be asked about the same.
+   * For resources other than those of the path: fetches the facts that policies need, and throws `access_denied` unless all actions are
+   * allowed. Afterwards `isAllowed` can be called for the same resource.
    */
   authorize(actions: RequiredActions, target: ActionTarget): MaybePromise<void>
-  /** Brings a key, a prefix or a marker into the form of SVC_KEY_NORMALIZATION. */
+  /** Normalizes a key, a prefix or a marker according to SVC_KEY_NORMALIZATION. */
   normalizeKey(key: string): string
 }
 
-/** The sender's end of a stream of server-sent events. Bounded: what a slow client does not take is counted, not kept. */
+/** The sender's side of a stream of server-sent events. Bounded: events for a client that is too slow are dropped and counted. */
 export interface EventSink {
   /** Sends one event, or drops and counts it. Never waits, never throws. */
   send(event: string, data: unknown): void
 }
 
-/** What the handler of a stream returns. `open` is called before the answer begins, so what it throws is still an answer. */
+/** The result of the handler of a stream. `open` is called before the answer begins, so its errors can still be answered. */
 export interface EventSource {
-  /** Returns what ends it; called once, when the client, its session or the server goes. */
+  /** Returns a function that ends the subscription; called once, when the client disconnects, its session ends or the server stops. */
   open(sink: EventSink): EventSubscription
 }
 
 export interface EventSubscription {
-  /** Events that were lost before they came to the sink. */
+  /** Events that were lost before they reached the sink. */
   readonly dropped?: number
   end(): void
 }
 
-/** As `ObjectOf`, for the other kinds of schemas that bodies have; the compiler works out all kinds for `Static<Schema>`. */
+/** Like `ObjectOf`, for the other kinds of schemas of bodies; for `Static<Schema>` the compiler would compute all kinds. */
 type ValueOf<Schema extends TSchema> = 0 extends 1 & Schema
   ? // biome-ignore lint/suspicious/noExplicitAny: the value of any schema is any
     any
@@ -144,50 +144,53 @@ export interface AdminOperationDeclaration<
   /** Relative to `/api/v1`, parameters in braces. */
   readonly path: string
   readonly tag: string
-  /** One sentence, perhaps with others behind it. */
+  /** One sentence, which others may follow. */
   readonly summary: string
   readonly authorize: Authorization
   /**
-   * Where query or body decide which actions are needed, and on which bucket or object: asked after validation, instead of
-   * `authorize`, which then only says what is in the document.
+   * For operations whose query or body determines the required actions, bucket or object. Called after validation, and replaces
+   * `authorize`, which then is only used for the document.
    */
   readonly authorizeRequest?: (
     request: AdminRequest<ObjectOf<Params>, ObjectOf<Query>, ValueOf<Body>>,
   ) => ActionTarget & { readonly actions: RequiredActions }
-  /** Default: none but those in the path, each any text. */
+  /** Default: only the parameters in the path, each any text. */
   readonly params?: Params
   /** Each of type string, integer, boolean, an enumeration of strings, or an array of strings (repeated). Default: none. */
   readonly query?: Query
-  /** Default: none; a body that comes nevertheless is ignored. Fields with `readOnly: true` are ignored. */
+  /** Default: none; a body in the request is ignored. Fields with `readOnly: true` are ignored. */
   readonly body?: Body
-  /** The body is taken as it comes, of whatever type, and not into memory: `payload`. At most 5 GiB. */
+  /** The body may have any type and is not read into memory: see `payload`. At most 5 GiB. */
   readonly bodyStream?: boolean
   /** Default 1 MiB. */
   readonly bodyBytesMax?: number
-  /** The JSON may also come in this field of a form (`application/x-www-form-urlencoded`), as a page sends it without a script. */
+  /** The JSON may also be in this field of a form (`application/x-www-form-urlencoded`), for pages without a script. */
   readonly formField?: string
   /** The request may come without a body. */
   readonly bodyOptional?: boolean
-  /** Media types of the body; default `application/json`. What comes as another of them is one text, for the schema too. */
+  /** Media types of the body; default `application/json`. A body of another type is one text, also for the schema. */
   readonly contentTypes?: readonly string[]
   /** Default: none, and 204. */
   readonly response?: Response
-  /** Instead of `response`: the answer is bytes of this media type, `application/octet-stream` where each has its own. See `replyWithBytes`. */
+  /**
+   * Instead of `response`: the answer consists of bytes of this media type, `application/octet-stream` if the type varies. See
+   * `replyWithBytes`.
+   */
   readonly bytes?: string
   /** Instead of `response`: server-sent events by name, with the schema of their data. */
   readonly events?: Readonly<Record<string, TSchema>>
-  /** POST that creates answers 201 with this as `Location`, relative to `/api/v1`. */
+  /** For a POST that creates a resource: the answer is 201 with this `Location`, relative to `/api/v1`. */
   readonly location?: (response: ValueOf<Response>, params: ObjectOf<Params>) => string
-  /** POST that starts something which goes on after the answer: 202. */
+  /** For a POST that starts work which continues after the answer: 202. */
   readonly isJob?: boolean
-  /** The answer carries `ETag` (its field `etag`), and what changes it takes `If-Match`. */
+  /** The answer has an `ETag` (its field `etag`), and changing operations accept `If-Match`. */
   readonly etag?: boolean
   /**
-   * What a request of a session has to show beside its cookie. Default: nothing for GET, otherwise `token` (the CSRF token,
-   * and that it comes from the console). `origin`: only the latter.
+   * The proof that a request with a session cookie comes from the console. Default: none for GET, otherwise `token` (the CSRF token and the
+   * origin). `origin`: only the origin.
    */
   readonly crossSite?: 'token' | 'origin' | 'none'
-  /** Codes beside those of every operation. */
+  /** Error codes of this operation, in addition to those of all operations. */
   readonly errors?: readonly string[]
 }
 
@@ -201,13 +204,13 @@ export type AdminResult<Response> =
 
 // biome-ignore lint/suspicious/noExplicitAny: what the dispatcher holds is of every operation
 export interface AdminOperation extends AdminOperationDeclaration<any, any, any, any> {
-  /** The plugin that will serve it. Set by the dispatcher alone, for what no loaded plugin serves. */
+  /** The plugin that will implement it. Set by the dispatcher only, for operations that no loaded plugin implements. */
   readonly plannedBy?: string
   // biome-ignore lint/suspicious/noExplicitAny: see above
   handle(request: AdminRequest<any, any, any>): MaybePromise<AdminResult<unknown>>
 }
 
-/** An operation that a plugin lists in `contributes`: its services are given when the plugin is set up. */
+/** An operation that a plugin lists in `contributes`: it gets its services when the plugin is set up. */
 export interface AdminOperationDefinition<
   Params extends TObject,
   Query extends TObject,

@@ -1,4 +1,4 @@
-/** Who sends a request, as the chain of `iam` finds: a signature in the Authorization header, the cookie of a console session. */
+/** Authenticates a request through the chain of `iam`: a signature in the Authorization header, or the cookie of a console session. */
 import { isCatalogError } from 'svc/kernel'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { ActiveSession, Authentication, AuthSessionService, IamService, Identity } from 'svc/plugins/iam/api'
@@ -8,7 +8,7 @@ import { adminErrors } from './errors.ts'
 export interface Caller {
   readonly identity: Identity | undefined
   readonly session: ActiveSession | undefined
-  /** What a signature says about the body. */
+  /** The form of the body according to the signature. */
   readonly signature: Authentication | undefined
 }
 
@@ -40,8 +40,8 @@ export async function authenticate(
 }
 
 /**
- * For what outlives its request: asks later who the caller is by then. Undefined, or a rejection, when its credentials are gone, disabled,
- * expired, or have another secret than at first.
+ * For work that outlives its request: the result identifies the caller again later. Undefined, or a rejection, if the credentials were
+ * deleted, disabled, have expired or got another secret.
  */
 export async function createRenewal(
   exchange: Exchange,
@@ -50,7 +50,7 @@ export async function createRenewal(
 ): Promise<() => Promise<Caller | undefined>> {
   const { identity, session, signature } = caller
   if (identity === undefined) return async () => caller
-  // Only a signature is of one moment: other credentials are presented once more.
+  // Only a signature is for one moment: other credentials can be verified again.
   if (signature?.signatureVersion === undefined) return () => callerOf(exchange, iam)
   const token = exchange.request.headers['x-amz-security-token']
   const find = async () => {
@@ -67,8 +67,8 @@ export async function createRenewal(
 }
 
 /**
- * The cookie comes along whoever wrote the page; what a page of somebody else cannot have is the token and the origin.
- * Throws `invalid_csrf_token`.
+ * The browser sends the cookie with requests of any page; a page of another origin has neither the token nor the right origin. Throws
+ * `invalid_csrf_token`.
  */
 export function requireOwnPage(
   operation: AdminOperation,
@@ -104,7 +104,7 @@ async function callerOf(exchange: Exchange, iam: AuthenticationServices['iam']):
   return { identity, session, signature: found }
 }
 
-/** S3's codes tell whether the access key exists; here nobody learns that. */
+/** S3's error codes reveal whether the access key exists; here they must not. */
 function signatureProblem(error: unknown): unknown {
   if (!isCatalogError(error)) return error
   switch (error.code) {

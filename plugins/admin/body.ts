@@ -1,17 +1,17 @@
-/** Reads the body of a request into memory, within its bound, verified against the signature where there is one. */
+/** Reads the body of a request into memory, within its bound, and verifies its signature if it has one. */
 import type { IncomingMessage } from 'node:http'
 import { CatalogError } from 'svc/kernel'
 import type { Authentication, PayloadDecoder } from 'svc/plugins/iam/api'
 import { adminErrors } from './errors.ts'
 
-/** Throws `entity_too_large`, `malformed_request`. The connection of a body that was not read to its end is to be closed. */
+/** Throws `entity_too_large`, `malformed_request`. If the body was not read to its end, the caller must close the connection. */
 export async function readBody(
   request: IncomingMessage,
   bytesMax: number,
   signature: Authentication | undefined,
 ): Promise<Buffer> {
   const decoder = signature?.createDecoder()
-  // What wraps a body adds less than as much again.
+  // The encoding of a body adds less than the size of the body.
   const wireBytesMax = decoder === undefined ? bytesMax : bytesMax * 2 + 4096
   if (Number(request.headers['content-length'] ?? 0) > wireBytesMax) throw adminErrors.entity_too_large()
   const chunks: Buffer[] = []
@@ -23,7 +23,7 @@ export async function readBody(
     chunks.push(decoder === undefined ? chunk : Buffer.from(chunk))
   }
   try {
-    // Not destroyed where reading stops early: the answer goes over the same connection.
+    // Not destroyed if reading ends early, because the answer uses the same connection.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       wireBytes += chunk.length
       if (wireBytes > wireBytesMax) throw adminErrors.entity_too_large()
@@ -38,7 +38,7 @@ export async function readBody(
   return Buffer.concat(chunks, sizeBytes)
 }
 
-/** What a decoder throws are S3's codes. */
+/** Converts the errors of a decoder, which are S3's codes. */
 function decode(step: () => ReturnType<PayloadDecoder['end']> | void): void {
   try {
     step()
@@ -52,20 +52,20 @@ function decode(step: () => ReturnType<PayloadDecoder['end']> | void): void {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const depthMax = 64
 
-/** Throws `malformed_request` for what is no JSON, and for JSON that is made to hurt. */
+/** Throws `malformed_request` for text that is no JSON, and for hostile JSON. */
 export function parseJson(bytes: Buffer): unknown {
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))
   } catch {
-    // The parser's own message repeats part of the body, and a body may hold a secret.
+    // Without the parser's message, which repeats a part of the body, and so may repeat a secret.
     throw adminErrors.malformed_request()
   }
   requireHarmless(value)
   return value
 }
 
-/** Throws `malformed_request` for what is no UTF-8. */
+/** Throws `malformed_request` for bytes that are not UTF-8. */
 export function parseText(bytes: Buffer): string {
   try {
     return utf8.decode(bytes)
@@ -88,7 +88,7 @@ function requireHarmless(root: unknown): void {
     const next: unknown[] = []
     for (const value of level) {
       if (typeof value !== 'object' || value === null) continue
-      // Copied with the wrong function it would become the prototype of something.
+      // An assignment of this field to an object would set its prototype.
       if (Object.hasOwn(value, '__proto__')) throw adminErrors.invalid_argument('No field may be called __proto__.')
       for (const child of Object.values(value)) next.push(child)
     }
@@ -96,14 +96,16 @@ function requireHarmless(root: unknown): void {
   }
 }
 
-/** In lower case, without parameters; empty where the request names none. */
+/** In lower case, without parameters; empty if the request has none. */
 export function mediaTypeOf({ headers }: IncomingMessage): string {
   return (headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** Throws `malformed_request` where there is no body at all, `unsupported_media_type` unless it is one of these, as it is and in UTF-8. */
+/**
+ * Throws `malformed_request` without a body, `unsupported_media_type` unless the type is one of these, without an encoding and in UTF-8.
+ */
 export function requireMediaType({ headers }: IncomingMessage, accepted: readonly string[]): void {
-  // Proxies drop the bodies of DELETE: who reads that the type is wrong looks in the wrong place.
+  // Proxies drop the bodies of DELETE: an error about the type would mislead the user.
   const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
   if (isEmpty && headers['content-type'] === undefined) {
     throw adminErrors.malformed_request('The request has no body.')

@@ -10,7 +10,7 @@ export interface CatalogueRow {
   readonly operationId: string
   readonly method: AdminMethod
   readonly path: string
-  /** Query or body, and the answer, in words. */
+  /** Query or body, and the answer, as a description. */
   readonly io: string
   /** In the notation of the catalogue: `a + b`, `a or b`, `self`, `service: …`. */
   readonly actions: string
@@ -19,7 +19,7 @@ export interface CatalogueRow {
 
 export const catalogue = rows as readonly CatalogueRow[]
 
-/** Which plugin will serve a group, and the operations of the group that others will. */
+/** The plugin that implements, or will implement, a group, and exceptions in the group. */
 const plugins: Readonly<Record<string, readonly [plugin: string, others?: Readonly<Record<string, string>>]>> = {
   session: ['iam'],
   server: [
@@ -49,7 +49,7 @@ const plugins: Readonly<Record<string, readonly [plugin: string, others?: Readon
   cache: ['cache'],
 }
 
-/** Buckets and objects have settings that are plugins of their own. */
+/** Settings of buckets and objects have plugins of their own. */
 const pluginsByPath: readonly (readonly [pattern: RegExp, plugin: string])[] = [
   [/^\/buckets\/\{bucket\}\/(policy|access)$/, 'bucket-policy'],
   [/^\/buckets\/\{bucket\}\/quota$/, 'quota'],
@@ -63,7 +63,7 @@ const pluginsByPath: readonly (readonly [pattern: RegExp, plugin: string])[] = [
   [/\/webhooks(\/|$)/, 'purge'],
 ]
 
-/** The plugin that serves the operation, or will. */
+/** The plugin that implements, or will implement, the operation. */
 export function pluginOf({ group, operationId, path }: CatalogueRow): string {
   const [plugin, others] = plugins[group]
   return others?.[operationId] ?? pluginsByPath.find(([pattern]) => pattern.test(path))?.[1] ?? plugin
@@ -71,12 +71,12 @@ export function pluginOf({ group, operationId, path }: CatalogueRow): string {
 
 const actionPattern = /\b(?:s3|admin):[A-Za-z]+/g
 
-/** What the catalogue's words on actions mean for the dispatcher and for the document. */
+/** Converts the catalogue's notation of actions for the dispatcher and the document. */
 export function authorizationOf(text: string): Authorization {
   if (text === 'public' || text === 'session') return text
   if (text.startsWith('self')) return 'self'
   if (text.startsWith('service')) return 'service'
-  // Behind a semicolon or in parentheses is what depends on the request.
+  // Text after a semicolon or in parentheses depends on the request.
   const plain = text.replaceAll(/\([^)]*\)/g, '').split(';')[0]
   const required: RequiredActions = plain.split('+').map(part => {
     const actions = part.match(actionPattern) ?? []
@@ -86,12 +86,12 @@ export function authorizationOf(text: string): Authorization {
   return required
 }
 
-/** Every action that is named, for documents about operations that decide inside. */
+/** All actions in the text, to document operations that decide in their handler. */
 export function actionsNamed(text: string): readonly string[] {
   return [...new Set(text.match(actionPattern) ?? [])]
 }
 
-/** Stands where a plugin will be: routed, authenticated and authorized as the operation will be, then 501. */
+/** A placeholder for an operation that is not built: routed, authenticated and authorized like the operation, then 501. */
 export function plannedOperation(row: CatalogueRow): AdminOperation {
   const plugin = pluginOf(row)
   return {

@@ -1,6 +1,6 @@
 /**
- * What a caller may do in a request. A policy may have conditions on the tags that an object has: they are fetched before the
- * question about the object of the request; about any other object such a policy refuses.
+ * Decides what a caller may do in a request. If a policy has conditions on tags of the object, they are fetched before the question about
+ * the object of the request; for any other object such a policy denies.
  */
 import type { TLSSocket } from 'node:tls'
 import type { Clock, MaybePromise } from 'svc/kernel'
@@ -19,9 +19,9 @@ export interface DecisionServices {
 }
 
 export interface Decision extends Pick<AdminRequest, 'isAllowed' | 'isAllowedInPart'> {
-  /** Parameters as texts. They are known later than the first question. */
+  /** Parameters as texts; set after the first question. */
   query: ReadonlyMap<string, string> | undefined
-  /** Throws `access_denied` unless each is allowed; of an inner array any is enough. */
+  /** Throws `access_denied` unless all actions are allowed; of an inner array any one is enough. */
   require(actions: RequiredActions, asked: ActionTarget): MaybePromise<void>
 }
 
@@ -60,7 +60,7 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
     }
   }
 
-  /** The version that a question is about: what the operation says of it, else the parameter. */
+  /** The version of a question: from the operation's facts, otherwise from the parameter. */
   function versionOf(facts: ConditionFacts | undefined): string | undefined {
     return facts?.versionId ?? (facts?.query ?? decision.query)?.get('versionId')
   }
@@ -89,7 +89,7 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
     isAllowed(action, bucket, key, facts) {
       if (isRoot) return true
       const asked = question(action, bucket, key, facts)
-      // What a policy would have to know of the object, and nobody has fetched, may be what denies.
+      // If a policy needs tags that were not fetched, it might deny, so the answer is no.
       const isKnown = key === undefined || key === '' || tags?.has(bucket ?? '', key, versionOf(facts)) === true
       if (!isKnown && policy.mentions(asked, tagConditions)) return false
       return policy.isAllowed(asked)
@@ -101,7 +101,7 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
   return decision
 }
 
-/** What conditions ask of the client itself, whatever stands for the other headers. */
+/** The headers of the client itself that conditions need, even if other headers are replaced. */
 function browserHeaders({ request: { headers } }: Exchange) {
   return { referer: headers.referer, 'user-agent': headers['user-agent'] }
 }

@@ -1,9 +1,8 @@
 /**
- * The way of every request: authenticate, origin and CSRF token, authorize, parameters, body, `handle`, answer. One place, so
- * that no handler can leave a step out. Fastify routes, and checks the body. It does not read it: Fastify leaves out bodies of
- * GET and those without a media type, though what was signed has to be true of them, too, and its limit on the wire would be
- * that of the JSON, which a signature in chunks makes longer. It checks parameters only when it has read the body, and has no
- * words for a parameter that is repeated or badly encoded.
+ * The way of every request: authenticate, check origin and CSRF token, authorize, read parameters and body, `handle`, answer. In one place,
+ * so that no handler can omit a step. Fastify routes, and validates the body, but does not read it: it skips bodies of GET and those
+ * without a media type, although a signature covers them, too, and its limit would apply to the encoded body, which is longer with signed
+ * chunks. It also validates parameters only after it has read the body, and has no good errors for repeated or badly encoded ones.
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Logger } from 'svc/kernel'
@@ -31,11 +30,11 @@ import type { StreamPlaces } from './stream-places.ts'
 import { createValidation, type Validation } from './validation.ts'
 
 const bodyBytesMaxDefault = 1024 * 1024
-/** As S3 takes in one request. */
+/** The maximum of S3 in one request. */
 const payloadBytesMax = 5 * 1024 ** 3
 const formMediaType = 'application/x-www-form-urlencoded'
 
-/** A host, a fragment, an empty segment: Fastify would route the rest, and take the segment for an empty parameter. */
+/** A host, a fragment or an empty segment: Fastify would route the rest, and treat the segment as an empty parameter. */
 const nowhere = /^[^/]|#|\/(\/|$)/
 
 /** Answers are data for one caller, never a page. */
@@ -63,7 +62,7 @@ export interface DispatcherOptions extends AuthenticationServices, DecisionServi
 
 type Params = Readonly<Record<string, string>>
 
-/** What is known of a request when its body is to be checked. */
+/** The state of a request when its body is validated. */
 interface Admitted {
   readonly caller: Caller
   readonly may: Decision
@@ -78,7 +77,7 @@ declare module 'fastify' {
   }
 }
 
-/** Registers the routes of all operations, and the answers to what has none. */
+/** Registers the routes of all operations, and the answers to all other requests. */
 export function dispatchOperations(fastify: FastifyInstance, options: DispatcherOptions): void {
   const { operations, log } = options
   fastify.decorateRequest('admitted', undefined)
@@ -86,7 +85,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
   fastify.addContentTypeParser('*', (_request, _payload, next) => next(null))
   fastify.addHook('onRequest', begin)
   fastify.setErrorHandler(fail)
-  // Methods that Fastify does not know end here, too.
+  // Requests with methods that Fastify does not know end here, too.
   fastify.setNotFoundHandler(refuse)
   for (const operation of operations) fastify.route(routeOf(operation))
 
@@ -105,7 +104,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
   }
 
   function fail(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    // The words of `http` are for a head that Fastify refuses.
+    // `http` has the messages for heads that Fastify refuses.
     if ((thrown as FastifyError).code?.startsWith('FST_')) throw thrown
     const { exchange, facts } = request
     const error = toAdminError(thrown, log, exchange.requestId, facts?.operation ?? '')
@@ -127,7 +126,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
     }
   }
 
-  /** Throws `entity_too_large`, and for claims of the payload that cannot be. */
+  /** Throws `entity_too_large`, and errors for invalid headers about the payload. */
   function payloadOf({ bodyBytesMax = payloadBytesMax }: AdminOperation, request: FastifyRequest, caller: Caller) {
     const payload = openPayload(request.exchange, caller.signature, options.checksums)
     if ((payload.body.sizeBytes ?? 0) > bodyBytesMax) throw adminErrors.entity_too_large()
@@ -224,7 +223,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       : answer(request, reply, operation, result, {}, params)
   }
 
-  /** The same source, which has one of the operation's places while it is open. */
+  /** The same source, which occupies one of the operation's places while it is open. */
   function inPlaceOf({ id }: AdminOperation, source: EventSource): EventSource {
     return {
       open(sink) {
@@ -264,7 +263,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
   }
 }
 
-/** Words instead of actions: whoever is authenticated may call it, and what is asked later has to be prepared, too. */
+/** For a word instead of actions: every authenticated caller may call it, and later decisions have to be prepared, too. */
 function actionsOf({ authorize }: AdminOperation): RequiredActions {
   return typeof authorize === 'string' ? [] : authorize
 }
@@ -279,7 +278,7 @@ async function bodyOf(operation: AdminOperation, request: FastifyRequest, caller
   if (isWanted && (hasBody || operation.bodyOptional !== true)) {
     requireMediaType(raw, formField === undefined ? contentTypes : [...contentTypes, formMediaType])
   }
-  // Read also when it is not wanted: what was signed has to be true, and the connection goes on behind it.
+  // Also read if the operation has no body: the signature must be verified, and the next request follows on the connection.
   const bytes = await readBody(raw, operation.bodyBytesMax ?? bodyBytesMaxDefault, caller.signature)
   if (!isWanted) return undefined
   if (bytes.length === 0 && operation.bodyOptional === true) return {}

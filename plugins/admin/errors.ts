@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** What every operation of the Admin API may answer. Codes of single features are in the catalogues of their plugins. */
+/** Errors of all operations of the Admin API. Codes of single features are in the catalogues of their plugins. */
 export const adminErrors = defineErrors({
   access_denied: { status: 403, title: 'You may not do this.' },
   bad_digest: {
@@ -50,10 +50,10 @@ export interface FieldProblem {
   readonly message: string
 }
 
-/** `did you mean …?` ends a sentence by itself. */
+/** The text with a full stop, unless it ends with a question mark (`did you mean …?`). */
 export const sentenceEnd = (text: string): string => (text.endsWith('?') ? text : `${text}.`)
 
-/** `invalid_argument` with everything that is wrong, each with its place. Carried beside the error: `extra` has text only. */
+/** `invalid_argument` with all problems and their places. The list is attached to the error, because `extra` has only texts. */
 export function invalidFields(problems: readonly FieldProblem[]): Error {
   const [first] = problems
   const error = adminErrors.invalid_argument(
@@ -65,7 +65,7 @@ export function invalidFields(problems: readonly FieldProblem[]): Error {
 
 const fieldProblems = new WeakMap<Error, readonly FieldProblem[]>()
 
-/** What is wrong with a document, piece by piece: told to the client. Also what an error has as its cause, where that is a list. */
+/** The list of problems of a document, for the client. Also found in the cause of an error, if that is a list. */
 export function problemsOf(error: Error): readonly object[] | undefined {
   return fieldProblems.get(error) ?? (Array.isArray(error.cause) ? error.cause : undefined)
 }

@@ -1,7 +1,7 @@
 /**
- * Server-sent events (WHATWG HTML, section 9.2). A stream ends when its client goes, its session ends or the server drains, and
- * at the first heartbeat at which its caller might not open it again.
- * A client that reads too slowly loses events, is told how many, and slows nobody down.
+ * Server-sent events (WHATWG HTML, section 9.2). A stream ends when its client disconnects, its session ends or the server drains, and at
+ * the first heartbeat at which its caller would not be allowed to open it again. A client that reads too slowly loses events and gets their
+ * number; it delays no other client.
  */
 import type { ServerResponse } from 'node:http'
 import type { Clock } from 'svc/kernel'
@@ -13,8 +13,8 @@ export const heartbeatMs = 15_000
 
 export interface EventStreams {
   /**
-   * Begins the answer. Throws, without having answered, what `source.open` throws. `mayGoOn` is asked at each heartbeat; a
-   * rejection is a no.
+   * Begins the answer. Throws the errors of `source.open`, without an answer. `mayGoOn` is called at each heartbeat; a rejection ends the
+   * stream.
    */
   open(
     response: ServerResponse,
@@ -22,7 +22,7 @@ export interface EventStreams {
     source: EventSource,
     mayGoOn?: () => Promise<boolean>,
   ): OpenStream
-  /** Ends every stream, and every one that is opened from now on. */
+  /** Ends all streams, including those that are opened later. */
   close(): void
 }
 
@@ -101,7 +101,7 @@ export function createEventStreams(node: string, clock: Clock): EventStreams {
       })
       begun = true
       response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
-      // The head leaves at once: a client must know that it is connected before the first event.
+      // Sends the head at once: a client must know that it is connected before the first event.
       response.write(': \n\n')
       for (const [event, data] of early) sink.send(event, data)
       open.add(end)
@@ -118,5 +118,5 @@ export function createEventStreams(node: string, clock: Clock): EventStreams {
   }
 }
 
-/** Events that `open` itself may send: the last log lines, for example. */
+/** Events that `open` itself may send, for example the last log lines. */
 const earlyMax = 1000

@@ -1,6 +1,6 @@
 /**
- * What is said of an object in JSON, and the headers of S3 that say the same: from there on it is read, checked and authorized as
- * what comes over S3 is.
+ * Fields of objects in JSON, and the corresponding headers of S3. The headers are then read, checked and authorized like those of S3
+ * requests.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { asHeaderValue } from 'svc/plugins/payload/api'
@@ -22,7 +22,7 @@ export const metadataFields = {
   userMetadata: Type.Optional(Texts),
 }
 
-/** Everything that a new object may be given. */
+/** All fields of a new object. */
 export const newObjectFields = {
   ...metadataFields,
   tags: Type.Optional(Texts),
@@ -55,7 +55,7 @@ const metadataHeaders = [
   ['storageClass', 'x-amz-storage-class'],
 ] as const
 
-/** Throws `invalid_argument` (as InvalidArgument) for what no header can hold. */
+/** Throws `invalid_argument` (as InvalidArgument) for values that a header cannot represent. */
 export function headersOfFields(fields: ObjectFields): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = {}
   const set = (name: string, value: string | undefined) => {
@@ -80,7 +80,7 @@ export function headersOfFields(fields: ObjectFields): IncomingHttpHeaders {
   return headers
 }
 
-/** Actions that headers of a write need beside `s3:PutObject`, and what conditions are to see of them. */
+/** Actions that headers of a write need in addition to `s3:PutObject`, and facts about them for conditions. */
 export function attributeRequirements(headers: IncomingHttpHeaders): {
   readonly actions: readonly string[]
   readonly facts: ConditionFacts

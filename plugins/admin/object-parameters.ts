@@ -9,7 +9,7 @@ export const ObjectKey = Type.String({ minLength: 1, maxLength: 1024, descriptio
 
 export const VersionId = Type.String({ minLength: 1, maxLength: 64, description: '`null`: the null version.' })
 
-/** For the query schema of what is about one object. */
+/** For the query schema of operations on one object. */
 export const objectParameters = {
   key: ObjectKey,
   versionId: Type.Optional(VersionId),
@@ -20,7 +20,7 @@ type ObjectRequest = Pick<
   'params' | 'query' | 'normalizeKey'
 >
 
-/** What the request is about. Throws `invalid_object_key` (as KeyTooLongError). */
+/** The bucket, key and version of the request. Throws `invalid_object_key` (as KeyTooLongError). */
 export function readObjectParameters({ params: { bucket }, query, normalizeKey }: ObjectRequest) {
   const key = normalizeKey(query.key)
   requireKeyLength(key)

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { AdminOperation } from './api.ts'
 
-/** `GET /openapi.json`, for every authenticated caller. Not one of the catalogue, and not described in itself. */
+/** `GET /openapi.json`, for every authenticated caller. Not in the catalogue, and not in the document itself. */
 export function createDocumentOperation(makeDocument: () => object): AdminOperation {
   let document: object | undefined
   return {

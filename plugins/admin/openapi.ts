@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, from the declarations. Schemas with an `$id` become components, wherever they are used. */
+/** The OpenAPI 3.1 document, from the declarations. Schemas with an `$id` become components. */
 
 import { basePath, statusOf } from './answer.ts'
 import type { AdminOperation, Authorization } from './api.ts'
@@ -6,7 +6,7 @@ import { actionsNamed, type CatalogueRow } from './catalogue.ts'
 
 type Json = Record<string, unknown>
 
-/** `rows` are those of the catalogue, for what operations only say in words. */
+/** `rows` are those of the catalogue, for operations whose actions are only described. */
 export function createDocument(
   operations: readonly AdminOperation[],
   rows: readonly CatalogueRow[],
@@ -27,9 +27,9 @@ export function createDocument(
       version,
       summary: 'Administration of the object storage server.',
       description:
-        'Failures are problem documents (RFC 9457). `x-svc-actions` lists the policy actions that an operation needs, of an ' +
-        'inner array any; with `x-svc-authorized-by: service` the operation decides inside. `x-svc-status: planned` marks ' +
-        'what is not built yet and answers 501.',
+        'Errors are problem documents (RFC 9457). `x-svc-actions` lists the policy actions that an operation needs, of an ' +
+        'inner array any one; with `x-svc-authorized-by: service` the handler decides. `x-svc-status: planned` marks ' +
+        'operations that are not built yet and answer 501.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: basePath }],
@@ -64,7 +64,7 @@ const securitySchemes = {
 }
 
 const problemResponse = {
-  description: 'The request failed; `code` says why.',
+  description: 'The request failed; `code` has the reason.',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 
@@ -80,7 +80,7 @@ const problemSchema = {
     instance: { type: 'string' },
     code: { type: 'string', description: 'Stable.' },
     requestId: { type: 'string' },
-    errors: { type: 'array', items: { type: 'object' }, description: 'Each thing that is wrong, with its place.' },
+    errors: { type: 'array', items: { type: 'object' }, description: 'All problems, each with its place.' },
     ruleErrors: { type: 'array', items: { type: 'object' } },
     accessRuleErrors: { type: 'array', items: { type: 'object' } },
   },
@@ -111,7 +111,7 @@ function securityOf(authorize: Authorization): Json {
   return authorize === 'session' ? { security: [signedOrSession[1]] } : {}
 }
 
-/** What is decided inside or by the request: any of what is named. */
+/** For operations whose handler or request determines the actions: any of the named actions. */
 function actionsOf({ authorize }: AdminOperation, words: string | undefined): unknown[] {
   if (typeof authorize !== 'string') return [...authorize]
   if (authorize !== 'service' || words === undefined) return []
@@ -158,7 +158,7 @@ function bodyOf(
   return { requestBody: { required: bodyOptional !== true, content } }
 }
 
-/** Bytes as they are: OpenAPI 3.1 leaves the type out. */
+/** Bytes: in OpenAPI 3.1 the type is omitted. */
 const binary = {}
 
 function responsesOf(operation: AdminOperation, components: Components): Json {
@@ -183,7 +183,7 @@ function responsesOf(operation: AdminOperation, components: Components): Json {
   return responses
 }
 
-/** OpenAPI 3.1 cannot say what the events of a stream hold: they are named, and their schemas are components. */
+/** OpenAPI 3.1 cannot describe the events of a stream: they are named, and their schemas are components. */
 function streamOf(events: Readonly<Record<string, unknown>>, components: Components): Json {
   const named: Json = {}
   for (const [name, schema] of Object.entries(events)) named[name] = components.schemaOf(schema)
@@ -201,7 +201,7 @@ function statusesOf({ authorize, body, bodyStream, path, plannedBy }: AdminOpera
 }
 
 interface Components {
-  /** A copy for the document: what has an `$id` is a reference. */
+  /** A copy for the document: schemas with an `$id` become references. */
   schemaOf(schema: unknown): Json
   schemas(): Json
 }
@@ -216,7 +216,7 @@ function createComponents(): Components {
     const { $id: id } = value as { $id?: string }
     if (id === undefined) return copyFields(value)
     if (!named.has(id)) {
-      // Named before it is copied: a schema may contain itself.
+      // Named before it is copied, because a schema may contain itself.
       named.set(id, undefined)
       sources.set(id, value)
       named.set(id, copyFields(value))

@@ -1,9 +1,9 @@
-/** All operations of the catalogue: those that plugins contribute, and a place for each of the others. */
+/** All operations of the catalogue: those that plugins contribute, and a placeholder for each of the others. */
 import type { Contribution } from 'svc/kernel'
 import type { AdminOperation } from './api.ts'
 import { type CatalogueRow, catalogue, plannedOperation } from './catalogue.ts'
 
-/** In the order of the catalogue, then what it does not know. Throws where a declaration contradicts it. */
+/** In the order of the catalogue, then operations that are not in it. Throws if a declaration contradicts the catalogue. */
 export function completeOperations(contributions: readonly Contribution<AdminOperation>[]): readonly AdminOperation[] {
   const served = new Map<string, AdminOperation>()
   for (const { id, plugin, value } of contributions) {

@@ -1,4 +1,4 @@
-/** Lists: `cursor` and `limit` in, `{items, nextCursor}` out. */
+/** Lists: `cursor` and `limit` in the request, `{items, nextCursor}` in the answer. */
 import { type TSchema, Type } from 'typebox'
 import { adminErrors } from './errors.ts'
 
@@ -16,12 +16,12 @@ export function pageOf<Item extends TSchema>(item: Item) {
   })
 }
 
-/** Where the next page begins, as the client sees it; undefined: there is none. */
+/** The start of the next page as the client gets it; undefined on the last page. */
 export function encodeCursor(position: string | undefined): string {
   return position === undefined ? '' : Buffer.from(`v1:${position}`).toString('base64url')
 }
 
-/** The position in a cursor; undefined for the first page. Throws `invalid_argument` for what no list has given out. */
+/** The position in a cursor; undefined for the first page. Throws `invalid_argument` for a text that no list returned. */
 export function decodeCursor(cursor: string): string | undefined {
   if (cursor === '') return undefined
   const position = Buffer.from(cursor, 'base64url').toString()
@@ -30,5 +30,5 @@ export function decodeCursor(cursor: string): string | undefined {
 }
 
 function badCursor(): Error {
-  return adminErrors.invalid_argument('The cursor is not one that a list has given out.')
+  return adminErrors.invalid_argument('The cursor was not returned by a list.')
 }

@@ -1,11 +1,11 @@
-/** Paths as operations declare them, for Fastify's router, and for the answers to requests that it does not route. */
+/** Paths of operations: for Fastify's router, and for the answers to requests that it does not route. */
 import type { AdminMethod, AdminOperation } from './api.ts'
 import { adminErrors } from './errors.ts'
 
 /** Characters of one decoded segment. */
 const segmentMax = 1024
 
-/** `/api/v1`, however it is encoded. */
+/** Number of segments of `/api/v1`, in any encoding. */
 const baseSegments = 3
 
 export function routeUrl(path: string): string {
@@ -17,9 +17,7 @@ export function requireShortSegments(rawPath: string): void {
   if (rawPath.length > segmentMax) decodedSegments(rawPath)
 }
 
-/**
- * The methods that a path has, sorted: Fastify finds a path only together with its method. Throws `invalid_argument`.
- */
+/** The methods of a path, sorted: Fastify finds a path only together with its method. Throws `invalid_argument`. */
 export function methodsAt(operations: readonly AdminOperation[], rawPath: string): readonly AdminMethod[] {
   const values = decodedSegments(rawPath).slice(baseSegments)
   const found = operations.filter(({ path }) => {
@@ -30,7 +28,7 @@ export function methodsAt(operations: readonly AdminOperation[], rawPath: string
   return [...new Set(found.map(({ method }) => method))].sort()
 }
 
-/** Split before they are decoded: an encoded slash separates nothing. */
+/** Split before decoding: an encoded slash is no separator. */
 function decodedSegments(rawPath: string): readonly string[] {
   return rawPath.split('/').map(segment => {
     if (segment.length > segmentMax * 3) throw adminErrors.uri_too_long()

@@ -1,4 +1,4 @@
-/** What other plugins add to the Admin API. */
+/** The extension points of the Admin API. */
 import type { ServiceName, Services } from 'svc/kernel'
 import { Type } from 'typebox'
 import type { AdminOperation, AdminOperationDefinition } from './api.ts'

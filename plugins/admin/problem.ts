@@ -1,9 +1,9 @@
-/** From whatever was thrown to the problem that the client gets. */
+/** Converts thrown errors to problem documents. */
 import { type CatalogError, isCatalogError, type Logger } from 'svc/kernel'
 import { ClientGoneError } from 'svc/plugins/payload/api'
 import { adminErrors } from './errors.ts'
 
-/** The rules about data throw S3's codes; here the same facts have names of their own. */
+/** S3's codes of rules about data, each with the code of the Admin API. */
 const namesOfS3: Readonly<Record<string, keyof typeof adminErrors.entries>> = {
   NoSuchBucket: 'bucket_not_found',
   BucketAlreadyExists: 'already_exists',
@@ -37,7 +37,7 @@ const namesOfS3: Readonly<Record<string, keyof typeof adminErrors.entries>> = {
   NoSuchKey: 'object_not_found',
   NoSuchVersion: 'version_not_found',
   NoSuchUpload: 'upload_not_found',
-  // Of all that is thrown behind the dispatcher, only locks refuse so.
+  // After the dispatcher's decision only locks throw it.
   AccessDenied: 'object_locked',
   PreconditionFailed: 'precondition_failed',
   InsufficientStorage: 'insufficient_storage',
@@ -45,7 +45,7 @@ const namesOfS3: Readonly<Record<string, keyof typeof adminErrors.entries>> = {
   'KMS.NotFoundException': 'invalid_argument',
 }
 
-/** A declared error in the names of the Admin API; a defect is logged and answered as `internal_error`. */
+/** A declared error with a code of the Admin API; any other error is a defect, which is logged and answered as `internal_error`. */
 export function toAdminError(thrown: unknown, log: Logger, requestId: string, operation: string): CatalogError {
   if (isCatalogError(thrown)) {
     const s3Name = namesOfS3[thrown.code]
@@ -55,7 +55,7 @@ export function toAdminError(thrown: unknown, log: Logger, requestId: string, op
       return adminErrors.object_not_found('This version is a delete marker.', { cause: thrown })
     }
     if (thrown.status === 507) return adminErrors.insufficient_storage(undefined, { cause: thrown })
-    // `gone`: replaced while it was read; the next try reads the new one.
+    // `gone`: the object was replaced during the read; the next attempt reads the new one.
     if ((thrown.status === 503 && thrown.code === 'faulty') || thrown.code === 'gone') {
       return adminErrors.service_unavailable(undefined, { cause: thrown })
     }

@@ -2,16 +2,16 @@ import type { Identity } from 'svc/plugins/iam/api'
 import type { ObjectData } from 'svc/plugins/objects/api'
 
 export interface ReplyOptions {
-  /** Instead of the status that the declaration gives. */
+  /** Replaces the declared status. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Without quotes, where the body has no field `etag`. */
+  /** Without quotes, if the body has no field `etag`. */
   readonly etag?: string
-  /** Who the caller turned out to be: for audit and trace of a login. */
+  /** The identity of the caller after a login, for audit and trace. */
   readonly identity?: Identity
 }
 
-/** A body together with what else the answer shall say. */
+/** A body with further parts of the answer. */
 export class AdminReply<Body> {
   readonly body: Body
   readonly options: ReplyOptions
@@ -22,7 +22,7 @@ export class AdminReply<Body> {
   }
 }
 
-/** For handlers whose answer is more than its body: `replyWith(document, { status: 201 })`. */
+/** For handlers whose answer has more than a body: `replyWith(document, { status: 201 })`. */
 export function replyWith<Body>(body: Body, options: ReplyOptions): AdminReply<Body> {
   return new AdminReply(body, options)
 }
@@ -30,15 +30,15 @@ export function replyWith<Body>(body: Body, options: ReplyOptions): AdminReply<B
 export interface BytesOptions {
   /** Default 200. */
   readonly status?: number
-  /** They replace those that every answer has. */
+  /** They replace the headers that every answer has. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** Undefined: the answer has no body. */
   readonly data: ObjectData | undefined
-  /** Of all of `data`. Undefined where nobody knows before: what ends early then breaks the connection all the same. */
+  /** Bytes of `data` as a whole. Undefined if not known in advance; a source that ends early breaks the connection in any case. */
   readonly sizeBytes?: number
 }
 
-/** An answer that is no JSON. */
+/** An answer that is not JSON. */
 export class AdminBytes {
   readonly options: BytesOptions
 
@@ -47,7 +47,7 @@ export class AdminBytes {
   }
 }
 
-/** For handlers of operations that declare `bytes`. A stream is closed by the dispatcher, whatever happens. */
+/** For handlers of operations that declare `bytes`. The dispatcher closes the stream in any case. */
 export function replyWithBytes(options: BytesOptions): AdminBytes {
   return new AdminBytes(options)
 }

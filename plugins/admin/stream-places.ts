@@ -1,27 +1,27 @@
 /**
- * How many streams of an operation are open at once in a node, in memory that all its threads share: one number for all, and one for each
- * thread, which is taken off when the thread dies.
+ * Counts the open streams of each operation in a node. The counts are in shared memory: one for all threads, and one for each thread, which
+ * is subtracted if the thread dies.
  */
 import type { Threads } from 'svc/kernel'
 import { adminErrors } from './errors.ts'
 
 export const streamsMax = 256
-/** Operations that stream. */
+/** Maximum number of operations with streams. */
 const kindsMax = 16
 
 export interface StreamPlaces {
-  /** The operations that stream, before the first request; the same in all threads. */
+  /** Declares the operations with streams, before the first request; the same in all threads. */
   declare(operationIds: readonly string[]): void
-  /** Returns what gives the place back. Throws `too_many_requests` where all are taken. */
+  /** Returns a function that gives the place back. Throws `too_many_requests` if all places are taken. */
   take(operationId: string): () => void
-  /** Before the first request. */
+  /** To be called before the first request. */
   start(): Promise<void>
 }
 
 export function createStreamPlaces(threads: Threads): StreamPlaces {
   const perKind = threads.workerCount + 2
   const own = threads.index + 1
-  // In the main thread that of all: the others get it from there.
+  // The main thread's memory is the one that all threads use: the others get it from there.
   let counts = new Int32Array(new SharedArrayBuffer(4 * kindsMax * perKind))
   let kinds: readonly string[] = []
 
@@ -41,7 +41,7 @@ export function createStreamPlaces(threads: Threads): StreamPlaces {
       const base = kinds.indexOf(operationId) * perKind
       if (Atomics.add(counts, base, 1) >= streamsMax) {
         Atomics.sub(counts, base, 1)
-        throw adminErrors.too_many_requests(`There are ${streamsMax} such streams on this node already.`)
+        throw adminErrors.too_many_requests(`This node already has ${streamsMax} such streams.`)
       }
       Atomics.add(counts, base + own, 1)
       return () => {

@@ -1,7 +1,11 @@
 import { Type } from 'typebox'
 
-/** Of the event `dropped`, which every stream has beside its own. */
+/** The data of the event `dropped`, which every stream has in addition to its own events. */
 export const StreamDropped = Type.Object(
-  { count: Type.Integer({ description: 'Events that this client was too slow for since the last time it was told.' }) },
+  {
+    count: Type.Integer({
+      description: 'Events that were dropped since the last such event, because the client was too slow.',
+    }),
+  },
   { $id: 'StreamDropped' },
 )

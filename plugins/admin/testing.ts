@@ -20,11 +20,11 @@ export const rootUser = 'admin'
 export const rootPassword = 'change-me-please'
 
 export interface AdminCall {
-  /** Percent-encoded, from `/api/v1` on, query included. */
+  /** Percent-encoded, starting with `/api/v1`, with the query. */
   readonly path: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Objects are sent as JSON; text and bytes as they are. */
+  /** Objects are sent as JSON; text and bytes unchanged. */
   readonly body?: unknown
 }
 
@@ -47,19 +47,19 @@ export interface TestAdmin {
   /** Signed by root. */
   readonly signed: AdminCaller
   readonly anonymous: AdminCaller
-  /** Logs in and sends what a page of the console would. */
+  /** Logs in, and sends the headers of a page of the console. */
   login(): Promise<{ readonly call: AdminCaller; readonly cookie: string; readonly csrfToken: string }>
   signedBy(accessKey: string, secret: string): AdminCaller
-  /** Root at the S3 port, with the SDK. */
+  /** An SDK client of root at the S3 port. */
   readonly s3: S3Client
   stop(): Promise<void>
 }
 
 export interface TestAdminOptions {
   readonly ports?: TestKernelOptions['ports']
-  /** Beside all that ship. */
+  /** In addition to the bundled plugins. */
   readonly plugins?: readonly AnyPlugin[]
-  /** Names of those that are left out; what needs their services is, too. */
+  /** Names of plugins that are not loaded, nor those that require their services. */
   readonly without?: readonly string[]
   readonly config?: TestKernelOptions['config']
   readonly onStopRequest?: TestKernelOptions['onStopRequest']
@@ -140,7 +140,7 @@ export async function startAdmin(options: TestAdminOptions = {}): Promise<TestAd
   }
 }
 
-/** What does not fit the operation's schema of the answer; empty when all is well. */
+/** The problems of an answer with the operation's schema; empty if there are none. */
 export function responseProblems(operation: AdminOperation, json: unknown): readonly string[] {
   if (operation.response === undefined) return json === undefined ? [] : ['a body that was not declared']
   return Value.Errors(operation.response, json).map(({ instancePath, message }) => `${instancePath} ${message}`)
@@ -189,7 +189,7 @@ function send(
 
 export const userSecret = 'a-secret-of-a-user'
 
-/** Statements by access key; no statements is a user who may do nothing. */
+/** Statements by access key; a user without statements may do nothing. */
 export function testUsers(users: Readonly<Record<string, readonly object[]>>): AnyPlugin {
   const compiled = new Map<string, IdentityPolicies>()
   return definePlugin({

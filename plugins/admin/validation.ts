@@ -1,11 +1,13 @@
-/** Parameters and bodies against their schemas. Compiled when first needed: most operations are never called in a process. */
+/**
+ * Validates parameters and bodies against their schemas. Compiled at the first use, because most operations are never called in a process.
+ */
 
 import { type TObject, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { type FieldProblem, invalidFields } from './errors.ts'
 
-/** What is looked at of a schema here. */
+/** The parts of a schema that are used here. */
 interface SchemaNode {
   readonly type?: string
   readonly properties?: Readonly<Record<string, SchemaNode>>
@@ -24,9 +26,9 @@ const problemsMax = 20
 export interface Validation {
   /** Path parameters: any text unless declared. */
   params(values: Readonly<Record<string, string>>): object
-  /** Throws `invalid_argument` for unknown, repeated and wrong parameters. */
+  /** Throws `invalid_argument` for unknown, repeated and invalid parameters. */
   query(rawQuery: string): { readonly values: object; readonly texts: ReadonlyMap<string, string> }
-  /** As Fastify calls it. The error is `invalid_argument`, with a JSON Pointer for each field that is unknown or wrong. */
+  /** Called by Fastify. The error is `invalid_argument`, with a JSON Pointer for each unknown or invalid field. */
   body(value: unknown): { readonly value: unknown } | { readonly error: Error }
 }
 
@@ -41,7 +43,7 @@ const empty = Type.Object({})
 export function createValidation({ params, query = empty, body = empty }: ValidatedSchemas): Validation {
   const validators = new Map<TSchema, Validator>()
 
-  /** What is wrong with the value; undefined: nothing. */
+  /** The problem with the value; undefined if there is none. */
   function flawOf(schema: TSchema, value: unknown, describe: (pointer: string) => string): Error | undefined {
     let validator = validators.get(schema)
     if (validator === undefined) {
@@ -106,8 +108,8 @@ function escapePointer(name: string): string {
 }
 
 /**
- * A copy without fields that are read-only; every field that the schema does not know becomes a problem. Alternatives of
- * objects are left to the schema itself.
+ * A copy without read-only fields; each field that the schema does not have becomes a problem. Alternatives of objects are validated by the
+ * schema itself.
  */
 function withoutReadOnly(value: unknown, schema: SchemaNode, pointer: string, problems: FieldProblem[]): unknown {
   if (Array.isArray(value)) {
@@ -154,7 +156,7 @@ function readQuery(rawQuery: string, schema: SchemaNode, texts: Map<string, stri
   return values
 }
 
-/** What cannot be converted stays text, which the schema then refuses. */
+/** Text that cannot be converted stays text, which the schema then refuses. */
 function convert(text: string, type: string | undefined): unknown {
   if (type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : text
   if (type === 'number') return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text

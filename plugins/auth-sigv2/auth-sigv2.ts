@@ -38,7 +38,7 @@ const anySignatureParameter = /(?:^|&)(?:AWSAccessKeyId|Signature)(?=[=&]|$)/
 const signaturePattern = /^[A-Za-z0-9+/]{27}=$/
 
 /** What was signed, and who is said to have signed it. */
-interface Claim {
+interface PresentedCredential {
   readonly accessKey: string
   readonly signature: string
   /** What may have been signed: each means the same request. */
@@ -50,19 +50,19 @@ interface Claim {
 
 export function createSigv2({ iam, clock, isOn }: Sigv2Options): AuthProvider {
   /** `read` is called only where the setting is on: otherwise nothing of what was sent counts. */
-  const authenticate = (read: () => Claim): MaybePromise<Principal> =>
+  const authenticate = (read: () => PresentedCredential): MaybePromise<Principal> =>
     chain(isOn(), on => {
       if (!on) {
         throw sigv2Errors.InvalidRequest(
           'Signature Version 2 is off on this server. Sign with Version 4, or have its operator turn on signature_v2 in the settings of the S3 API (api.signature_v2=on).',
         )
       }
-      const claim = read()
-      return chain(findCredentials(iam, claim.accessKey, claim.token), found => verify(claim, found))
+      const presented = read()
+      return chain(findCredentials(iam, presented.accessKey, presented.token), found => verify(presented, found))
     })
 
-  function verify(claim: Claim, found: FoundCredentials): Principal {
-    const { accessKey, signature, texts, method, signedMs } = claim
+  function verify(presented: PresentedCredential, found: FoundCredentials): Principal {
+    const { accessKey, signature, texts, method, signedMs } = presented
     // As by header wherever it stood: a share is never good for it.
     const { identity, verificationKey } = requireCredentials(found, accessKey, 'header')
     const given = signaturePattern.test(signature) ? Buffer.from(signature, 'base64') : undefined
@@ -86,7 +86,7 @@ export function createSigv2({ iam, clock, isOn }: Sigv2Options): AuthProvider {
     return { identity, method, signatureVersion: 'AWS', signedMs }
   }
 
-  function readHeader(request: SignedRequest, authorization: string): Claim {
+  function readHeader(request: SignedRequest, authorization: string): PresentedCredential {
     const { headers, rawQuery } = request
     if (anySignatureParameter.test(rawQuery)) throw argument('Only one auth mechanism allowed.')
     const text = authorization.slice('AWS '.length).trim()
@@ -110,7 +110,7 @@ export function createSigv2({ iam, clock, isOn }: Sigv2Options): AuthProvider {
     }
   }
 
-  function readPresigned(request: SignedRequest): Claim {
+  function readPresigned(request: SignedRequest): PresentedCredential {
     const parameters = readParameters(request.rawQuery, true)
     const { signature: given, headers } = parameters
     const [accessKey, signature, expires] = [given.get('AWSAccessKeyId'), given.get('Signature'), given.get('Expires')]

@@ -1,21 +1,20 @@
 /**
- * Signature Version 4: who signed the request, and what that signature says about its body. Covers the `Authorization`
- * header, presigned query, and the forms of `x-amz-content-sha256`: hex digest, UNSIGNED-PAYLOAD,
- * STREAMING-AWS4-HMAC-SHA256-PAYLOAD, …-PAYLOAD-TRAILER and STREAMING-UNSIGNED-PAYLOAD-TRAILER. Requests are verified through the
- * chain of `iam`, as its provider `sigv4`; here is what is for those that sign.
- * Source: AWS "Signature Version 4 signing process" and "Transferring payload in multiple chunks".
+ * Signature Version 4: verifies the signature of a request, and reads the form of its body. Covers the `Authorization` header, presigned
+ * query, and the forms of `x-amz-content-sha256`: hex digest, UNSIGNED-PAYLOAD, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, …-PAYLOAD-TRAILER and
+ * STREAMING-UNSIGNED-PAYLOAD-TRAILER. Requests are verified through the chain of `iam`, with the provider `sigv4`; this module exports the
+ * functions that sign. Source: AWS "Signature Version 4 signing process" and "Transferring payload in multiple chunks".
  */
 import type { Credentials } from 'svc/plugins/iam/api'
 
 export interface AuthSigv4Service {
   /** `SVC_REGION`: the region that signatures must be for. */
   readonly region: string
-  /** Signs, for presigned URLs that the server itself hands out. RangeError unless 1 to 604800 seconds. */
+  /** Signs presigned URLs that the server itself creates. RangeError unless 1 to 604800 seconds. */
   presign(request: PresignRequest, credentials: Credentials): string
 }
 
 export { trimBlanks } from './canonical.ts'
-/** For other mechanisms that sign with the same secrets. */
+/** For other mechanisms that use the same secrets. */
 export { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
 export { auditTagsOf, authErrors } from './errors.ts'
 export { requireField } from './form.ts'

@@ -1,6 +1,6 @@
 /**
- * From the head of a request to who signed it. The order of the checks is the order in which a client can do something
- * about them: form, scope, time, access key, what is signed, signature.
+ * Verifies the head of a request. The checks are in the order in which a client can correct the problems: form, scope, time, access key,
+ * signed headers, signature.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -10,7 +10,6 @@ import type { AuthSigv4Service } from './api.ts'
 import { RequestAuthentication } from './authentication.ts'
 import { parseQuery, type QueryParameter, unsignedPayload } from './canonical.ts'
 import type { ChunkSigning } from './chunked-decoder.ts'
-import { type Claim, dateMismatch, isOfVersion4, parseAuthorization } from './claim.ts'
 import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
 import { parseAmzDate } from './date.ts'
 import { authenticateDocument } from './document.ts'
@@ -18,11 +17,12 @@ import { authErrors } from './errors.ts'
 import { authenticateForm } from './form.ts'
 import type { Head } from './head.ts'
 import { parsePayloadForm, streamingUnsignedTrailer, unsignedForm } from './payload.ts'
-import { isSignatureParameter, malformedCredential, readClaim, readPresigned } from './presigned.ts'
+import { dateMismatch, isOfVersion4, type PresentedCredential, parseAuthorization } from './presented-credential.ts'
+import { isSignatureParameter, malformedCredential, readPresentedCredential, readPresigned } from './presigned.ts'
 import { readTime, requireSigned } from './signed-headers.ts'
 import { presignUrl } from './signer.ts'
 import { checkExpiry, checkSkew } from './time.ts'
-import { createVerifier, type KnownClaim, type Verifier } from './verifier.ts'
+import { createVerifier, type KnownCredential, type Verifier } from './verifier.ts'
 
 export interface AuthSigv4Options {
   readonly iam: CredentialSource
@@ -30,7 +30,7 @@ export interface AuthSigv4Options {
   readonly region: string
 }
 
-/** What a request is verified with. */
+/** The dependencies of a verification. */
 interface Parties {
   readonly iam: CredentialSource
   readonly verifier: Verifier
@@ -75,7 +75,7 @@ export function createAuthSigv4({ iam, clock, region }: AuthSigv4Options): AuthS
   }
 }
 
-/** A request that nobody signed: only the form of its body is to be found out. */
+/** For a request without a signature: reads only the form of its body. */
 export function readAnonymous(headers: IncomingHttpHeaders): Authentication {
   const text = headers['x-amz-content-sha256']
   if (typeof text !== 'string') return anonymous
@@ -90,29 +90,29 @@ function authenticateHeader(
   parameters: readonly QueryParameter[],
 ): MaybePromise<Authentication> {
   const { headers } = request
-  // Everything but the signature is the same from request to request of one client.
+  // A client sends the same text with each request, except for the signature.
   const cut = authorization.length - signatureChars
   const text = authorization.slice(0, Math.max(cut, 0))
   const remembered = parties.verifier.recall(text)
-  let claim: Claim
+  let presented: PresentedCredential
   let signature: string
   if (remembered !== undefined) {
-    claim = remembered.claim
+    presented = remembered.presented
     signature = authorization.slice(cut)
-  } else ({ claim, signature } = parseAuthorization(authorization, parties.region))
+  } else ({ presented, signature } = parseAuthorization(authorization, parties.region))
 
   const { timestamp, signedMs } = readTime(headers)
-  if (!timestamp.startsWith(claim.credential.date)) throw dateMismatch(claim.credential, timestamp)
+  if (!timestamp.startsWith(presented.credential.date)) throw dateMismatch(presented.credential, timestamp)
   const payloadText = headers['x-amz-content-sha256']
   if (typeof payloadText !== 'string' || payloadText === '') {
     throw authErrors.InvalidRequest('Missing required header for this request: x-amz-content-sha256')
   }
   const payload = parsePayloadForm(payloadText)
   checkSkew(signedMs, nowMs)
-  const found = findCredentials(parties.iam, claim.credential.accessKey, headers['x-amz-security-token'])
+  const found = findCredentials(parties.iam, presented.credential.accessKey, headers['x-amz-security-token'])
   return verifyWhenFound(parties.verifier, found, {
     request,
-    claim,
+    presented,
     parameters,
     signatureParameter: undefined,
     payloads: [payloadText],
@@ -126,12 +126,12 @@ function authenticateHeader(
   })
 }
 
-/** A request whose form is right, before anything is known of its credentials. */
+/** A well-formed request, before its credentials are looked up. */
 interface Attempt extends Head {
   readonly method: 'header' | 'presigned'
-  /** What is the same from request to request of one client, and what is remembered by it. */
+  /** The part that a client repeats with each request: the key of the cache of verified credentials. */
   readonly text: string
-  readonly remembered: KnownClaim | undefined
+  readonly remembered: KnownCredential | undefined
   readonly timestamp: string
   readonly signedMs: number
   readonly signature: string
@@ -144,11 +144,11 @@ function verifyWhenFound(
   attempt: Attempt,
 ): MaybePromise<Authentication> {
   if (!(found instanceof Promise)) return verifyAttempt(verifier, attempt, found)
-  // Bound and not enclosed: a closure would cost every request, also those that wait for nothing.
+  // Bound instead of a closure, which would have to be created for every request, even if nothing has to be waited for.
   return found.then(verifyAttempt.bind(undefined, verifier, attempt))
 }
 
-/** A share link is signed for GET, and whoever has it may ask for the head alone: link previews and download tools do. */
+/** A share link is signed for GET, but its holder may also send HEAD, as link previews and download tools do. */
 function asLinked(attempt: Attempt, { kind }: Identity): Head {
   const { request } = attempt
   return kind === 'share' && request.method === 'HEAD'
@@ -156,12 +156,12 @@ function asLinked(attempt: Attempt, { kind }: Identity): Head {
     : attempt
 }
 
-/** Everything that needs the credentials. Last of the arguments, because they may have to be waited for. */
+/** The checks that need the credentials, which come last because they may have to be waited for. */
 function verifyAttempt(verifier: Verifier, attempt: Attempt, found: FoundCredentials): Authentication {
-  const { claim, request, method, text, remembered, timestamp, payload } = attempt
-  const credentials = requireCredentials(found, claim.credential.accessKey, method)
-  const known = verifier.know(text, remembered, claim, credentials)
-  requireSigned(request.headers, claim)
+  const { presented, request, method, text, remembered, timestamp, payload } = attempt
+  const credentials = requireCredentials(found, presented.credential.accessKey, method)
+  const known = verifier.know(text, remembered, presented, credentials)
+  requireSigned(request.headers, presented)
   verifier.verify(known, asLinked(attempt, credentials.identity), timestamp, attempt.signature)
   if (known !== remembered && (method === 'presigned' || text.endsWith('Signature='))) verifier.remember(text, known)
   const signing = chunkSigning(known, payload, timestamp, attempt.signature)
@@ -176,30 +176,30 @@ function authenticatePresigned(
 ): MaybePromise<Authentication> {
   const { headers } = request
   const given = readPresigned(parameters)
-  const remembered = parties.verifier.recall(given.claimText)
-  const claim = remembered?.claim ?? readClaim(given, parties.region)
+  const remembered = parties.verifier.recall(given.credentialText)
+  const presented = remembered?.presented ?? readPresentedCredential(given, parties.region)
   const signedMs = parseAmzDate(given.timestamp)
   if (Number.isNaN(signedMs)) {
     throw authErrors.AuthorizationQueryParametersError(
       `X-Amz-Date must be in the ISO8601 Long Format "yyyyMMdd'T'HHmmss'Z'"`,
     )
   }
-  if (!given.timestamp.startsWith(claim.credential.date)) {
-    throw dateMismatch(claim.credential, given.timestamp, malformedCredential)
+  if (!given.timestamp.startsWith(presented.credential.date)) {
+    throw dateMismatch(presented.credential, given.timestamp, malformedCredential)
   }
   checkExpiry(signedMs, given.expiresSeconds, nowMs)
   const { payloads, form } = presignedPayload(given.contentSha256, headers['x-amz-content-sha256'])
   const payload = parsePayloadForm(form)
   const token = presignedToken(given.token, headers['x-amz-security-token'])
-  const found = findCredentials(parties.iam, claim.credential.accessKey, token)
+  const found = findCredentials(parties.iam, presented.credential.accessKey, token)
   return verifyWhenFound(parties.verifier, found, {
     request,
-    claim,
+    presented,
     parameters,
     signatureParameter: given.signature,
     payloads,
     method: 'presigned',
-    text: given.claimText,
+    text: given.credentialText,
     remembered,
     timestamp: given.timestamp,
     signedMs,
@@ -208,7 +208,7 @@ function authenticatePresigned(
   })
 }
 
-/** In the query, or in a signed header; in both only if they say the same. */
+/** From the query or a signed header; if both have one, they must be equal. */
 function presignedToken(
   inQuery: string | undefined,
   header: string | string[] | undefined,
@@ -218,7 +218,7 @@ function presignedToken(
   return inQuery
 }
 
-/** What may stand for the payload in the signature, and the form of the body. */
+/** The texts that may stand for the payload in the signature, and the form of the body. */
 function presignedPayload(
   inQuery: string | undefined,
   header: string | string[] | undefined,
@@ -229,7 +229,7 @@ function presignedPayload(
     return { payloads: [form], form }
   }
   if (inQuery === undefined) return { payloads: [unsignedPayload, inHeader], form: inHeader }
-  // Whoever got a URL for any payload may say more about the one that is sent: its digest, or that it has a trailer.
+  // With a URL for any payload a client may restrict it: by its digest, or by a trailer.
   if (inQuery === unsignedPayload && (inHeader === streamingUnsignedTrailer || !inHeader.startsWith('STREAMING-'))) {
     return { payloads: [unsignedPayload], form: inHeader }
   }
@@ -237,11 +237,11 @@ function presignedPayload(
 }
 
 function chunkSigning(
-  known: KnownClaim,
+  known: KnownCredential,
   payload: PayloadForm,
   timestamp: string,
   seed: string,
 ): ChunkSigning | undefined {
   if (payload.kind !== 'chunked' || !payload.signed) return undefined
-  return { key: known.key, timestamp, scope: known.claim.credential.scope, seed }
+  return { key: known.key, timestamp, scope: known.presented.credential.scope, seed }
 }

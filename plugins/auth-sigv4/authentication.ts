@@ -5,7 +5,7 @@ import { ChunkedDecoder, type ChunkSigning, parseTrailerNames } from './chunked-
 import { authErrors } from './errors.ts'
 import { Sha256Decoder } from './sha256-decoder.ts'
 
-/** What a verified (or anonymous) head says about its body. A class, because one is made per request. */
+/** The form of the body of a verified or anonymous request. A class, because one is created per request. */
 export class RequestAuthentication implements Authentication {
   readonly identity: Identity | undefined
   readonly method: Authentication['method']

@@ -9,16 +9,16 @@ export const algorithmName = 'AWS4-HMAC-SHA256'
 export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 export const unsignedPayload = 'UNSIGNED-PAYLOAD'
 
-/** One parameter of a query in encoded form. */
+/** One parameter of a query, percent-encoded. */
 export interface QueryParameter {
   readonly name: string
-  /** `name=value`; `=` is always there. */
+  /** `name=value`; always has `=`. */
   readonly pair: string
-  /** Of the value in `pair`. */
+  /** Start of the value in `pair`. */
   readonly valueStart: number
 }
 
-/** The parameters of a raw query in the order in which they came; empty ones (`&&`) are left out. */
+/** The parameters of a raw query in their order; empty ones (`&&`) are omitted. */
 export function parseQuery(rawQuery: string): QueryParameter[] {
   const parameters: QueryParameter[] = []
   let start = 0
@@ -39,7 +39,7 @@ export function parseQuery(rawQuery: string): QueryParameter[] {
   return parameters
 }
 
-/** Sorted by encoded name, then by encoded value. `without` is left out: the signature itself. */
+/** Sorted by encoded name, then by encoded value. `without` is omitted: the signature itself. */
 export function canonicalQuery(parameters: readonly QueryParameter[], without?: QueryParameter): string {
   const sorted = inOrder(parameters) ? parameters : [...parameters].sort(compareParameters)
   let query = ''
@@ -57,21 +57,21 @@ function inOrder(parameters: readonly QueryParameter[]): boolean {
   return true
 }
 
-/** `=` sorts after `-` and the digits, so comparing pairs alone would put `a-b` before `a`. */
+/** `=` sorts after `-` and digits, so a comparison of the pairs would put `a-b` before `a`. */
 function compareParameters(a: QueryParameter, b: QueryParameter): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1
   return a.pair === b.pair ? 0 : a.pair < b.pair ? -1 : 1
 }
 
-/** The value of a header as it goes into the canonical request; empty when the header is not there. */
+/** The value of a header for the canonical request; empty if the header is missing. */
 export function headerText(headers: IncomingHttpHeaders, name: string): string {
-  // Names come from the client: `constructor` must not find what every object has.
+  // Names come from the client: `constructor` must not find an inherited property.
   const value: unknown = headers[name]
   if (typeof value === 'string') return foldSpaces(value)
   return Array.isArray(value) ? foldSpaces(value.join(',')) : ''
 }
 
-/** Runs of blanks become one; none at the ends. */
+/** Replaces runs of blanks by one blank; removes blanks at the ends. */
 export function foldSpaces(value: string): string {
   if (value === '') return value
   const first = value.charCodeAt(0)
@@ -82,7 +82,7 @@ export function foldSpaces(value: string): string {
   return value.replace(/[ \t]+/g, ' ').replace(/^ | $/g, '')
 }
 
-/** Without blanks at the ends. `trim` would also take the byte 0xA0, which ends characters in UTF-8. */
+/** Removes blanks at the ends. `trim` would also remove the byte 0xA0, which occurs at the end of characters in UTF-8. */
 export function trimBlanks(value: string): string {
   let start = 0
   let end = value.length
@@ -101,7 +101,7 @@ export interface CanonicalParts {
   readonly headerBlock: string
   /** `host;x-amz-date` */
   readonly signedHeaders: string
-  /** Digest, or the word that stands for it. */
+  /** The digest, or the word in its place. */
   readonly payload: string
 }
 

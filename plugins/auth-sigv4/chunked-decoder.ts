@@ -1,26 +1,26 @@
 /**
- * The aws-chunked body, signed or not, with or without trailers, as one state machine over wire bytes.
+ * Decodes an aws-chunked body, signed or not, with or without trailers, as one state machine over the received bytes.
  *
  *     chunk   = hex-size [";chunk-signature=" 64hex] CRLF bytes CRLF      the last chunk has size 0 and no bytes
  *     trailer = *(name ":" value EOL) ["x-amz-trailer-signature:" 64hex EOL] CRLF
  *
- * | State | Bytes expected | Next |
+ * | State | Expected bytes | Next |
  * |---|---|---|
- * | `header` | a chunk's header line | `data`; after size 0 `trailer`, or `lastLine` where there is none |
- * | `data` | what is left of the chunk | `dataEnd`, its signature verified |
+ * | `header` | a chunk's header line | `data`; after size 0 `trailer`, or `lastLine` without trailers |
+ * | `data` | the rest of the chunk | `dataEnd`, after its signature was verified |
  * | `dataEnd` | CRLF | `header` |
  * | `lastLine` | CRLF | `end` |
  * | `trailer` | a line | `trailer`; after the empty line `end` |
- * | `end` | nothing | |
+ * | `end` | none | |
  * | `failed` | each further push fails | |
  *
  * Invariants:
- * 1. A chunk that arrives whole is verified before it is emitted. One that arrives in pieces is emitted as it comes: what
- *    was emitted counts only when `end` has returned.
- * 2. Beside counters, signature and hash state, memory holds at most one incomplete line: `lineBytesMax`, and all
+ * 1. A chunk that arrives in one piece is verified before it is emitted. A chunk that arrives in several pieces is emitted piece by
+ *    piece: the emitted bytes are valid only when `end` has returned.
+ * 2. Apart from counters, signature and hash state, at most one incomplete line is in memory: `lineBytesMax`, and for all
  *    trailers together `trailerBytesMax`.
- * 3. `end` returns only in state `end`: every chunk, the last one included, has been seen and, where signed, verified;
- *    exactly the announced trailers have come.
+ * 3. `end` returns only in state `end`: all chunks, including the last one, were received and, if signed, verified, and
+ *    exactly the announced trailers were received.
  *
  * Source: AWS "Transferring payload in multiple chunks" and "… including trailing headers".
  */
@@ -34,9 +34,9 @@ import { isSignature, type SigningKey, sign } from './signing-key.ts'
 
 export const lineBytesMax = 4096
 export const trailerBytesMax = 16 * 1024
-/** As the largest part that S3 takes. */
+/** Equal to the largest part that S3 accepts. */
 export const chunkBytesMax = 5 * 1024 ** 3
-/** A signed chunk below this may only be the last one with data. */
+/** Only the last signed chunk with data may be smaller. */
 export const signedChunkBytesMin = 8192
 export const trailerCountMax = 16
 
@@ -44,20 +44,20 @@ export const chunkAlgorithm = 'AWS4-HMAC-SHA256-PAYLOAD'
 export const trailerAlgorithm = 'AWS4-HMAC-SHA256-TRAILER'
 export const trailerSignatureName = 'x-amz-trailer-signature'
 
-/** What chunk signatures are made with; each signature is part of the next one's input. */
+/** The inputs of chunk signatures; each signature is also an input of the next one. */
 export interface ChunkSigning {
   readonly key: SigningKey
-  /** ISO basic format, that of the request. */
+  /** ISO basic format; the timestamp of the request. */
   readonly timestamp: string
   readonly scope: string
-  /** Signature of the request's head. */
+  /** Signature of the head of the request. */
   readonly seed: string
 }
 
 export interface ChunkedOptions {
-  /** Undefined: chunks carry no signatures. */
+  /** Undefined: chunks have no signatures. */
   readonly signing: ChunkSigning | undefined
-  /** The announced names, lower case; undefined where the form has no trailer. */
+  /** The announced names, lower case; undefined if the form has no trailer. */
   readonly trailers: readonly string[] | undefined
 }
 
@@ -82,21 +82,21 @@ export class ChunkedDecoder implements PayloadDecoder {
   readonly #announced: readonly string[] | undefined
   readonly #trailers = new Map<string, string>()
   #state: State = 'header'
-  /** The incomplete line so far, latin1. */
+  /** The incomplete line, latin1. */
   #held = ''
   /** The complete line that `#readLine` found, without its line feed. */
   #line = ''
-  /** Bytes of the chunk that are still to come. */
+  /** Bytes of the chunk that were not received yet. */
   #left = 0
   #chunkBytes = 0
-  /** Signature that the current chunk claims. */
-  #claimed = ''
+  /** Signature in the header of the current chunk. */
+  #chunkSignature = ''
   #previous: string
   #hash: Hash | undefined
   #trailerBytes = 0
   #canonicalTrailers = ''
   #trailersVerified = false
-  /** A trailer ended in a bare line feed: such clients write one more CRLF than the grammar has. */
+  /** A trailer ended with a bare line feed: such clients write one more CRLF than the grammar has. */
   #bareLineFeed = false
 
   constructor({ signing, trailers }: ChunkedOptions) {
@@ -144,7 +144,7 @@ export class ChunkedDecoder implements PayloadDecoder {
     return at + size
   }
 
-  /** Collects a line that may come in pieces, and then acts on it. Returns the next position. */
+  /** Collects a line that may arrive in pieces, and processes it. Returns the next position. */
   #readLine(bytes: Buffer, at: number): number {
     if (this.#state === 'failed') throw authErrors.IncompleteBody()
     const found = bytes.indexOf(lineFeed, at)
@@ -194,12 +194,12 @@ export class ChunkedDecoder implements PayloadDecoder {
     const size = parseSize(header, semicolon < 0 ? header.length : semicolon)
     if (size < 0) throw this.#malformed('has a chunk size that is no hexadecimal number up to 5 GiB')
     if (this.#signing === undefined) {
-      if (semicolon >= 0) throw this.#malformed('has a chunk extension that does not belong there')
+      if (semicolon >= 0) throw this.#malformed('has an unexpected chunk extension')
     } else {
       if (semicolon < 0 || !header.startsWith(signaturePrefix, semicolon)) {
         throw this.#malformed('has a chunk without chunk-signature')
       }
-      this.#claimed = header.slice(semicolon + signaturePrefix.length)
+      this.#chunkSignature = header.slice(semicolon + signaturePrefix.length)
       if (size > 0 && this.#chunkBytes > 0 && this.#chunkBytes < signedChunkBytesMin) {
         throw authErrors.InvalidChunkSizeError(undefined, { extra: { BadChunkSize: String(this.#chunkBytes) } })
       }
@@ -217,8 +217,8 @@ export class ChunkedDecoder implements PayloadDecoder {
   #verifyChunk(digest: string): void {
     const signing = this.#signing!
     const expected = sign(signing.key, chunkStringToSign(signing, this.#previous, digest))
-    if (!isSignature(expected, this.#claimed)) throw authErrors.SignatureDoesNotMatch()
-    this.#previous = this.#claimed
+    if (!isSignature(expected, this.#chunkSignature)) throw authErrors.SignatureDoesNotMatch()
+    this.#previous = this.#chunkSignature
   }
 
   #takeTrailer(line: string): void {
@@ -242,11 +242,11 @@ export class ChunkedDecoder implements PayloadDecoder {
     this.#canonicalTrailers += `${name}:${value}\n`
   }
 
-  #verifyTrailers(claimed: string): void {
+  #verifyTrailers(signature: string): void {
     const signing = this.#signing!
-    // Latin1, because the line was read so: the digest is over the bytes of the wire.
+    // Latin1, as the line was decoded: the digest is over the received bytes.
     const digest = hash('sha256', Buffer.from(this.#canonicalTrailers, 'latin1'), 'hex')
-    if (!isSignature(sign(signing.key, trailerStringToSign(signing, this.#previous, digest)), claimed)) {
+    if (!isSignature(sign(signing.key, trailerStringToSign(signing, this.#previous, digest)), signature)) {
       throw authErrors.SignatureDoesNotMatch()
     }
     this.#trailersVerified = true
@@ -254,7 +254,7 @@ export class ChunkedDecoder implements PayloadDecoder {
 
   #endTrailer(): void {
     if (this.#signing !== undefined && !this.#trailersVerified) {
-      // Clients that end trailers with a bare line feed put an empty line before the signature.
+      // Clients that end trailers with a bare line feed write an empty line before the signature.
       if (this.#bareLineFeed && this.#trailers.size > 0) return
       throw authErrors.MalformedTrailerError(`The request contained no ${trailerSignatureName}.`)
     }
@@ -271,7 +271,7 @@ export class ChunkedDecoder implements PayloadDecoder {
   }
 }
 
-/** Hexadecimal digits only, 1 to 16 of them; -1 for anything else and for what is larger than a chunk may be. */
+/** The number of 1 to 16 hexadecimal digits; -1 for other text and for sizes above the maximum of a chunk. */
 function parseSize(text: string, end: number): number {
   if (end === 0 || end > 16) return -1
   let size = 0
@@ -283,7 +283,7 @@ function parseSize(text: string, end: number): number {
   return size <= chunkBytesMax ? size : -1
 }
 
-/** The names of an `x-amz-trailer` header, lower case. Throws MalformedTrailerError when there are too many, or one twice. */
+/** The names in an `x-amz-trailer` header, lower case. Throws MalformedTrailerError for too many or repeated names. */
 export function parseTrailerNames(header: string | undefined): readonly string[] {
   if (header === undefined || header === '') return []
   const names = header.split(',', trailerCountMax + 1).map(name => trimBlanks(name).toLowerCase())

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-/** Lower-case words with digits and hyphens, as AWS names its regions. */
+/** Lower-case words with digits and hyphens, like names of AWS regions. */
 const regionPattern = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/
 
 export const AuthSigv4Config = Type.Object({
@@ -14,7 +14,7 @@ export const AuthSigv4Config = Type.Object({
 
 export type AuthSigv4Config = Static<typeof AuthSigv4Config>
 
-/** Undefined, or what is wrong. */
+/** The problem with the value; undefined if there is none. */
 export function checkRegion(value: string): string | undefined {
   return regionPattern.test(value)
     ? undefined

@@ -1,4 +1,4 @@
-/** From an access key, and a session token where there is one, to credentials; or to the error that S3 answers. */
+/** Finds the credentials for an access key and an optional session token, or throws the error of S3. */
 
 import type { MaybePromise } from 'svc/kernel'
 import type { Authentication, Credentials, IamService, SessionCredentials } from 'svc/plugins/iam/api'
@@ -7,7 +7,7 @@ import { authErrors } from './errors.ts'
 export type CredentialSource = Pick<IamService, 'credentials' | 'sessionCredentials'>
 export type FoundCredentials = SessionCredentials | undefined
 
-/** `token`: the value of `x-amz-security-token`, wherever it stood. */
+/** `token`: the value of `x-amz-security-token` from a header, parameter or form field. */
 export function findCredentials(
   iam: CredentialSource,
   accessKey: string,
@@ -17,7 +17,7 @@ export function findCredentials(
   return typeof token === 'string' ? iam.sessionCredentials(accessKey, token) : 'invalid'
 }
 
-/** Throws InvalidAccessKeyId, InvalidToken or ExpiredToken; AccessDenied for a share that does not come as a link. */
+/** Throws InvalidAccessKeyId, InvalidToken or ExpiredToken; AccessDenied for a share without a presigned query. */
 export function requireCredentials(
   found: FoundCredentials,
   accessKey: string,

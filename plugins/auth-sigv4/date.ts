@@ -1,8 +1,8 @@
-/** The two ways in which a signed request tells its time. */
+/** The formats of timestamps in signed requests. */
 
 const zero = 48
 
-/** The number that the digits from `from` to `to` make; NaN when one of them is no digit. */
+/** The number in the digits from `from` to `to`; NaN if one of the characters is no digit. */
 function digits(text: string, from: number, to: number): number {
   let value = 0
   for (let i = from; i < to; i++) {
@@ -13,7 +13,7 @@ function digits(text: string, from: number, to: number): number {
   return value
 }
 
-/** ISO 8601 basic format, `20250830T123600Z`, in milliseconds since 1970; NaN when it is anything else. */
+/** ISO 8601 basic format, `20250830T123600Z`, as milliseconds since 1970; NaN for other text. */
 export function parseAmzDate(text: string): number {
   if (text.length !== 16 || text.charCodeAt(8) !== 84 || text.charCodeAt(15) !== 90) return Number.NaN
   const [month, day] = [digits(text, 4, 6), digits(text, 6, 8)]
@@ -23,7 +23,7 @@ export function parseAmzDate(text: string): number {
   return Date.UTC(digits(text, 0, 4), month - 1, day, hour, minute, second)
 }
 
-/** `20250830T123600Z`. Milliseconds are cut off. */
+/** `20250830T123600Z`. Milliseconds are dropped. */
 export function formatAmzDate(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19).replaceAll('-', '').replaceAll(':', '')}Z`
 }

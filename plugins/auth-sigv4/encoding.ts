@@ -1,7 +1,7 @@
 /**
- * Percent-encoding as Signature Version 4 wants it: A–Z a–z 0–9 `-` `.` `_` `~` stand for themselves, every other byte is
- * `%XX` with upper-case digits. Works on bytes, because raw targets need not be UTF-8: each character of an input string
- * is one byte (latin1), as Node gives request targets.
+ * Percent-encoding of Signature Version 4: A–Z a–z 0–9 `-` `.` `_` `~` stay unchanged, every other byte becomes `%XX` with upper-case
+ * digits. Works on bytes, because raw targets need not be UTF-8: each character of an input string is one byte (latin1), as in the request
+ * targets of Node.js.
  */
 
 const unreserved = new Uint8Array(256)
@@ -25,11 +25,11 @@ export function hexDigit(code: number): number {
   return -1
 }
 
-/** Of raw text in a target. `%` that begins no escape stands for itself. */
+/** How raw text of a target is encoded again. A `%` that begins no escape stays unchanged. */
 interface Recoding {
-  /** A literal slash stays, in paths. */
+  /** A literal slash stays unchanged, in paths. */
   readonly keepSlash: boolean
-  /** An escaped slash (`%2F`) becomes a literal one, as some clients sign keys. */
+  /** An escaped slash (`%2F`) becomes a literal one, for clients that sign keys in this way. */
   readonly openSlash: boolean
   /** A literal plus is a space, in queries. */
   readonly plusIsSpace: boolean
@@ -61,15 +61,15 @@ function recode(raw: string, { keepSlash, openSlash, plusIsSpace }: Recoding): s
   return out
 }
 
-/** Decodes each segment of a raw path and encodes it again the canonical way. */
+/** Decodes each segment of a raw path and encodes it canonically. */
 export const recodePath = (rawPath: string): string =>
   recode(rawPath, { keepSlash: true, openSlash: false, plusIsSpace: false })
 
-/** As `recodePath`, but for clients that sign the slashes of a key as such and send them escaped. */
+/** Like `recodePath`, for clients that sign literal slashes of a key and send them escaped. */
 export const recodePathOpen = (rawPath: string): string =>
   recode(rawPath, { keepSlash: true, openSlash: true, plusIsSpace: false })
 
-/** A raw name or value of a query, encoded the canonical way. */
+/** A raw name or value of a query, encoded canonically. */
 export const recodeQueryText = (raw: string): string =>
   recode(raw, { keepSlash: false, openSlash: false, plusIsSpace: true })
 
@@ -82,7 +82,7 @@ export function encodeText(text: string): string {
   })
 }
 
-/** Decodes `%XX`; everything else stands for itself. For values that are ASCII by their grammar. */
+/** Decodes `%XX`; other characters stay unchanged. For values that consist of ASCII by their grammar. */
 export function decodeAscii(raw: string): string {
   if (!raw.includes('%')) return raw
   let out = ''

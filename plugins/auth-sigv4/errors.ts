@@ -1,6 +1,6 @@
 import { type CatalogError, defineErrors, isCatalogError } from 'svc/kernel'
 
-/** What can be wrong with a signature or a signed body. Codes and statuses as in the AWS S3 error list. */
+/** Errors of signatures and signed bodies. Codes and statuses as in the AWS S3 error list. */
 export const authErrors = defineErrors({
   AccessDenied: { status: 403, title: 'Access Denied' },
   AuthorizationHeaderMalformed: { status: 400, title: 'The authorization header is malformed.' },
@@ -49,10 +49,10 @@ export const authErrors = defineErrors({
   },
 })
 
-/** An access key that nobody has may be a secret in the wrong place: enough of it to find the client, too little to use. */
+/** An unknown access key may be a secret in the wrong field: the first characters are enough to find the client, and too few to be used. */
 const unknownCharsMax = 4
 
-/** What the audit record of a refused request says of it: tags of the error or of its cause, and the access key that it was refused with. */
+/** Tags for the audit record of a refused request: those of the error or of its cause, and the presented access key. */
 export function auditTagsOf(error: unknown): Readonly<Record<string, string>> | undefined {
   if (!isCatalogError(error)) return undefined
   const { cause } = error
@@ -61,7 +61,7 @@ export function auditTagsOf(error: unknown): Readonly<Record<string, string>> | 
   return claimedAccessKey === undefined ? tags : { ...tags, claimedAccessKey }
 }
 
-/** The access key that a request was refused with, of an unknown one its beginning. Undefined where the error is about something else. */
+/** The presented access key, of an unknown one only the beginning. Undefined for errors without an access key. */
 function claimedAccessKeyOf(thrown: unknown): string | undefined {
   const claimed = isCatalogError(thrown) ? thrown.extra?.AWSAccessKeyId : undefined
   if (claimed === undefined || (thrown as CatalogError).code !== 'InvalidAccessKeyId') return claimed

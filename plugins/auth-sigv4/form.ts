@@ -3,11 +3,11 @@ import type { CatalogError, ErrorDetails, MaybePromise } from 'svc/kernel'
 import type { Authentication } from 'svc/plugins/iam/api'
 import { RequestAuthentication } from './authentication.ts'
 import { algorithmName } from './canonical.ts'
-import { type CredentialScope, dateMismatch, parseCredential } from './claim.ts'
 import { type CredentialSource, type FoundCredentials, findCredentials, requireCredentials } from './credentials.ts'
 import { parseAmzDate } from './date.ts'
 import { authErrors } from './errors.ts'
 import { unsignedForm } from './payload.ts'
+import { type CredentialScope, dateMismatch, parseCredential } from './presented-credential.ts'
 import { deriveSigningKey, isSignature, sign } from './signing-key.ts'
 
 const malformed = (detail: string, options?: ErrorDetails): CatalogError =>
@@ -15,7 +15,7 @@ const malformed = (detail: string, options?: ErrorDetails): CatalogError =>
 
 const fieldNames = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-signature'] as const
 
-/** Undefined when the form has none of the signature's fields. The time is not checked: the policy carries its own expiry. */
+/** Undefined if the form has no fields of a signature. The time is not checked, because the policy has its own expiry. */
 export function authenticateForm(
   { iam, region }: { readonly iam: CredentialSource; readonly region: string },
   fields: ReadonlyMap<string, string>,
@@ -52,7 +52,7 @@ function verifyPolicy(
   const { accessKey, date, region } = credential
   const credentials = requireCredentials(found, accessKey, 'form')
   const key = deriveSigningKey(credentials.signingSecret, date, region)
-  // The string to sign of a form is the Base64 of its policy.
+  // The string to sign of a form is its Base64 policy.
   if (!isSignature(sign(key, policy), signature)) {
     throw authErrors.SignatureDoesNotMatch(undefined, {
       extra: {

@@ -1,4 +1,4 @@
-/** Which canonical request a signature was made over: the one that is expected first, then what other clients make of it. */
+/** The canonical requests that a signature may cover: the expected one first, then variants of other clients. */
 import type { SignedRequest } from 'svc/plugins/iam/api'
 import {
   type CanonicalParts,
@@ -9,30 +9,30 @@ import {
   parseQuery,
   type QueryParameter,
 } from './canonical.ts'
-import type { Claim } from './claim.ts'
 import { recodePath, recodePathOpen, recodeQueryText } from './encoding.ts'
+import type { PresentedCredential } from './presented-credential.ts'
 
-/** Parts of the canonical request that depend on the client's habits. */
+/** The parts of the canonical request that differ between clients. */
 interface Reading {
   readonly path: string
   readonly query: string
   readonly host: string
-  /** Repeated headers joined with `,` instead of Node's `, `. */
+  /** Repeated headers joined with `,` instead of the `, ` of Node.js. */
   readonly joinExactly: boolean
   readonly payload: string
 }
 
 export interface Head {
   readonly request: SignedRequest
-  readonly claim: Claim
+  readonly presented: PresentedCredential
   readonly parameters: readonly QueryParameter[]
-  /** The `X-Amz-Signature` parameter of a presigned request: the only one that is not signed. */
+  /** The `X-Amz-Signature` parameter of a presigned request: the only one that the signature does not cover. */
   readonly signatureParameter: QueryParameter | undefined
-  /** What may stand for the payload, the likeliest first. */
+  /** The texts that may stand for the payload, the most likely first. */
   readonly payloads: readonly [string, ...string[]]
 }
 
-/** The target as it came over the wire: right for every client that sends what it signs. */
+/** The target as received: right for every client that signs what it sends. */
 export function asSent(head: Head): string {
   const { request } = head
   return write(head, {
@@ -44,14 +44,14 @@ export function asSent(head: Head): string {
   })
 }
 
-/** The target in canonical encoding: what AWS would show to someone who looks for a mistake. */
+/** The target in canonical encoding: what AWS would return in its error. */
 export function canonical(head: Head): string {
   return write(head, { ...encodings(head)[1]!, host: head.request.host, joinExactly: false, payload: head.payloads[0] })
 }
 
 /**
- * Every other reading of the head that means the same request, at most 3 × 4 × 2 × 2: clients and proxies differ in how
- * they escape the target, in whether the default port belongs to the host, and in how repeated headers are joined.
+ * All other canonical requests with the same meaning, at most 3 × 4 × 2 × 2: clients and proxies differ in how they escape the target,
+ * whether the host includes the default port, and how repeated headers are joined.
  */
 export function* otherReadings(head: Head): Generator<string> {
   const seen = new Set([asSent(head)])
@@ -89,7 +89,7 @@ function encodings({ request, parameters, signatureParameter }: Head): readonly 
 
 function hosts({ host, headers }: SignedRequest): readonly string[] {
   const hosts = [host]
-  // The same name in the client's own spelling.
+  // The host in the client's own spelling.
   if (headers.host !== undefined && headers.host !== host && headers.host.toLowerCase() === host)
     hosts.push(headers.host)
   const colon = host.lastIndexOf(':')
@@ -98,10 +98,10 @@ function hosts({ host, headers }: SignedRequest): readonly string[] {
   return hosts
 }
 
-function write({ request, claim }: Head, reading: Reading): string {
+function write({ request, presented }: Head, reading: Reading): string {
   const { headers } = request
   let headerBlock = ''
-  for (const name of claim.names) {
+  for (const name of presented.names) {
     const value =
       name === 'host'
         ? reading.host
@@ -115,13 +115,13 @@ function write({ request, claim }: Head, reading: Reading): string {
     path: reading.path,
     query: reading.query,
     headerBlock,
-    signedHeaders: claim.signedHeaders,
+    signedHeaders: presented.signedHeaders,
     payload: reading.payload,
   }
   return canonicalRequest(parts)
 }
 
-/** From the flat list of names and values that Node keeps. */
+/** From the flat list of names and values of Node.js. */
 function joinedExactly(rawHeaders: readonly string[], name: string): string {
   const values: string[] = []
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

@@ -11,7 +11,7 @@ export const streamingUnsignedTrailer = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'
 const emptyForm: PayloadForm = Object.freeze({ kind: 'sha256', hex: emptySha256 })
 export const unsignedForm: PayloadForm = Object.freeze({ kind: 'unsigned' })
 
-/** Everything but the digests. */
+/** All forms except digests. */
 const forms: ReadonlyMap<string, PayloadForm> = new Map<string, PayloadForm>([
   [emptySha256, emptyForm],
   [unsignedPayload, unsignedForm],
@@ -20,7 +20,7 @@ const forms: ReadonlyMap<string, PayloadForm> = new Map<string, PayloadForm>([
   [streamingUnsignedTrailer, Object.freeze({ kind: 'chunked', signed: false, trailer: true })],
 ])
 
-/** Throws InvalidArgument for what is no form, and NotImplemented for asymmetric ones. */
+/** Throws InvalidArgument for unknown forms, and NotImplemented for asymmetric ones. */
 export function parsePayloadForm(value: string): PayloadForm {
   const form = forms.get(value)
   if (form !== undefined) return form

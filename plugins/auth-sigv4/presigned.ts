@@ -1,22 +1,22 @@
 /** The parameters of a presigned request. Source: AWS "Authenticating requests: using query parameters". */
 import type { CatalogError, ErrorDetails } from 'svc/kernel'
 import { algorithmName, type QueryParameter } from './canonical.ts'
-import { type Claim, makeClaim } from './claim.ts'
 import { decodeAscii } from './encoding.ts'
 import { authErrors } from './errors.ts'
+import { type PresentedCredential, parsePresentedCredential } from './presented-credential.ts'
 import { expiresSecondsMax } from './time.ts'
 
 const malformed = (detail?: string, options?: ErrorDetails): CatalogError =>
   authErrors.AuthorizationQueryParametersError(detail, options)
 
-/** As `Malformed` of claims, in the words of query parameters. */
+/** The counterpart of the error for the header, in the words of query parameters. */
 export const malformedCredential = (detail: string, options?: ErrorDetails): CatalogError =>
   malformed(`Error parsing the X-Amz-Credential parameter; ${detail}`, options)
 
 export interface PresignedParameters {
   readonly signature: QueryParameter
-  /** Encoded credential and list of signed headers: what a claim can be remembered by. */
-  readonly claimText: string
+  /** Encoded credential and list of signed headers: the key of the cache. */
+  readonly credentialText: string
   readonly credential: string
   readonly signedHeaders: string
   readonly timestamp: string
@@ -29,11 +29,11 @@ export interface PresignedParameters {
 
 const value = ({ pair, valueStart }: QueryParameter): string => pair.slice(valueStart)
 
-/** True for the names that make a request presigned, complete or not. */
+/** Whether the parameter makes a request presigned, even if others are missing. */
 export const isSignatureParameter = ({ name }: QueryParameter): boolean =>
   name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature' || name === 'X-Amz-Credential'
 
-/** Throws AuthorizationQueryParametersError for what is missing, twice or out of bounds. */
+/** Throws AuthorizationQueryParametersError for missing, repeated or invalid parameters. */
 export function readPresigned(parameters: readonly QueryParameter[]): PresignedParameters {
   let algorithm: QueryParameter | undefined
   let credential: QueryParameter | undefined
@@ -88,7 +88,7 @@ export function readPresigned(parameters: readonly QueryParameter[]): PresignedP
   if (name !== algorithmName) throw malformed(`X-Amz-Algorithm only supports "${algorithmName}"`)
   return {
     signature,
-    claimText: `${credential.pair}&${signedHeaders.pair}`,
+    credentialText: `${credential.pair}&${signedHeaders.pair}`,
     credential: value(credential),
     signedHeaders: value(signedHeaders),
     timestamp: value(date),
@@ -98,8 +98,11 @@ export function readPresigned(parameters: readonly QueryParameter[]): PresignedP
   }
 }
 
-export function readClaim({ credential, signedHeaders }: PresignedParameters, region: string): Claim {
-  return makeClaim(decodeAscii(credential), decodeAscii(signedHeaders), region, malformedCredential)
+export function readPresentedCredential(
+  { credential, signedHeaders }: PresignedParameters,
+  region: string,
+): PresentedCredential {
+  return parsePresentedCredential(decodeAscii(credential), decodeAscii(signedHeaders), region, malformedCredential)
 }
 
 function readExpires(text: string): number {

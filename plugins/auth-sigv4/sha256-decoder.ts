@@ -5,14 +5,14 @@ import { authErrors } from './errors.ts'
 
 const noTrailers: ReadonlyMap<string, string> = new Map()
 
-/** Passes the body on as it comes and compares its SHA-256 at the end with what was signed. */
+/** Passes the body on unchanged, and at its end compares its SHA-256 with the signed one. */
 export class Sha256Decoder implements PayloadDecoder {
   readonly #expected: string
   readonly #sizeBytes: number
   #hash: Hash | undefined
   #digest: string | undefined
 
-  /** `sizeBytes`: the announced length, or -1; a body that arrives in one piece is then hashed at once. */
+  /** `sizeBytes`: the announced length, or -1; a body that arrives in one piece is then hashed in one call. */
   constructor(expected: string, sizeBytes: number) {
     this.#expected = expected
     this.#sizeBytes = sizeBytes

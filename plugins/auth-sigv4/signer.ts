@@ -1,4 +1,4 @@
-/** The client's side of Signature Version 4: pure functions for the CLI, for tests and for benchmarks. */
+/** The client's part of Signature Version 4: pure functions for the CLI, for tests and for benchmarks. */
 import type { KeyObject } from 'node:crypto'
 import {
   algorithmName,
@@ -11,23 +11,23 @@ import {
   unsignedPayload,
 } from './canonical.ts'
 import { type ChunkSigning, chunkStringToSign, trailerSignatureName, trailerStringToSign } from './chunked-decoder.ts'
-import { serviceName, terminator } from './claim.ts'
 import { formatAmzDate } from './date.ts'
 import { encodeText } from './encoding.ts'
+import { serviceName, terminator } from './presented-credential.ts'
 import { deriveSigningKey, type SigningKey, signHex, signingSecret } from './signing-key.ts'
 import { expiresSecondsMax } from './time.ts'
 
-/** Keep and reuse one object: the day's signing key is remembered with it. */
+/** To be reused: the signing key of the day is cached with the object. */
 export interface Signer {
   readonly accessKey: string
-  /** The secret key, or the HMAC key made of `"AWS4"` and it. */
+  /** The secret key, or the HMAC key of `"AWS4"` and the secret key. */
   readonly secret: string | KeyObject
   readonly region: string
 }
 
 export interface RequestToSign {
   readonly method: string
-  /** As it goes into the `host` header. */
+  /** The value of the `host` header. */
   readonly host: string
   /** Percent-encoded, from the first slash. */
   readonly path: string
@@ -35,13 +35,13 @@ export interface RequestToSign {
   readonly query?: string
   /** All of them are signed. Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The payload, or what goes into `x-amz-content-sha256`: a digest or one of its words. Default: no payload. */
+  /** The payload, or the value of `x-amz-content-sha256`: a digest or a form. Default: no payload. */
   readonly payload?: Uint8Array | string
   readonly nowMs: number
 }
 
 export interface SignedHead {
-  /** Those given, with `host`, `x-amz-date`, `x-amz-content-sha256` and `authorization`. */
+  /** The given headers, with `host`, `x-amz-date`, `x-amz-content-sha256` and `authorization`. */
   readonly headers: Readonly<Record<string, string>>
   /** For the chunks of a streaming body. */
   readonly signing: ChunkSigning
@@ -102,7 +102,9 @@ function headersToSign(headers: Readonly<Record<string, string>>) {
   }
 }
 
-/** `url` is absolute, without signature parameters; `headers` must be sent along with it. RangeError on a bad expiry or URL. */
+/**
+ * `url` must be absolute, without signature parameters; `headers` must be sent with the request. RangeError for an invalid expiry or URL.
+ */
 export function presignUrl(
   signer: Signer,
   request: {
@@ -115,9 +117,9 @@ export function presignUrl(
 ): string {
   const { expiresSeconds } = request
   if (!Number.isInteger(expiresSeconds) || expiresSeconds < 1 || expiresSeconds > expiresSecondsMax) {
-    throw new RangeError(`a presigned URL is good for 1 to ${expiresSecondsMax} seconds`)
+    throw new RangeError(`a presigned URL is valid for 1 to ${expiresSecondsMax} seconds`)
   }
-  // Not the URL class: it resolves `..` in paths, which are parts of keys here.
+  // Not the class URL: it resolves `..` in paths, which are parts of keys here.
   const match = /^(https?:)\/\/([^/?#@]+)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(request.url)
   if (match === null) throw new RangeError('the URL to presign must be absolute, without user and fragment')
   const [, scheme, authority, path = '/', givenQuery = ''] = match as unknown as [
@@ -167,15 +169,15 @@ export function signPolicy(signer: Signer, policy: string, nowMs: number): Recor
 }
 
 export interface ChunkedBody {
-  /** Each becomes one chunk; none may be empty. */
+  /** Each item becomes one chunk; none may be empty. */
   readonly chunks: readonly Uint8Array[]
-  /** Of the signed head, for the forms with chunk signatures. */
+  /** From the signed head, for forms with chunk signatures. */
   readonly signing?: ChunkSigning
-  /** For the forms with a trailer. Lower-case names. */
+  /** For forms with a trailer. Lower-case names. */
   readonly trailers?: Readonly<Record<string, string>>
 }
 
-/** An aws-chunked body, whole in memory. */
+/** Encodes a body in memory as aws-chunked. */
 export function encodeChunks({ chunks, signing, trailers }: ChunkedBody): Buffer {
   const pieces: Uint8Array[] = []
   let previous = signing?.seed ?? ''

@@ -1,12 +1,12 @@
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { serviceName, terminator } from './claim.ts'
+import { serviceName, terminator } from './presented-credential.ts'
 
 const blockBytes = 64
 const digestBytes = 32
 
 /**
- * A key that is used for many signatures: both halves of HMAC-SHA256 (RFC 2104) with their padding already made. Two one-shot
- * hashes take 0.8 µs where `createHmac` takes 1.8 µs and leaves a native object to the garbage collector.
+ * A key for many signatures: both halves of HMAC-SHA256 (RFC 2104) with their padding computed in advance. Two one-shot hashes take 0.8 µs;
+ * `createHmac` takes 1.8 µs and leaves a native object to the garbage collector.
  */
 export interface SigningKey {
   readonly inner: Buffer
@@ -16,7 +16,7 @@ export interface SigningKey {
 /** HMAC key of a user: `"AWS4" + secret`. */
 export const signingSecret = (secretKey: string): KeyObject => createSecretKey(`AWS4${secretKey}`, 'utf8')
 
-/** The key that signs everything of one day, region and service. Costs four HMACs: callers keep it. */
+/** The signing key of one day, region and service. Costs four HMACs, so callers keep it. */
 export function deriveSigningKey(secret: KeyObject, date: string, region: string, service = serviceName): SigningKey {
   let key: KeyObject | Buffer = secret
   for (const step of [date, region, service, terminator]) key = createHmac('sha256', key).update(step).digest()
@@ -33,12 +33,12 @@ function paddedKey(key: Buffer): SigningKey {
   return { inner, outer }
 }
 
-/** Longest text that needs no buffer of its own; a string to sign has about 140 characters. */
+/** Longer texts need a buffer of their own; a string to sign has about 140 characters. */
 const scratchChars = 512
 const scratch = Buffer.alloc(blockBytes + 3 * scratchChars)
 const outerScratch = Buffer.alloc(blockBytes + digestBytes)
 
-/** The two hashes; what remains is the outer one, in the encoding that the caller wants. */
+/** Computes the inner hash; the caller computes the outer one in the encoding that it needs. */
 function outerMessage(key: SigningKey, text: string): Buffer {
   const message = text.length <= scratchChars ? scratch : Buffer.alloc(blockBytes + 3 * text.length)
   key.inner.copy(message)
@@ -58,7 +58,7 @@ export function signHex(key: SigningKey, text: string): string {
 
 const given = Buffer.alloc(digestBytes)
 
-/** Constant time in the content; false for what is not 64 hexadecimal digits. */
+/** In constant time for any content; false unless it has 64 hexadecimal digits. */
 export function isSignature(expected: Buffer, hex: string): boolean {
   return (
     hex.length === 64 && given.write(hex, 0, digestBytes, 'hex') === digestBytes && timingSafeEqual(expected, given)

@@ -1,4 +1,7 @@
-/** Whether a signature is of now. Source: AWS S3 error responses, and "Authenticating requests: using query parameters". */
+/**
+ * Checks whether a signature is valid at the current time. Source: AWS S3 error responses, and "Authenticating requests: using query
+ * parameters".
+ */
 import { formatAmzDate } from './date.ts'
 import { authErrors } from './errors.ts'
 
@@ -18,7 +21,7 @@ export function checkSkew(signedMs: number, nowMs: number): void {
   })
 }
 
-/** A presigned request is good from its date, give or take the clocks, for `expiresSeconds`. */
+/** A presigned request is valid from its date for `expiresSeconds`, with a tolerance for clocks. */
 export function checkExpiry(signedMs: number, expiresSeconds: number, nowMs: number): void {
   if (signedMs - nowMs > skewMsMax) {
     throw authErrors.AccessDenied('Request is not yet valid', {

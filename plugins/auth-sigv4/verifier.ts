@@ -1,70 +1,78 @@
-/** Compares a claim with what was received. One instance per thread; keeps signing keys of claims that have held. */
+/**
+ * Verifies the signature of a presented credential. One instance per thread; caches credentials whose signature was valid, with their
+ * signing keys.
+ */
 
 import type { Credentials } from 'svc/plugins/iam/api'
 import { sha256Hex, stringToSign } from './canonical.ts'
-import type { Claim } from './claim.ts'
 import { authErrors } from './errors.ts'
 import { asSent, canonical, type Head, otherReadings } from './head.ts'
+import type { PresentedCredential } from './presented-credential.ts'
 import { deriveSigningKey, isSignature, type SigningKey, sign } from './signing-key.ts'
 
-/** Claims that are kept: one per client, day and list of signed headers. */
-export const knownClaimsMax = 1024
-/** Other readings of longer queries are not tried: each costs as much as they are long. */
+/** Maximum size of the cache: one entry per client, day and list of signed headers. */
+export const knownCredentialsMax = 1024
+/** For longer queries no other variants of the canonical request are tried, because the cost of each is proportional to the length. */
 export const otherReadingsParametersMax = 128
-/** Nor more of them than hash together this many characters: a wrong signature must not cost milliseconds. */
+/** Maximum number of characters that all variants together may have: a wrong signature must not cost milliseconds. */
 export const otherReadingsCharsMax = 128 * 1024
-/** Longer texts are parsed each time. */
+/** Longer texts are not cached, but parsed each time. */
 const knownTextCharsMax = 1024
 
-export interface KnownClaim {
-  readonly claim: Claim
+export interface KnownCredential {
+  readonly presented: PresentedCredential
   readonly credentials: Credentials
   readonly key: SigningKey
 }
 
 export interface Verifier {
-  /** What was remembered for this text. Of credentials that were good then: see `know`. */
-  recall(text: string): KnownClaim | undefined
-  /** Only for claims whose signature has been verified: nobody else may push out what others use. */
-  remember(text: string, known: KnownClaim): void
-  /** The claim with the credentials that its access key has now: what was remembered, if that was of the same ones. */
-  know(text: string, remembered: KnownClaim | undefined, claim: Claim, credentials: Credentials): KnownClaim
+  /** The cached entry for this text, with the credentials that were valid then: see `know`. */
+  recall(text: string): KnownCredential | undefined
+  /** Only for verified signatures, so that other requests cannot evict entries of clients. */
+  remember(text: string, known: KnownCredential): void
+  /** The presented credential with the present credentials of its access key: the cached entry if it has the same ones. */
+  know(
+    text: string,
+    remembered: KnownCredential | undefined,
+    presented: PresentedCredential,
+    credentials: Credentials,
+  ): KnownCredential
   /** Throws SignatureDoesNotMatch. */
-  verify(known: KnownClaim, head: Head, timestamp: string, signature: string): void
+  verify(known: KnownCredential, head: Head, timestamp: string, signature: string): void
 }
 
 export function createVerifier(): Verifier {
-  const knownClaims = new Map<string, KnownClaim>()
+  const knownCredentials = new Map<string, KnownCredential>()
 
   return {
-    recall: text => knownClaims.get(text),
+    recall: text => knownCredentials.get(text),
     remember(text, known) {
-      if (text.length > knownTextCharsMax || knownClaims.has(text)) return
-      if (knownClaims.size >= knownClaimsMax) knownClaims.delete(knownClaims.keys().next().value!)
-      // A copy: the text may be a slice that keeps the head of its request alive.
-      knownClaims.set(Buffer.from(text, 'latin1').latin1Slice(), known)
+      if (text.length > knownTextCharsMax || knownCredentials.has(text)) return
+      if (knownCredentials.size >= knownCredentialsMax) knownCredentials.delete(knownCredentials.keys().next().value!)
+      // A copy: the text may be a slice that keeps the head of its request in memory.
+      knownCredentials.set(Buffer.from(text, 'latin1').latin1Slice(), known)
     },
-    know(text, remembered, claim, credentials) {
+    know(text, remembered, presented, credentials) {
       if (remembered !== undefined) {
         if (remembered.credentials === credentials) return remembered
-        knownClaims.delete(text)
+        knownCredentials.delete(text)
       }
-      const { date, region, service } = claim.credential
-      return { claim, credentials, key: deriveSigningKey(credentials.signingSecret, date, region, service) }
+      const { date, region, service } = presented.credential
+      return { presented, credentials, key: deriveSigningKey(credentials.signingSecret, date, region, service) }
     },
     verify(known, head, timestamp, signature) {
-      const { scope } = known.claim.credential
+      const { scope } = known.presented.credential
       const first = stringToSign(timestamp, scope, sha256Hex(asSent(head)))
       if (!isSignature(sign(known.key, first), signature)) verifyOtherwise(known, head, timestamp, signature)
     },
   }
 }
 
-/** The slow way, for clients whose signature is not over what they sent; ends in the error that tells what was expected. */
-function verifyOtherwise(known: KnownClaim, head: Head, timestamp: string, signature: string): void {
-  const { credential } = known.claim
+/** The slow path for clients that do not sign what they send. Throws the error with the expected values if no variant matches. */
+function verifyOtherwise(known: KnownCredential, head: Head, timestamp: string, signature: string): void {
+  const { credential } = known.presented
   if (signature.length === 64 && head.parameters.length <= otherReadingsParametersMax) {
-    // Node reads heads as latin1. Hashing that text as UTF-8 is right for clients that sign characters; these sign bytes.
+    // Node.js decodes heads as latin1. The hash of that text as UTF-8 is right for clients that sign characters; other clients sign bytes.
     const bytes = Buffer.from(asSent(head), 'latin1')
     if (matches(known, timestamp, bytes, signature)) return
     let leftChars = otherReadingsCharsMax
@@ -85,18 +93,18 @@ function verifyOtherwise(known: KnownClaim, head: Head, timestamp: string, signa
   })
 }
 
-function matches(known: KnownClaim, timestamp: string, canonicalBytes: Buffer, signature: string): boolean {
-  const text = stringToSign(timestamp, known.claim.credential.scope, sha256Hex(canonicalBytes))
+function matches(known: KnownCredential, timestamp: string, canonicalBytes: Buffer, signature: string): boolean {
+  const text = stringToSign(timestamp, known.presented.credential.scope, sha256Hex(canonicalBytes))
   return isSignature(sign(known.key, text), signature)
 }
 
-/** Headers and parameters whose values are secrets: an error must not carry them into a log. */
+/** Headers and parameters with secret values: an error must not copy them to a log. */
 const secretHeaders =
   /^((?:x-amz-(?:copy-source-)?server-side-encryption-customer-key(?:-md5)?|x-amz-security-token|cookie|proxy-authorization):).*$/gm
 const secretParameters =
   /((?:x-amz-(?:copy-source-)?server-side-encryption-customer-key(?:-md5)?|x-amz-security-token)=)[^&\n]*/gi
 
-/** Of a canonical request, or of a string to sign that holds headers. */
+/** For a canonical request, or a string to sign that contains headers. */
 export function redact(canonicalRequest: string): string {
   return canonicalRequest.replace(secretHeaders, '$1<redacted>').replace(secretParameters, '$1<redacted>')
 }

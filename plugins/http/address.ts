@@ -1,14 +1,14 @@
-/** Addresses: what a listener binds, and how a client's address is written everywhere (logs, policies, audit). */
+/** Addresses: parses the address of a listener, and normalizes addresses of clients (for logs, policies, audit). */
 import { isIP, isIPv6 } from 'node:net'
 
 export interface ListenAddress {
-  /** Undefined: every address of the machine, IPv6 and IPv4. Without brackets. */
+  /** Undefined: all addresses of the machine, IPv6 and IPv4. Without brackets. */
   readonly host: string | undefined
-  /** 0 lets the system choose. */
+  /** 0 lets the system choose a port. */
   readonly port: number
 }
 
-/** Reads `host:port`, `:port` or `[v6]:port`; a string says what is wrong with it. */
+/** Parses `host:port`, `:port` or `[v6]:port`; a string describes the problem. */
 export function parseListenAddress(text: string): ListenAddress | string {
   if (text.includes(','))
     return `${JSON.stringify(text)} is a list: a listener has one address; without a host, ":9000", it has all of the machine`
@@ -31,13 +31,13 @@ export function parseListenAddress(text: string): ListenAddress | string {
   return { host, port }
 }
 
-/** For configuration schemas: undefined when the address is fine. */
+/** For configuration schemas: undefined for a valid address. */
 export function checkListenAddress(text: string): string | undefined {
   const parsed = parseListenAddress(text)
   return typeof parsed === 'string' ? parsed : undefined
 }
 
-/** `host:port` as a person would type it; an unspecified host gives `:port`. */
+/** `host:port` in the usual notation; an unspecified host gives `:port`. */
 export function formatAddress(host: string | undefined, port: number): string {
   if (host === undefined) return `:${port}`
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
@@ -54,8 +54,8 @@ export function plainAddress(address: string | undefined): string {
 }
 
 /**
- * The address inside a forwarding header: `192.0.2.1`, `192.0.2.1:8080`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
- * Undefined for names, `unknown`, obfuscated identifiers (RFC 7239 section 6.3) and anything else.
+ * The address in an entry of a forwarding header: `192.0.2.1`, `192.0.2.1:8080`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+ * Undefined for names, `unknown`, obfuscated identifiers (RFC 7239 section 6.3) and other text.
  */
 export function forwardedAddress(text: string): string | undefined {
   let candidate = text.trim()
@@ -74,7 +74,7 @@ export function forwardedAddress(text: string): string | undefined {
   return plainAddress(candidate.toLowerCase())
 }
 
-/** An IPv6 client has a whole /64 of addresses to itself; counting them one by one would be no limit. */
+/** The network of an address: an IPv6 client has a whole /64, so a limit by address would not limit it. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head, tail] = address.split('::')

@@ -1,7 +1,7 @@
 /**
- * Answers that end in one turn of the event loop leave together at its end. Every write to a socket may have to wake the
- * thread that waits on the other side, which on a virtual machine costs more than the whole rest of a small answer; in a
- * burst only the first write pays for it. An answer waits for no more than the requests that were read in the same turn.
+ * Sends all answers that end in one turn of the event loop together at its end. Each write to a socket may have to wake the thread that
+ * waits on the other side, which on a virtual machine costs more than the rest of a small answer; in a burst only the first write has this
+ * cost. An answer waits only for the requests that were read in the same turn.
  */
 
 /** Ends one answer; called once, from the event loop. */

@@ -1,6 +1,6 @@
 /**
- * Answers that HTTP itself gives, before any protocol has seen the request: malformed heads, oversize headers, clients too
- * slow, a server that is stopping. On the S3 listener they are S3's XML errors, elsewhere problem documents (RFC 9457).
+ * Answers of HTTP itself, before a protocol gets the request: malformed heads, oversize headers, slow clients, a stopping server. On the S3
+ * listener they are S3's XML errors, elsewhere problem documents (RFC 9457).
  */
 import { STATUS_CODES } from 'node:http'
 import type { ListenerName } from './api.ts'
@@ -45,7 +45,7 @@ function refusal(status: number, s3Code: string, problemCode: string, message: s
   return { status, s3Code, problemCode, message }
 }
 
-/** Console answers keep HTTP's own statuses where AWS has chosen others. */
+/** The console has HTTP's own statuses for errors to which AWS gives others. */
 function statusFor(listener: ListenerName, refusal: Refusal): number {
   if (listener === 's3') return refusal.status
   if (refusal === refusals.headersTooLarge) return 431
@@ -73,7 +73,7 @@ export function answerFor(listener: ListenerName, refusal: Refusal, requestId: s
   }
 }
 
-/** The same as bytes, for connections on which no response object exists. The connection is over after it. */
+/** The same as bytes, for connections without a response object. The connection is closed after it. */
 export function answerBytes(listener: ListenerName, refusal: Refusal, requestId: string, nowMs: number): string {
   const answer = answerFor(listener, refusal, requestId)
   return (

@@ -1,7 +1,7 @@
 /**
- * HTTP: the listeners, and what every protocol needs to know of a request before it looks into it. `http.mount` takes raw
- * handlers (the S3 protocol, for its speed and its odd paths) and `http.routes` takes Fastify plugins (health, metrics, the
- * Admin API). Paths under `/svc/` on the S3 listener always belong to Fastify.
+ * HTTP: the listeners, and the facts of a request that all protocols need. `http.mount` takes raw handlers (the S3 protocol, for its speed
+ * and its unusual paths) and `http.routes` takes Fastify plugins (health, metrics, the Admin API). Paths under `/svc/` on the S3 listener
+ * always belong to Fastify.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -22,29 +22,31 @@ export {
 
 export type ListenerName = 's3' | 'console' | 'web'
 
-/** One request and its answer, with what proxies said about it already checked against `SVC_TRUSTED_PROXIES`. */
+/** One request and its answer. Facts from proxies are already checked against `SVC_TRUSTED_PROXIES`. */
 export interface Exchange {
-  /** HTTP/1.1, or HTTP/2 through Node's compatibility layer. `request.url` is the raw target: use it for signatures. */
+  /** HTTP/1.1, or HTTP/2 through the compatibility layer of Node.js. `request.url` is the raw target, which signatures cover. */
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly listener: ListenerName
-  /** Unique, 16 upper-case hexadecimal characters. Every answer carries it as `x-amz-request-id`, beside `Server`: set neither. */
+  /**
+   * Unique, 16 upper-case hexadecimal characters. Every answer has it as `x-amz-request-id`, and the header `Server`: handlers set neither.
+   */
   readonly requestId: string
-  /** Of the client itself, behind trusted proxies too. No port, no brackets, IPv4-mapped addresses as IPv4. */
+  /** The client's own address, also behind trusted proxies. No port, no brackets, IPv4-mapped addresses as IPv4. */
   readonly clientAddress: string
-  /** True when the client spoke TLS to us or to a trusted proxy. */
+  /** True if the client used TLS to this server or to a trusted proxy. */
   readonly secure: boolean
-  /** Host and port as the client named them (lower case), from `Host`, `:authority` or, if trusted, the forwarded host. */
+  /** Host and port as the client sent them (lower case), from `Host`, `:authority` or, if trusted, the forwarded host. */
   readonly host: string
-  /** `ports.clock.monotonicNs()` when the head had been read. */
+  /** `ports.clock.monotonicNs()` after the head was read. */
   readonly startedNs: bigint
-  /** True while plugins still start: only the health routes are served, the listener refuses everything else with 503. */
+  /** True while plugins start: only health routes are served, the listener answers all other requests with 503. */
   readonly starting: boolean
-  /** True once the server drains: new requests are to be refused with 503. */
+  /** True while the server drains: new requests are answered with 503. */
   readonly draining: boolean
   /** True while the client waits for `continue` before it sends its body. */
   readonly awaitsContinue: boolean
-  /** Answers `Expect: 100-continue`; call before reading the body, once it is known that it is wanted. Idempotent. */
+  /** Sends `100 Continue`; to be called before the body is read, if it is needed. Idempotent. */
   continue(): void
 }
 
@@ -52,38 +54,38 @@ export type RawHandler = (exchange: Exchange) => void | Promise<void>
 
 export interface HttpMount {
   readonly listener: ListenerName
-  /** Takes each request of the listener that Fastify does not own. One mount per listener. */
+  /** Handles all requests of the listener that do not belong to Fastify. One mount per listener. */
   readonly handler: RawHandler
 }
 
 export interface HttpRoutes {
-  /** Where the routes are served; on the S3 listener only paths under `/svc/` reach them. */
+  /** The listeners of the routes; on the S3 listener only paths under `/svc/` reach them. */
   readonly listeners: readonly ListenerName[]
   readonly plugin: FastifyPluginCallback | FastifyPluginAsync
 }
 
-/** What audit and trace shall say of a request that one route alone does not tell. */
+/** Facts for audit and trace that the route alone does not give. */
 export interface RequestFacts {
   readonly operation?: string
   readonly bucket?: string
   readonly key?: string
   readonly errorCode?: string
-  /** Of a refused request: `throttled`, `claimedAccessKey` (in part) and others. */
+  /** Of a refused request: `throttled`, `claimedAccessKey` (partial) and others. */
   readonly tags?: Readonly<Record<string, string>>
-  /** Where the Content-Length of request and answer do not tell. */
+  /** If the Content-Length of request and answer are not the right numbers. */
   readonly receivedBytes?: number
   readonly sentBytes?: number
 }
 
-/** One request that Fastify answered, after its answer. Requests of mounts are the mount's own business. */
+/** One request that Fastify answered. Mounts record their requests themselves. */
 export interface HttpRequestRecord {
   readonly listener: ListenerName
-  /** What answered said (`RequestFacts`), else `config.operation` of the route; empty where nothing matched. */
+  /** From the handler (`RequestFacts`), otherwise `config.operation` of the route; empty if no route matched. */
   readonly operation: string
-  /** What the request was about, as far as it was told; empty otherwise. */
+  /** The resource of the request, if the handler gave it; otherwise empty. */
   readonly bucket: string
   readonly key: string
-  /** Of the problem document that was the answer. */
+  /** The code of the problem document, if that was the answer. */
   readonly errorCode: string | undefined
   readonly tags?: Readonly<Record<string, string>>
   readonly requestId: string
@@ -91,9 +93,9 @@ export interface HttpRequestRecord {
   /** Raw path, and raw query without its question mark. */
   readonly path: string
   readonly query: string
-  /** The request came with an Authorization header, a cookie or a signature in its query, valid or not. */
+  /** The request had an Authorization header, a cookie or a signature in its query, valid or not. */
   readonly presentsCredentials: boolean
-  /** Who authentication found; undefined for anonymous and refused requests. */
+  /** The authenticated identity; undefined for anonymous and refused requests. */
   readonly identity: Identity | undefined
   readonly clientAddress: string
   readonly userAgent: string
@@ -116,18 +118,18 @@ export interface BoundListener {
 }
 
 export interface HttpService {
-  /** The addresses that are bound; known once `serve` is done. Front threads share one port per listener. */
+  /** The bound addresses; known after `serve`. Front threads share one port per listener. */
   listeners(): readonly BoundListener[]
   readonly draining: boolean
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The request as the listener sees it: client address, TLS, request id. */
+    /** The facts of the listener: client address, TLS, request id. */
     readonly exchange: Exchange
-    /** Set by whoever authenticates the request, for audit and trace. */
+    /** Set by the plugin that authenticates the request, for audit and trace. */
     identity: Identity | undefined
-    /** Set by whoever answers the request, for audit and trace. */
+    /** Set by the plugin that answers the request, for audit and trace. */
     facts: RequestFacts | undefined
   }
   interface FastifyContextConfig {

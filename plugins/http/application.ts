@@ -1,6 +1,6 @@
 /**
- * Fastify's part: everything under `/svc/`, and all of the console listener. Routes of other plugins are registered into one
- * Fastify instance per listener; the requests reach it from our own listener, so it never listens itself.
+ * The part of Fastify: all paths under `/svc/`, and all of the console listener. Routes of other plugins are registered in one Fastify
+ * instance per listener. Our own listener passes the requests to it, so Fastify never listens itself.
  */
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -24,7 +24,7 @@ export interface ApplicationOptions {
   readonly now: () => number
 }
 
-/** Of the routes of others, which may have schemas for Fastify: its compilers are 100 modules, and no route of ours needs them. */
+/** Loaded only if routes of other plugins have schemas for Fastify: its compilers are 100 modules, and our own routes need none of them. */
 function loadCompiler(name: string) {
   return (...given: unknown[]) => createRequire(import.meta.resolve('fastify'))(name)()(...given)
 }
@@ -42,17 +42,17 @@ export async function createApplication({ routes, ...options }: ApplicationOptio
     },
     forceCloseConnections: false,
     return503OnClosing: false,
-    // The head of a request is bounded as a whole; what is too long for a route is for its plugin to say.
+    // The head of a request is bounded as a whole; the plugin of a route refuses parameters that are too long.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
     genReqId: request => exchangeOf(request as never).requestId,
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply as FastifyReply, log),
   })
-  // These three reach out of their own context, to the routes of all plugins.
+  // These three apply to the routes of all plugins, not only in their own context.
   fastify.register(requestExchange)
   fastify.register(problemAnswers, { log })
   fastify.register(requestObservers, options)
   for (const { listeners, plugin } of routes) {
-    // A child context each: hooks and decorators of one plugin do not reach the routes of another.
+    // A child context each: hooks and decorators of one plugin do not affect the routes of another.
     if (listeners.includes(listener)) fastify.register(plugin as Parameters<typeof fastify.register>[0])
   }
   await fastify.ready()

@@ -1,4 +1,4 @@
-/** What is known of a connection, found again from its socket or HTTP/2 session. */
+/** The state of a connection, found by its socket or HTTP/2 session. */
 import type { ServerResponse } from 'node:http'
 import type { Proxies } from './proxies.ts'
 import type { Http2Response } from './response.ts'
@@ -6,22 +6,22 @@ import type { Http2Response } from './response.ts'
 const connectionKey = Symbol('svc.connection')
 
 export class Connection {
-  /** The peer, or who the PROXY protocol says it is. */
+  /** The address of the peer, or the source address of the PROXY protocol. */
   readonly peerAddress: string
   readonly peerTrusted: boolean
-  /** TLS as far as the connection itself goes: to us, or to the proxy in front by its PROXY header. */
+  /** Whether the connection itself uses TLS: to this server, or to the proxy in front of it according to the PROXY header. */
   readonly secure: boolean
-  /** Heads that have been read. */
+  /** Number of heads that were read. */
   requests = 0
-  /** Requests whose answer is not finished; how many of them draining waits for, and how many the mount has. */
+  /** Requests whose answer is not finished. The next two count those that draining waits for, and those of the mount. */
   inFlight = 0
   awaited = 0
   mounted = 0
-  /** The newest of them. */
+  /** The newest response. */
   response: ServerResponse | undefined = undefined
-  /** All of them, on HTTP/2. */
+  /** All responses, on HTTP/2. */
   streams: Set<Http2Response> | undefined = undefined
-  /** The connection was answered by us and is only waiting to be closed. */
+  /** This server has sent its last answer, and the connection is about to be closed. */
   ended = false
   /** Milliseconds without a byte in either direction, in steps of the idle check, and the byte count at the last check. */
   idleMs = 0

@@ -7,7 +7,7 @@ export const httpErrors = defineErrors({
   address_unavailable: { status: 500, title: 'A listener could not be opened.' },
 })
 
-/** What went wrong when an address was bound, in words for the operator, with the variable that sets another one. */
+/** The error for an address that could not be bound, with the reason and the variable that changes the address. */
 export function bindFailure(name: ListenerName, address: ListenAddress, error: NodeJS.ErrnoException): CatalogError {
   const variable = addressVariables[name]
   const where = formatAddress(address.host, address.port)

@@ -1,16 +1,16 @@
-/** One request and its answer, as `Exchange` promises. What few need (client address, host) is worked out when asked for. */
+/** One request and its answer: implements `Exchange`. Facts that few handlers need (client address, host) are computed on demand. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Exchange, ListenerName } from './api.ts'
 import type { Connection } from './connection.ts'
 import { type ForwardedFacts, nothingForwarded, type Proxies } from './proxies.ts'
 
-/** From `starting` to `draining`; false for both means that requests are served. */
+/** First `starting`, at the end `draining`; in between both are false and requests are served. */
 export interface ListenerState {
   starting: boolean
   draining: boolean
 }
 
-/** What every exchange of a listener shares. */
+/** Shared by all exchanges of a listener. */
 export interface ExchangeEnvironment {
   readonly listener: ListenerName
   readonly proxies: Proxies
@@ -72,7 +72,7 @@ export class HttpExchange implements Exchange {
     return this.#facts().host ?? (named === undefined ? '' : named.toLowerCase())
   }
 
-  /** True while the client waits for our word before it sends its body. */
+  /** True while the client waits for `100 Continue` before it sends its body. */
   get awaitsContinue(): boolean {
     return this.#awaitsContinue
   }

@@ -1,4 +1,4 @@
-/** Configuration keys that other plugins read too. */
+/** Configuration keys that other plugins also read. */
 import Type from 'typebox'
 import { checkListenAddress } from './address.ts'
 import type { ListenerName } from './api.ts'
@@ -17,7 +17,7 @@ export const consoleAddressKey = Type.String({
   check: checkListenAddress,
 })
 
-/** What sets the address of a listener; of others nothing does. */
+/** The variable that sets the address of a listener; other listeners have none. */
 export const addressVariables: Readonly<Partial<Record<ListenerName, string>>> = {
   s3: 'SVC_ADDRESS',
   console: 'SVC_CONSOLE_ADDRESS',

@@ -1,6 +1,6 @@
 /**
- * One listener: a Node server with our limits, and the way of each request to the protocol that owns it. The parts that can
- * stall or break (slow clients, malformed heads, PROXY headers, draining) are here; what a request means is not.
+ * One listener: a Node.js server with our limits, which passes each request to the protocol that owns it. Handles slow clients, malformed
+ * heads, PROXY headers and draining; does not interpret requests.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2'
@@ -25,9 +25,9 @@ export interface ListenerOptions {
   readonly limits: ListenerLimits
   readonly proxies: Proxies
   readonly proxyProtocol: boolean
-  /** Present: TLS, with HTTP/2 and HTTP/1.1. */
+  /** With a value: TLS, with HTTP/2 and HTTP/1.1. */
   readonly tls: SecureContextOptions | undefined
-  /** Takes what `ownedByApplication` leaves; without it everything goes to the application. */
+  /** Gets the requests that do not belong to Fastify (`ownedByApplication`); without it Fastify gets all. */
   readonly mount: RawHandler | undefined
   readonly application: (exchange: HttpExchange) => void
   readonly nextRequestId: () => string
@@ -39,24 +39,24 @@ export interface HttpListener {
   readonly name: ListenerName
   /** Requests of the mount whose answers are not finished. */
   readonly inFlight: number
-  /** Opens the port; resolves with the port that was bound. Until `open` requests are answered that the server is starting. */
+  /** Opens the port; resolves with the bound port. Until `open`, requests are answered that the server is starting. */
   listen(address: ListenAddress, reusePort: boolean): Promise<number>
   /** From now on requests are served. */
   open(): void
   replaceCertificate(options: SecureContextOptions): void
-  /** From now on new requests are told that the server stops, and answers end their connections. */
+  /** From now on new requests are refused, because the server is stopping, and each answer ends its connection. */
   refuseNew(): void
-  /** Does the same, if it has not been done; resolves when every request that began before has its answer. */
+  /** Like `refuseNew`; resolves when all earlier requests are answered. */
   drain(): Promise<void>
-  /** Closes everything at once. */
+  /** Closes all connections at once. */
   close(): Promise<void>
 }
 
 const applicationPrefix = '/svc/'
 const proxyHeaderTimeoutMs = 5_000
-/** How long a refused client may take to read its answer. */
+/** Time for a refused client to read its answer. */
 const lingerMs = 500
-/** Unanswered requests on one HTTP/1.1 connection. */
+/** Maximum number of unanswered requests on one HTTP/1.1 connection. */
 const pipelinedMax = 100
 
 export function createListener(options: ListenerOptions): HttpListener {
@@ -65,7 +65,7 @@ export function createListener(options: ListenerOptions): HttpListener {
   const environment = { listener: name, proxies, state }
   const sockets = new Set<Socket>()
   const sessions = new Set<ServerHttp2Session>()
-  /** TLS connections by remote port and address: TLS sockets and sessions do not tell which TCP connection they run on. */
+  /** TLS connections by remote port and address: TLS sockets and sessions have no reference to their TCP connection. */
   const connections = new Map<string, Connection>()
   let mounted = 0
   let awaited = 0
@@ -76,12 +76,12 @@ export function createListener(options: ListenerOptions): HttpListener {
   server.on('request', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, false))
   server.on('checkContinue', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, true))
   server.on('checkExpectation', (request: IncomingMessage, response: HttpResponse) => {
-    // Over HTTP/2 Node.js knows it in lower case only; Go writes it with a capital letter. Other expectations are ignored, as at AWS.
+    // Node.js knows it in lower case only over HTTP/2, but Go sends it with a capital letter. Other expectations are ignored, as on AWS.
     dispatch(request, response, /^\s*100-continue\s*$/i.test(request.headers.expect ?? ''))
   })
   server.on('clientError', onClientError)
   const idleCheck = createIdleCheck(limits, socket => sendAndClose(socket, refusals.timeout))
-  // HTTP/2 sessions have a check of their own.
+  // HTTP/2 sessions have their own check.
   server.on('timeout', (bearer: Socket | ServerHttp2Session) => {
     if (bearer instanceof Socket) idleCheck(bearer)
   })
@@ -89,7 +89,7 @@ export function createListener(options: ListenerOptions): HttpListener {
   else server.on('connection', (socket: Socket) => accept(socket, plainAddress(socket.remoteAddress), false))
   if (options.tls !== undefined) acceptSecure()
 
-  /** Remembers a TCP connection and who is behind it. */
+  /** Registers a TCP connection and the address of its client. */
   function accept(socket: Socket, peerAddress: string, secure: boolean): void {
     sockets.add(socket)
     const connection = new Connection(peerAddress, secure || options.tls !== undefined, proxies)
@@ -106,11 +106,11 @@ export function createListener(options: ListenerOptions): HttpListener {
   function acceptSecure(): void {
     server.on('secureConnection', (socket: Socket) => {
       const connection = connections.get(`${socket.remotePort} ${socket.remoteAddress}`)
-      // Gone already: the TCP connection closed while the handshake ended.
+      // The TCP connection was closed while the handshake ended.
       if (connection === undefined) socket.destroy()
       else bindConnection(socket, connection)
     })
-    // Handshakes fail all day long on a public port; Node closes those connections, nothing is to be done.
+    // Failed handshakes are common on a public port; Node.js closes those connections.
     server.on('tlsClientError', () => {})
     server.on('sessionError', () => {})
     server.on('session', (session: ServerHttp2Session) => {
@@ -124,7 +124,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     })
   }
 
-  /** Puts the PROXY header in front of the server's own handling of connections. */
+  /** Reads the PROXY header before the server handles a connection. */
   function expectProxyHeaders(): void {
     const attach = server.listeners('connection')
     server.removeAllListeners('connection')
@@ -143,7 +143,7 @@ export function createListener(options: ListenerOptions): HttpListener {
 
   function refuseProxy(socket: Socket, reason: string): void {
     socket.destroy()
-    // A wrong balancer set-up shows as exactly this; more than the first few lines would only fill the log.
+    // A misconfigured load balancer causes many of these; further lines would only fill the log.
     refusedProxies++
     if (refusedProxies <= 10 || refusedProxies % 1000 === 0) {
       log.warn({ listener: name, reason, refused: refusedProxies }, 'connection without a valid PROXY header closed')
@@ -196,7 +196,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     if (awaited === 0 && onDrained !== undefined) onDrained()
   }
 
-  /** Answers that were still queued on a connection that has closed: Node tells nobody about them. */
+  /** Ends the answers that were queued on a closed connection: Node.js emits no event for them. */
   function forget(connection: Connection): void {
     connection.inFlight = 0
     countMounted(connection, -connection.mounted)
@@ -210,7 +210,7 @@ export function createListener(options: ListenerOptions): HttpListener {
       return
     }
     if (connection.inFlight > pipelinedMax && request.httpVersionMajor === 1) {
-      // Each of them holds memory and files until its turn comes. No S3 client sends so many without waiting.
+      // Each waiting request has memory and files. No S3 client sends so many without waiting for answers.
       request.socket.destroy()
       return
     }
@@ -276,7 +276,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     }
   }
 
-  /** Answers a connection that has no response object, unless an answer is already under way on it. */
+  /** Answers a connection without a response object, unless an answer is already being sent on it. */
   function sendAndClose(socket: Socket, refusal: Refusal): void {
     const connection = boundConnection(socket)
     if (connection === undefined || connection.inFlight > 1 || connection.response?.headersSent) {
@@ -285,7 +285,7 @@ export function createListener(options: ListenerOptions): HttpListener {
     }
     connection.ended = true
     socket.end(answerBytes(name, refusal, nextRequestId(), clock.now()))
-    // Closing at once with unread input would reset the connection and take the answer with it.
+    // Closing a socket with unread input would reset the connection, and the client would lose the answer.
     clock.after(lingerMs, () => socket.destroy())
   }
 

@@ -1,4 +1,4 @@
-/** Node's servers with our limits. What each limit does to whom is in `timeouts.ts` and `sessions.ts`. */
+/** Servers of Node.js with our limits. `timeouts.ts` and `sessions.ts` explain the effect of each limit. */
 import { createServer, type Server, type ServerOptions } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { SecureContextOptions } from 'node:tls'
@@ -9,12 +9,12 @@ import { Http2Response, HttpResponse } from './response.ts'
 import { idleStepMs } from './timeouts.ts'
 
 export interface ListenerLimits {
-  /** Request line and headers together, in bytes. */
+  /** Maximum size of request line and headers together, in bytes. */
   readonly headerBytesMax: number
   readonly headerTimeoutMs: number
-  /** Between two pieces of a request body that somebody waits for. */
+  /** Maximum time between two pieces of a request body that is being read. */
   readonly bodyTimeoutMs: number
-  /** Without progress of an answer. */
+  /** Maximum time without progress of an answer. */
   readonly sendTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly connectionsMax: number
@@ -24,7 +24,7 @@ export function plainServer(limits: ListenerLimits): Server {
   return configure(createServer({ ...http1Options(limits), noDelay: true }), limits)
 }
 
-/** HTTP/2 and HTTP/1.1 by ALPN. The type is that of the plain server: what is used here, both have. */
+/** HTTP/2 and HTTP/1.1 by ALPN. The type is that of the plain server: all members that are used here exist in both. */
 export function secureServer(limits: ListenerLimits, tls: SecureContextOptions): Server {
   const server = createSecureServer({
     ...tls,
@@ -45,7 +45,7 @@ function http1Options(limits: ListenerLimits): ServerOptions {
     ServerResponse: HttpResponse,
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headerTimeoutMs,
-    // An upload may take as long as it moves: `timeouts.ts` looks at progress, not at the whole.
+    // An upload may take any time as long as it makes progress, which `timeouts.ts` checks.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.max(250, Math.min(5_000, limits.headerTimeoutMs / 2)),
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -56,13 +56,13 @@ function http1Options(limits: ListenerLimits): ServerOptions {
 
 function configure(server: Server, limits: ListenerLimits): Server {
   server.maxConnections = limits.connectionsMax
-  // Headers beyond this count would be dropped silently; their bytes are bounded anyway.
+  // Headers beyond this count would be dropped silently; the number of their bytes is limited anyway.
   server.maxHeadersCount = 0
   server.timeout = idleStepMs(limits)
   return server
 }
 
-/** Opens the port; resolves with the one that was bound, rejects with `address_unavailable`. */
+/** Opens the port; resolves with the bound port, rejects with `address_unavailable`. */
 export function listen(
   server: Server,
   name: ListenerName,

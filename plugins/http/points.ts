@@ -1,4 +1,4 @@
-/** What other plugins put on the listeners. */
+/** The extension points of the listeners. */
 import { Type } from 'typebox'
 
 const method = Type.Function([], Type.Unknown())

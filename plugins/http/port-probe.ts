@@ -3,7 +3,7 @@ import type { ListenAddress } from './address.ts'
 import type { ListenerName } from './api.ts'
 import { bindFailure } from './errors.ts'
 
-/** Resolves when the address can be bound by nobody but us, and leaves it free; rejects with `address_unavailable`. */
+/** Resolves if the address can be bound exclusively, and leaves it free; rejects with `address_unavailable`. */
 export async function probePort(name: ListenerName, address: ListenAddress): Promise<void> {
   if (address.port === 0) return
   await new Promise<void>((resolve, reject) => {

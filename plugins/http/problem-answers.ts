@@ -1,4 +1,4 @@
-/** What the routes of all plugins refuse, and fail with, is answered by problem documents. */
+/** Answers errors and refusals of the routes of all plugins with problem documents. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { type CatalogError, isCatalogError, type Logger } from 'svc/kernel'
@@ -8,14 +8,14 @@ export interface ProblemAnswersOptions {
   readonly log: Logger
 }
 
-/** Sets what answers errors, unknown paths, and new requests while the server drains. */
+/** Sets the handlers for errors, unknown paths, and new requests while the server drains. */
 export const problemAnswers = fastifyPlugin<ProblemAnswersOptions>(
   (fastify, { log }, done) => {
     fastify.setErrorHandler<FastifyError>((error, request, reply) => sendError(error, request, reply, log))
     fastify.setNotFoundHandler((request, reply) =>
       sendProblem(request, reply, 404, 'not_found', 'There is nothing at this path.'),
     )
-    // Probes are answered from the first moment, and with scrapes to the last; they say themselves how the server is.
+    // Probes are answered from the start on, and, like scrapes of metrics, to the end; they have the state of the server in their answers.
     fastify.addHook('onRequest', (request, reply, next) => {
       const { starting, draining } = request.exchange
       const isServed = starting ? isUnder('/svc/health/', request) : !draining || isUnder('/svc/', request)
@@ -66,7 +66,7 @@ function sendProblem(
   const mark = url.indexOf('?')
   const instance = mark < 0 ? url : url.slice(0, mark)
   request.facts = { ...request.facts, errorCode: code }
-  // As bytes: to text Fastify would add a charset, which this media type does not have.
+  // As bytes: for text Fastify would add a charset, which this media type does not have.
   return reply
     .code(status)
     .header('content-type', problemMediaType)

@@ -1,4 +1,4 @@
-/** Problem documents (RFC 9457), the one shape of every failure outside of the S3 protocol. */
+/** Problem documents (RFC 9457), the form of all errors outside of the S3 protocol. */
 import { STATUS_CODES } from 'node:http'
 
 export interface Problem {
@@ -8,7 +8,7 @@ export interface Problem {
   /** A sentence for a person, without secrets and internals. */
   readonly detail: string
   readonly requestId: string
-  /** Path of the request, where there was one. */
+  /** Path of the request, if there is one. */
   readonly instance?: string
   /** Further members, such as `errors`. */
   readonly more?: Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 /**
- * What proxies say about a request, believed only where the one who says it is in `SVC_TRUSTED_PROXIES`. The lists are read
- * from the right: the last entry was added by our own peer, and each entry is believed as long as the hop that added it is
- * trusted. So a client that sends such headers itself gains nothing.
+ * Facts about a request from forwarding headers. They are trusted only if the hop that added them is in `SVC_TRUSTED_PROXIES`. The lists
+ * are read from the right: our own peer added the last entry, and each entry is trusted as long as the hop that added it is trusted. So a
+ * client that sends such headers gains nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
@@ -10,11 +10,11 @@ import { forwardedAddress } from './address.ts'
 
 export type ForwardedStyle = 'x-forwarded' | 'forwarded'
 
-/** More hops than this in one header is no chain of proxies: the header is not believed. */
+/** A header with more hops is not from a chain of proxies, and is not trusted. */
 const hopsMax = 32
 
 export interface ForwardedFacts {
-  /** The client's address, or undefined when the headers do not say it: then the peer is the client. */
+  /** The client's address; undefined if the headers do not have it: then the peer is the client. */
   readonly address: string | undefined
   readonly secure: boolean | undefined
   readonly host: string | undefined
@@ -27,7 +27,7 @@ export const nothingForwarded: ForwardedFacts = Object.freeze({
 })
 
 export interface Proxies {
-  /** Anybody trusted at all? */
+  /** Whether any proxy is trusted. */
   readonly any: boolean
   isTrusted(address: string): boolean
   /** Reads the headers of a request whose peer is trusted. */
@@ -35,13 +35,13 @@ export interface Proxies {
 }
 
 export interface ProxyOptions {
-  /** Addresses and CIDR blocks; checked before by `checkProxyBlock`. */
+  /** Addresses and CIDR blocks; validated by `checkProxyBlock`. */
   readonly trusted: readonly string[]
   readonly style: ForwardedStyle
   readonly trustHost: boolean
 }
 
-/** Undefined when the text is an address or a CIDR block. */
+/** Undefined for a valid address or CIDR block. */
 export function checkProxyBlock(text: string): string | undefined {
   const slash = text.indexOf('/')
   const family = isIP(slash < 0 ? text : text.slice(0, slash))
@@ -73,12 +73,12 @@ export function createProxies(options: ProxyOptions): Proxies {
     return family !== 0 && blocks.check(address, family === 4 ? 'ipv4' : 'ipv6')
   }
 
-  /** Index of the entry that names the client: the first from the right that is not a trusted hop, or -1 for none. */
+  /** Index of the entry with the client's address: the first from the right that is not a trusted hop, or -1 if there is none. */
   function clientIndex(addresses: readonly (string | undefined)[]): number {
     let known = -1
     for (let index = addresses.length - 1; index >= 0; index--) {
       const address = addresses[index]
-      // Unreadable or hidden: whoever is behind it stays unknown, the hop that reported it is the best that is known.
+      // Unreadable or hidden: the address behind it stays unknown, and the hop that reported it is used instead.
       if (address === undefined) return known
       known = index
       if (!isTrusted(address)) return index
@@ -104,7 +104,7 @@ export function createProxies(options: ProxyOptions): Proxies {
     try {
       elements = parseForwardedHeader(header)
     } catch {
-      // A malformed header says nothing; the peer itself stays the client, which can only lower somebody's rights.
+      // A malformed header is ignored: the peer itself counts as the client, which can only reduce rights.
       return nothingForwarded
     }
     if (elements.length > hopsMax) return nothingForwarded
@@ -118,14 +118,14 @@ export function createProxies(options: ProxyOptions): Proxies {
   return { any, isTrusted, read: options.style === 'forwarded' ? readForwarded : readXForwarded }
 }
 
-/** The entries of a comma-separated header, in order; empty when absent, undefined when there are too many. */
+/** The entries of a comma-separated header, in order; empty if absent, undefined if there are too many. */
 function entries(header: string | string[] | undefined): string[] | undefined {
   if (header === undefined) return []
   const list = (Array.isArray(header) ? header.join(',') : header).split(',')
   return list.length > hopsMax ? undefined : list.map(entry => entry.trim())
 }
 
-/** Proxies append or overwrite: with fewer entries than hops the first entry is the one that came from the edge. */
+/** Proxies append or overwrite: with fewer entries than hops, the first entry is from the edge. */
 function nthFromRight(list: readonly string[] | undefined, hops: number): string | undefined {
   if (list === undefined || list.length === 0) return undefined
   const entry = list[Math.max(0, list.length - hops)]

@@ -1,14 +1,13 @@
 /**
- * The PROXY protocol, versions 1 and 2 (HAProxy's proxy-protocol.txt): a header in front of everything else on a
- * connection, also in front of TLS, by which a load balancer says who the client is. It is read before the server sees the
- * connection, is bounded in size and time, and a connection that does not begin with it is closed: a listener that expects
- * the header must not be reachable without one.
+ * The PROXY protocol, versions 1 and 2 (HAProxy's proxy-protocol.txt): a header before all other bytes of a connection, also before TLS, in
+ * which a load balancer sends the client's address. It is read before the server handles the connection, and bounded in size and time. A
+ * connection that does not begin with it is closed: a listener that expects the header must not be reachable without one.
  */
 import { isIPv4, isIPv6, type Socket } from 'node:net'
 import { crc32c } from '@node-rs/crc32'
 import { plainAddress } from './address.ts'
 
-/** Longest version 1 header, CR LF included. */
+/** Longest version 1 header, including CR LF. */
 const textBytesMax = 107
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const binaryHeadBytes = 16
@@ -28,17 +27,17 @@ export type ProxyHeader =
   | { readonly state: 'invalid'; readonly reason: string }
   | {
       readonly state: 'complete'
-      /** Length of the header; what follows belongs to the connection. */
+      /** Length of the header; the bytes after it belong to the connection. */
       readonly bytes: number
-      /** Undefined: the proxy speaks for itself (a health check) or does not know. */
+      /** Undefined: a connection of the proxy itself (a health check), or an unknown source. */
       readonly source: ProxySource | undefined
-      /** The client spoke TLS to the proxy. */
+      /** The client used TLS to the proxy. */
       readonly secure: boolean
     }
 
 const incomplete: ProxyHeader = { state: 'incomplete' }
 
-/** Parses the beginning of a connection; `incomplete` asks for more bytes, never for more than the bounds above. */
+/** Parses the beginning of a connection; `incomplete` requests more bytes, never more than the bounds above. */
 export function parseProxyHeader(buffer: Buffer): ProxyHeader {
   if (buffer.length === 0) return incomplete
   if (buffer[0] === signature[0]) return parseBinary(buffer)
@@ -105,7 +104,7 @@ function parseBinary(buffer: Buffer): ProxyHeader {
   return { state: 'complete', bytes, source, secure }
 }
 
-/** Walks the extensions (type, length, value); true when the client used TLS, a string when they are broken. */
+/** Reads the extensions (type, length, value); true if the client used TLS, a string if they are malformed. */
 function readExtensions(header: Buffer, start: number): boolean | string {
   let secure = false
   let position = start
@@ -130,7 +129,7 @@ function readExtensions(header: Buffer, start: number): boolean | string {
 function textOfIpv6(buffer: Buffer, offset: number): string {
   const groups: string[] = []
   for (let index = 0; index < 16; index += 2) groups.push(buffer.readUInt16BE(offset + index).toString(16))
-  // The URL parser is the platform's own implementation of RFC 5952 (shortest form, lower case).
+  // The URL parser of the platform implements RFC 5952 (shortest form, lower case).
   const text = new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(text)
   if (mapped === null) return text
@@ -142,8 +141,8 @@ export type ProxyOutcome =
   | { readonly ok: false; readonly reason: string }
 
 /**
- * Reads the header from a fresh connection and puts back what follows it, so that the server finds the connection as if the
- * header had never been. `done` is called once, not before the next turn of the event loop, and never when the peer closed.
+ * Reads the header from a new connection and puts back the bytes after it, so that the server handles the connection as if there had been
+ * no header. `done` is called once, not before the next turn of the event loop, and never if the peer closed the connection.
  */
 export function readProxyHeader(
   socket: Socket,
@@ -185,7 +184,7 @@ export function readProxyHeader(
 
   function finish(outcome: ProxyOutcome): void {
     detach()
-    // The stream leaves its `readable` mode in the next tick; only then may the server attach to it.
+    // The stream leaves its `readable` mode in the next tick; the server must not attach to it before.
     setImmediate(() => {
       if (socket.destroyed) return
       done(outcome)

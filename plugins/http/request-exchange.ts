@@ -1,4 +1,4 @@
-/** Every request of Fastify knows its exchange, and has room for what audit and trace shall say of it. */
+/** Gives every request of Fastify its exchange, and fields for the facts of audit and trace. */
 
 import type { IncomingMessage } from 'node:http'
 import fastifyPlugin from 'fastify-plugin'
@@ -10,7 +10,7 @@ interface Bearer {
   [exchangeKey]: Exchange
 }
 
-/** Ties the exchange to its request: before the request is given to Fastify. */
+/** Attaches the exchange to its request, before Fastify gets the request. */
 export function bearExchange(exchange: Exchange): void {
   ;(exchange.request as unknown as Bearer)[exchangeKey] = exchange
 }

@@ -1,32 +1,32 @@
-/** Heads that Node's parser has let through, or has not. */
+/** Checks of heads, after the parser of Node.js accepted or refused them. */
 import type { IncomingMessage } from 'node:http'
 import { type Refusal, refusals } from './answers.ts'
 
-/** What to answer to what Node's parser says. */
+/** The answer for an error of Node's parser. */
 export function refusalFor(error: NodeJS.ErrnoException): Refusal {
   if (error.code === 'HPE_HEADER_OVERFLOW') return refusals.headersTooLarge
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusals.timeout
   return refusals.malformed
 }
 
-/** What is wrong with a head that the parser has let through; rewrites absolute targets. */
+/** The problem of a head that the parser accepted; rewrites absolute targets. */
 export function flawOf(request: IncomingMessage): Refusal | undefined {
   const { host } = request.headers
-  // Joined by us: there were two, and the proxy in front may have gone by the other one.
+  // Two headers, joined by Node.js: the proxy in front may have used the other one.
   if (host?.includes(',')) return refusals.noHost
   if ((request.url as string).charCodeAt(0) !== 47 /* / */ && !toOriginForm(request)) return refusals.malformed
   if (request.httpVersionMajor === 2) return hasTwoHosts(request) ? refusals.malformed : undefined
-  // An absolute target has given it one by now.
+  // An absolute target has set the host by now.
   return request.headers.host === undefined && request.httpVersionMinor > 0 ? refusals.noHost : undefined
 }
 
-/** RFC 9113 section 8.3.1: a `host` that names another than `:authority` makes the request malformed. */
+/** RFC 9113 section 8.3.1: a `host` that differs from `:authority` makes the request malformed. */
 function hasTwoHosts({ headers }: IncomingMessage): boolean {
   const authority = headers[':authority'] as string | undefined
   return authority !== undefined && headers.host !== undefined && headers.host.toLowerCase() !== authority.toLowerCase()
 }
 
-/** Rewrites `GET http://host/path` (RFC 9112 section 3.2.2); false when the target is neither that nor `*`. */
+/** Rewrites `GET http://host/path` (RFC 9112 section 3.2.2); false if the target has another form and is not `*`. */
 function toOriginForm(request: IncomingMessage): boolean {
   const match = /^https?:\/\/([^/?#]+)(.*)$/i.exec(request.url as string)
   if (match === null) return request.url === '*'

@@ -1,10 +1,13 @@
-/** Request ids: 16 upper-case hexadecimal characters, unique without asking anybody, and cheap: one concatenation. */
+/** Request ids: 16 upper-case hexadecimal characters, unique without coordination, and cheap: one concatenation. */
 import type { Random } from 'svc/kernel'
 
 const lowValues = 4096
 const lowDigits = Array.from({ length: lowValues }, (_, value) => value.toString(16).toUpperCase().padStart(3, '0'))
 
-/** 7 random bytes' worth of digits count upwards from a random start, 3 digits run below: two threads practically never meet. */
+/**
+ * A number of 13 digits that counts upwards from a random start, followed by a counter of 3 digits: two threads practically never create
+ * the same id.
+ */
 export function createRequestIds(random: Random): () => string {
   let high = random.bytes(8).readBigUInt64BE() >> 12n
   let prefix = ''

@@ -1,4 +1,4 @@
-/** Tells observers of every request that Fastify answered, whichever plugin has its route. */
+/** Notifies observers of every request that Fastify answered, for the routes of all plugins. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Logger } from 'svc/kernel'

@@ -1,6 +1,6 @@
 /**
- * Node's responses with our two headers in them. Setting them one by one would push every answer through Node's slow way of
- * merging headers (about 2 µs); here they are appended to the list that `writeHead` writes anyway.
+ * Responses of Node.js that include our two headers. Setting the headers separately would make every answer use the slow merge of headers
+ * in Node.js (about 2 µs); here they are appended to the list that `writeHead` writes anyway.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
 import { ServerResponse } from 'node:http'
@@ -19,9 +19,9 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   requestId = ''
   /** The connection that counts this response as in flight. */
   countedBy: Connection | undefined = undefined
-  /** Began before the server drained: draining waits for it. */
+  /** The request began before the server drained: draining waits for it. */
   awaited = false
-  /** Belongs to the mount. */
+  /** The request belongs to the mount. */
   mounted = false
   drainState: DrainState | undefined = undefined
 
@@ -37,7 +37,7 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
       try {
         ;(super.end as (...parameters: unknown[]) => this)(...parameters)
       } catch (error) {
-        // Nobody is left on the stack to be told; the others that end in this turn must not be lost with it.
+        // There is no caller that could get the error, and the other answers of this turn must still be sent.
         this.destroy(error as Error)
       }
     })
@@ -56,7 +56,7 @@ function withOurs(headers: Headers | undefined, requestId: string): OutgoingHttp
   return ours
 }
 
-/** HTTP/2 through Node's compatibility layer; counts what is written, which shows whether a stream moves at all. */
+/** HTTP/2 through the compatibility layer of Node.js; counts written bytes, to detect streams without progress. */
 export class Http2Response<
   Request extends Http2ServerRequest = Http2ServerRequest,
 > extends Http2ServerResponse<Request> {
@@ -65,7 +65,7 @@ export class Http2Response<
   awaited = false
   mounted = false
   writtenBytes = 0
-  /** For the check in `sessions.ts`: bytes that had left at its last look, and for how long that has not changed. */
+  /** For the check in `sessions.ts`: bytes that were sent at the last check, and the time since that number changed. */
   flushedBytes = -1
   stalledMs = 0
 

@@ -53,12 +53,12 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     s3: requireAddress(config.address),
     console: requireAddress(config.consoleAddress),
   }
-  // The console's few requests are all answered in the main thread; S3 runs where the front threads are.
+  // The main thread answers the few requests of the console; S3 runs in the front threads.
   const names: ('s3' | 'console')[] = []
   if (threads.isFront) names.push('s3')
   if (threads.isMain) names.push('console')
   const parts: Part[] = []
-  /** With workers the main thread holds the S3 port until they serve, and tells clients that the server is starting. */
+  /** With workers the main thread listens on the S3 port until they serve, and answers that the server is starting. */
   let doorkeeper: Part | undefined
   const bound: BoundListener[] = []
   let draining = false
@@ -94,7 +94,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       now: ports.clock.now,
     })
     const mount = options.mounts.list().find(({ value }) => value.listener === name)
-    // A doorkeeper never opens; the protocol behind its mount runs in workers.
+    // This listener never opens; the protocol of its mount runs in workers.
     const handler = isDoorkeeper ? () => {} : mount?.value.handler
     const listener = createListener({
       name,
@@ -144,13 +144,13 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       return draining
     },
 
-    /** The main thread opens its ports at once: probes learn that the server is starting, however long storage takes to open. */
+    /** The main thread opens its ports at once: probes get the answer that the server is starting, even if storage takes long to open. */
     async start() {
       refuseTwoMounts()
       for (const name of names) parts.push(await createPart(name))
       if (threads.isMain) {
         if (threads.workerCount > 0) {
-          // With SO_REUSEPORT a second server could take part of our connections; a plain bind shows that the port is free.
+          // With SO_REUSEPORT a second server could take part of our connections; a bind without it shows that the port is free.
           await probePort('s3', addresses.s3)
           doorkeeper = await createPart('s3', true)
           await bind(doorkeeper)

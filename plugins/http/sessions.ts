@@ -1,6 +1,6 @@
 /**
- * Who is too slow, on HTTP/2. A connection on which nothing moves is closed with its streams; a stream whose client takes
- * nothing (its flow-control window stays shut) while others move is reset.
+ * Slow clients on HTTP/2. A connection without progress is closed with its streams. If a client does not read one stream (its flow-control
+ * window stays closed) while others make progress, that stream is reset.
  */
 import { constants, type ServerHttp2Session } from 'node:http2'
 import type { Connection } from './connection.ts'
@@ -13,9 +13,9 @@ export interface SessionLimits {
   readonly keepAliveTimeoutMs: number
 }
 
-/** Bytes that a client may have under way on one connection, all streams together. */
+/** Maximum number of unread bytes of a client on one connection, for all streams together. */
 const connectionWindowBytes = 4 << 20
-/** A stream shows progress only when a whole chunk has left, so it gets this many send timeouts. */
+/** A stream shows progress only after a whole chunk was sent, so it may take this many send timeouts. */
 const streamPatience = 3
 
 export function watchSession(session: ServerHttp2Session, connection: Connection, limits: SessionLimits): void {
@@ -23,7 +23,7 @@ export function watchSession(session: ServerHttp2Session, connection: Connection
   const stepMs = idleStepMs(limits)
   session.setLocalWindowSize(connectionWindowBytes)
 
-  // Node refreshes this timer with every frame and every chunk sent: it fires when the connection stands still.
+  // Node.js restarts this timer with every frame and every sent chunk: it fires if the connection makes no progress.
   session.on('timeout', () => {
     countSilence(connection, session.socket, stepMs)
     if (responses.size === 0) {

@@ -1,14 +1,14 @@
 /**
- * Who is too slow, on HTTP/1.1. Node calls the idle check when a socket has moved no byte in either direction for one
- * step of `idleStepMs`; the check counts the steps, and whose fault the silence is decides what happens:
+ * Slow clients on HTTP/1.1. Node.js calls the idle check when a socket has moved no byte in either direction for one step of `idleStepMs`.
+ * The check counts the steps; the state of the connection decides what happens then:
  *
- * | The connection is … | then |
+ * | The connection is … | Then |
  * |---|---|
- * | between requests | it is closed (Node waits for the keep-alive time there) |
- * | before or in its first head | it is closed after the body timeout, and a client that has sent something is told so |
- * | sending, and the client does not read | it is destroyed after the send timeout |
- * | reading a body that somebody waits for | the client is told so and it is closed, after the body timeout |
- * | waiting for us | nothing: slow work is not the client's fault |
+ * | between requests | it is closed (Node.js uses the keep-alive time there) |
+ * | before or in its first head | it is closed after the body timeout, with an answer if the client has sent any byte |
+ * | sending an answer, and the client does not read | it is destroyed after the send timeout |
+ * | reading a body that a handler waits for | it is answered and closed after the body timeout |
+ * | waiting for the server | nothing happens: slow work is not the client's fault |
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -19,15 +19,15 @@ export interface IdleLimits {
   readonly sendTimeoutMs: number
 }
 
-/** Node swallows the first call after a write, so a limit is passed by two steps at most: a quarter of the smaller limit. */
+/** Node.js drops the first call after a write, so a limit is exceeded by two steps at most: a quarter of the smaller limit. */
 const stepsOfLimit = 8
 
-/** Milliseconds between two looks at a connection that stands still. */
+/** Milliseconds between two checks of a connection without progress. */
 export function idleStepMs({ bodyTimeoutMs, sendTimeoutMs }: IdleLimits): number {
   return Math.ceil(Math.min(bodyTimeoutMs, sendTimeoutMs) / stepsOfLimit)
 }
 
-/** Adds a step without a byte in either direction; after any byte the count begins anew. */
+/** Adds a step without a byte in either direction; any byte resets the count. */
 export function countSilence(
   connection: Connection,
   { bytesRead, bytesWritten }: Pick<Socket, 'bytesRead' | 'bytesWritten'>,
@@ -38,7 +38,7 @@ export function countSilence(
   connection.bytesSeen = bytes
 }
 
-/** `onSlowClient` answers and closes. */
+/** `onSlowClient` answers and closes the connection. */
 export function createIdleCheck(limits: IdleLimits, onSlowClient: (socket: Socket) => void): (socket: Socket) => void {
   const stepMs = idleStepMs(limits)
   return socket => {
@@ -65,7 +65,7 @@ export function createIdleCheck(limits: IdleLimits, onSlowClient: (socket: Socke
   }
 }
 
-/** True when the body is read by us, has not ended, and nothing of it is lying here unread. */
+/** True if a handler is reading the body, it has not ended, and no received bytes of it are unread. */
 function waitsForBody(connection: Connection): boolean {
   const request = connection.response?.req as IncomingMessage | undefined
   if (request === undefined || request.complete) return false

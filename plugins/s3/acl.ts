@@ -1,6 +1,6 @@
 /**
- * Access control lists where they are off, as on AWS since 2023 (bucket owner enforced): the two canned ACLs that say what holds
- * anyway are accepted, every other is refused. Operators may have the canned ones ignored, for clients that cannot leave them out.
+ * Access control lists while they are off, as on AWS since 2023 (bucket owner enforced): the two canned lists that describe the existing
+ * permissions are accepted, all others are refused. Operators may let the server ignore canned lists, for clients that always send them.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { chain, type MaybePromise } from 'svc/kernel'
@@ -24,15 +24,18 @@ const grants = [
   'x-amz-grant-write-acp',
 ]
 
-/** `acl_ignored` of the settings. */
+/** The setting `acl_ignored`. */
 export type IsAclIgnored = () => MaybePromise<boolean>
 
-/** Whether headers ask for any list. */
+/** Whether the headers request any list. */
 export function asksForAcl(headers: IncomingHttpHeaders): boolean {
   return headers['x-amz-acl'] !== undefined || grants.some(grant => headers[grant] !== undefined)
 }
 
-/** Throws, or rejects, unless the headers ask for no ACL, for one that changes nothing, or for a canned one that is to be ignored. */
+/**
+ * Throws, or rejects, unless the headers request no list, one that changes nothing, or a canned one that the settings let the server
+ * ignore.
+ */
 export function refuseAcl(
   headers: IncomingHttpHeaders,
   level: 'bucket' | 'object',

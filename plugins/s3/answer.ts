@@ -1,6 +1,4 @@
-/**
- * Writes answers. Heads go out as one flat list, bodies known whole as one write, streams chunk by chunk (see chunks.ts).
- */
+/** Writes answers: the head as one flat list, a body in memory with one write, a stream chunk by chunk (see chunks.ts). */
 import type { OutgoingHttpHeader } from 'node:http'
 import { constants, type Http2ServerRequest } from 'node:http2'
 import type { MaybePromise } from 'svc/kernel'
@@ -12,11 +10,10 @@ import type { S3RequestContext } from './request.ts'
 import { writeXmlRoot, xmlDeclaration } from './xml-writer.ts'
 
 /**
- * Up to this size head and body leave in one write: as a string of bytes Node joins them, which spares a vectored write and
- * its bookkeeping.
+ * Up to this size head and body are sent with one write: Node.js joins them if the body is a string of bytes, which saves a vectored write.
  */
 const oneWriteBytesMax = 8 * 1024
-/** A remainder of a request up to this size is read away, so that the connection can go on. */
+/** Up to this size the rest of a request is read and dropped, so that the connection can be used for the next request. */
 const drainBytesMax = 64 * 1024
 
 export function answer(context: S3RequestContext, operation: S3Operation, result: S3Result): MaybePromise<void> {
@@ -46,7 +43,7 @@ function headOf(context: S3RequestContext, result: S3Result): OutgoingHttpHeader
   return head
 }
 
-/** An XML document, or only its head when the request was HEAD. */
+/** An XML document; only its head for a HEAD request. */
 export function sendDocument(
   context: S3RequestContext,
   status: number,
@@ -86,10 +83,9 @@ function send(context: S3RequestContext, status: number, head: OutgoingHttpHeade
 }
 
 /**
- * What to do with bytes of the request that nobody has read. `drain`: few, read them away. `linger`: many; the answer goes
- * out at once, and the connection ends a little later, because closing it on a client that still sends would make the
- * answer unreadable. `close`: the client waits for our word before it sends, and will not send now. `reset`: the same as `linger`
- * on HTTP/2, where a stream can end alone.
+ * How to treat unread bytes of the request. `drain`: few, which are read and dropped. `linger`: many; the answer is sent at once and the
+ * connection is closed a little later, because a client that is still sending could not read the answer otherwise. `close`: the client
+ * waits for `100 Continue` before it sends, and will not send now. `reset`: like `linger` on HTTP/2, where a single stream can be ended.
  */
 function restOfRequest(context: S3RequestContext): 'none' | 'drain' | 'linger' | 'close' | 'reset' {
   const { request } = context.exchange
@@ -105,8 +101,8 @@ function linger(context: S3RequestContext): void {
 }
 
 /**
- * NO_ERROR: the answer is whole, and the rest of the request is not wanted (RFC 9113 section 8.1). A reset before the answer's end takes
- * the answer from clients in Go, so it waits; where the request has ended as well the stream closes by itself.
+ * NO_ERROR: the answer is complete, and the rest of the request is not needed (RFC 9113 section 8.1). Clients in Go lose the answer if the
+ * reset comes before its end, so the reset waits; if the request has ended, too, the stream closes by itself.
  */
 function resetStream(context: S3RequestContext): void {
   const { stream } = context.exchange.request as unknown as Http2ServerRequest
@@ -133,7 +129,7 @@ function sendData(
   return sendStream(context, status, head, data, sizeBytes)
 }
 
-/** The first chunk comes before the head: what cannot be read at all is still an error answer. */
+/** Reads the first chunk before the head is sent, so that a body which cannot be read at all still gives an error answer. */
 async function sendStream(
   context: S3RequestContext,
   status: number,

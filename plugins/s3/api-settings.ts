@@ -1,4 +1,4 @@
-/** The subsystem `api`: what operators decide about the S3 API while it runs. */
+/** The subsystem `api`: settings of the S3 API that operators change at run time. */
 import type { Settings, SettingsService } from 'svc/plugins/settings/api'
 import { type Static, Type } from 'typebox'
 

@@ -1,7 +1,7 @@
 /**
- * The S3 protocol: operations are declared, one per file, and contributed to `s3.operation`. The dispatcher finds the
- * operation, authenticates, authorizes, reads and validates the body, calls `handle`, writes the answer, and then writes
- * metrics, audit record and trace, once. A handler knows none of that.
+ * The S3 protocol. Operations are declared, one per file, and contributed to `s3.operation`. The dispatcher finds the operation,
+ * authenticates, authorizes, reads and validates the body, calls `handle`, writes the answer, and then records the request once for
+ * metrics, audit and trace. Handlers do none of that.
  */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
@@ -49,9 +49,9 @@ export { escapeXml, PreparedXml } from './xml-writer.ts'
 export type Level = 'service' | 'bucket' | 'object'
 
 /**
- * A tree for the XML writer: a string, number or boolean is text, an array repeats the element, undefined leaves it out. Under the
- * empty name lies an array of objects whose elements follow each other, where elements of several names have one order. A name
- * may carry constant attributes behind a space; they are written as they stand.
+ * A tree for the XML writer: a string, number or boolean is text, an array repeats the element, undefined omits it. Under the empty name is
+ * an array of objects whose elements follow each other, for elements of several names in a given order. A name may have constant attributes
+ * after a space, which are written unchanged.
  */
 export type XmlValue =
   | string
@@ -62,14 +62,14 @@ export type XmlValue =
   | PreparedXml
   | { readonly [name: string]: XmlValue }
 
-/** A parsed XML body: every element an array of nodes in document order, text exactly as it came. */
+/** A parsed XML body: each element is an array of nodes in document order, text is unchanged. */
 export interface XmlNode {
   readonly name: string
   readonly text: string
   readonly children: readonly XmlNode[]
 }
 
-/** What an element may hold: text, elements by name, or what the operation answers as not built, whatever it is. */
+/** The allowed content of an element: text, elements by name, or anything (for elements that the operation answers with 501). */
 export type XmlShape = 'text' | 'anything' | { readonly [name: string]: XmlShape }
 
 export interface S3Request {
@@ -79,7 +79,7 @@ export interface S3Request {
   readonly bucket: string
   /** Decoded (and normalized, see SVC_KEY_NORMALIZATION); empty at bucket level. */
   readonly key: string
-  /** Decoded parameters; a parameter without `=` has the empty string. */
+  /** Decoded parameters; a parameter without `=` has an empty value. */
   readonly query: ReadonlyMap<string, string>
   readonly headers: IncomingHttpHeaders
   /** Undefined: anonymous. */
@@ -87,66 +87,71 @@ export interface S3Request {
   readonly secure: boolean
   readonly host: string
   readonly clientAddress: string
-  /** Who asks, and from where: for every change of an object. */
+  /** The user, address and request, for every change of an object. */
   readonly origin: ChangeOrigin
   /** The payload of an operation whose body is a stream. */
   readonly body: Body
-  /** Algorithm of the payload's checksum that the client announced by header or trailer; known before the body. */
+  /** The checksum algorithm that the client announced in a header or trailer; known before the body. */
   readonly checksumAlgorithm: ChecksumAlgorithm | undefined
-  /** The root element of an operation whose body is XML; undefined when the body was empty and may be. */
+  /** The root element of an XML body; undefined for an empty body, if the operation allows one. */
   readonly xml: XmlNode | undefined
-  /** For what a request touches beside its own resource: the source of a copy, each key of a bulk delete. */
+  /** For resources other than that of the request: the source of a copy, each key of a bulk delete. */
   isAllowed(action: string, bucket: string, key: string, versionId?: string): boolean
-  /** To be waited for before `isAllowed` is asked about a bucket that the request does not name: then every acknowledged change counts. */
+  /**
+   * To be awaited before `isAllowed` for a bucket that is not that of the request: then the decision includes every acknowledged change.
+   */
   prepareAccess(bucket: string): MaybePromise<void>
   /**
-   * Whether the request may write its object with the tags of a source that it copies or renames: policies have conditions on what is
-   * written, whoever named it. True where the request names the tags itself.
+   * Whether the request may write its object with the tags of the source of a copy or rename: policies have conditions on written tags,
+   * also if they come from the source. True if the request itself sets the tags.
    */
   mayCarryTags(source: ObjectVersion): boolean
   /**
-   * Throws, or rejects, where headers ask for an access control list that does not hold anyway and is not to be ignored. Where lists of
-   * objects are on, it is accepted instead, and `readAttributes` has it.
+   * Throws, or rejects, if headers request an access control list that differs from the existing permissions, unless the settings ignore
+   * it. If lists of objects are on, the list is accepted, and `readAttributes` returns it.
    */
   refuseAcl(level: 'bucket' | 'object'): MaybePromise<void>
-  /** What a write's headers say of the object: what every object has, and what is contributed to `s3.attribute`. */
+  /** The attributes of an object in the headers of a write: the common ones, and those that plugins contribute to `s3.attribute`. */
   readAttributes(): ObjectAttributes
   /**
-   * Throws AccessDenied where nothing but the access control list of an object allows to read it, and that of the version that was found
-   * does not: another may have been written meanwhile. `describeAttributes` asks this for the object of the request.
+   * Throws AccessDenied if only the access control list of an object can allow the read, and the list of the version that was found does
+   * not: another version may have been written meanwhile. `describeAttributes` calls it for the object of the request.
    */
   requireAcl(version: ObjectVersion, versionId: string | undefined): void
-  /** The key that a customer sent for the object of the request, or for the source of its copy; undefined where none was sent. */
+  /** The customer's key for the object of the request, or for the source of its copy; undefined if the request has none. */
   customerKey(purpose: 'object' | 'copy-source'): KeyObject | undefined
-  /** Headers of a read's answer that tell of contributed attributes. Throws where the request may not read without another key. */
+  /** Headers of a read's answer with contributed attributes. Throws if the request lacks the right customer's key. */
   describeAttributes(version: ObjectVersion): Readonly<Record<string, string>> | undefined
-  /** Headers of a write's answer that tell of what it made. */
+  /** Headers of a write's answer about the written version. */
   describeWritten(written: WrittenVersion): MaybePromise<Readonly<Record<string, string>> | undefined>
-  /** Headers of the answers to CreateMultipartUpload and ListParts that tell of the upload. */
+  /** Headers of the answers to CreateMultipartUpload and ListParts about the upload. */
   describeUpload(upload: Upload): MaybePromise<Readonly<Record<string, string>> | undefined>
-  /** Headers of the answers to UploadPart and UploadPartCopy that tell of the upload. */
+  /** Headers of the answers to UploadPart and UploadPartCopy about the upload. */
   describePart(upload: Upload): Readonly<Record<string, string>> | undefined
-  /** The dispatcher's part of an operation whose `authorization` is `form`: see there. Returns what the form claims of its file. */
+  /** To be called by operations with `authorization: 'form'`; see there. Returns the expected digests of the file from the form. */
   takeForm(form: PostForm): MaybePromise<ExpectedDigests>
-  /** Brings a key, prefix or marker that came otherwise than in the path into the form of SVC_KEY_NORMALIZATION. */
+  /** Normalizes a key, prefix or marker from elsewhere than the path, according to SVC_KEY_NORMALIZATION. */
   normalizeKey(key: string): string
 }
 
-/** What is known of a version right after it was written. */
+/** The known fields of a version right after it was written. */
 export type WrittenVersion = Pick<ObjectVersion, 'bucket' | 'key' | 'modifiedMs' | 'sizeBytes' | 'tags' | 'encryption'>
 
-/** A form says in its fields what other requests say in their head. */
+/** A POST form, whose fields replace the head of other requests. */
 export interface PostForm {
-  /** By lower-case name, as they came: the signature is verified over these. */
+  /** By lower-case name, unchanged: the signature covers these. */
   readonly fields: ReadonlyMap<string, string>
   readonly key: string
-  /** Fields that stand for headers, by the header's name; a character for each byte. They replace the request's own, but for `referer` and `user-agent`. */
+  /**
+   * Fields that stand for headers, by the header's name; one character for each byte. They replace the request's own headers, except
+   * `referer` and `user-agent`.
+   */
   readonly headers: IncomingHttpHeaders
 }
 
-/** What a handler returns; the declaration's `reply` says which parts it uses. */
+/** The result of a handler; the declaration's `reply` determines which fields are used. */
 export interface S3Result {
-  /** Only where the declaration lists it in `statuses`; otherwise the declared status. */
+  /** Must be listed in the declaration's `statuses`. Default: the declared status. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string | number | undefined>>
   readonly xml?: XmlValue
@@ -162,55 +167,55 @@ export type BodyKind =
       readonly kind: 'xml'
       readonly root: string
       /**
-       * What the root may hold. Whatever else stands there is refused with MalformedXML before the handler: what nobody reads may be all
-       * that narrows a request. Left out only where the handler refuses it as exactly.
+       * The allowed content of the root. Other elements are refused with MalformedXML before the handler is called: an ignored element
+       * could have been one that restricts the request. Absent only if the handler itself refuses them as strictly.
        */
       readonly elements?: Readonly<Record<string, XmlShape>>
       readonly maxBytes: number
-      /** All elements together, the root among them; default 4000. */
+      /** Maximum number of elements, including the root; default 4000. */
       readonly elementsMax?: number
       readonly optional?: boolean
       readonly checksumRequired?: boolean
-      /** The checksum headers tell of an object that results, not of this body. */
+      /** The checksum headers are about the resulting object, not about this body. */
       readonly checksumOf?: 'object'
     }
 
 export interface S3OperationDeclaration {
-  /** The AWS name. */
+  /** The name on AWS. */
   readonly name: string
   readonly summary: string
   readonly match: {
     readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE' | 'OPTIONS'
     readonly level: Level
-    /** Parameters that must be present; `name=value` wants that value. */
+    /** Parameters that must be present; `name=value` requires this value. */
     readonly query?: readonly string[]
-    /** Header that must be present. */
+    /** A header that must be present. */
     readonly header?: string
   }
-  /** The policy action; undefined only where the operation is for everyone. */
+  /** The policy action; undefined only if everybody may call the operation. */
   readonly action: string | undefined
-  /** The action that replaces it when the request names a version. */
+  /** The action that replaces it if the request has a version id. */
   readonly versionedAction?: string
   /**
-   * `items`: the dispatcher only refuses anonymous requests, and the handler asks `isAllowed` for each item, because some
-   * may be allowed and others not. `form`: the body says who asks, for which key and with which headers; the handler tells
-   * the dispatcher by `takeForm`, which refuses what is not built, and then asks `isAllowed`. Default: the dispatcher decides.
+   * `items`: the dispatcher only refuses anonymous requests, and the handler calls `isAllowed` for each item, because some may be allowed
+   * and others not. `form`: the body has credentials, key and headers; the handler passes them to `takeForm`, which refuses features that
+   * are not built, and then calls `isAllowed`. Default: the dispatcher decides.
    */
   readonly authorization?: 'items' | 'form'
-  /** Parameters that the operation reads and that, alone, would mean another operation. */
+  /** Parameters that the operation reads, although alone they would select another operation. */
   readonly parameters?: readonly string[]
-  /** Lower-case request headers whose feature the operation itself serves: they are not refused as not built. */
+  /** Lower-case request headers whose feature the operation itself implements: they are not refused as not built. */
   readonly features?: readonly string[]
-  /** The answer may take long: the dispatcher then sends 200 and white space, and an error becomes the document. */
+  /** The answer may take long: then the dispatcher sends 200 and white space, and an error is sent as the document. */
   readonly isSlow?: boolean
   readonly body: BodyKind
   readonly reply:
     | { readonly kind: 'empty'; readonly status: number }
     | { readonly kind: 'xml'; readonly root: string }
     | { readonly kind: 'data' }
-  /** Other statuses of success that the handler may choose (206, 304). */
+  /** Other success statuses that the handler may return (206, 304). */
   readonly statuses?: readonly number[]
-  /** Codes that the operation may answer, beside those of every operation. */
+  /** Error codes of this operation, in addition to those of all operations. */
   readonly errors: readonly string[]
 }
 
@@ -219,11 +224,11 @@ export interface S3Operation extends S3OperationDeclaration {
   handle(request: S3Request): S3Result | Promise<S3Result>
 }
 
-/** An operation that a plugin lists in `contributes`: its services are given when the plugin is set up. */
+/** An operation that a plugin lists in `contributes`: it gets its services when the plugin is set up. */
 export interface S3OperationDefinition<Uses extends ServiceName> extends S3OperationDeclaration {
   /** Services that `before` and `handle` need. */
   readonly uses?: readonly Uses[]
-  /** Runs when the request is allowed and its body is still unread; throws where nothing in the body could make it succeed. */
+  /** Called when the request is allowed and before its body is read; throws if the request fails whatever the body is. */
   before?(request: S3Request, services: Pick<Services, Uses>): MaybePromise<void>
   handle(request: S3Request, services: Pick<Services, Uses>): S3Result | Promise<S3Result>
 }
@@ -234,24 +239,24 @@ export function defineS3Operation<const Uses extends ServiceName = never>(
   return Object.freeze(definition)
 }
 
-/** What the attributes of a write are read from: an S3 request, or another one that says the same in the same headers. */
+/** The source of attributes of a write: an S3 request, or another request with the same headers. */
 export type AttributeRequest = Pick<S3Request, 'bucket' | 'key' | 'headers' | 'isAllowed'> & {
-  /** Undefined where keys of customers are not taken. */
+  /** Undefined if customers' keys are not accepted. */
   readonly secure?: boolean
 }
 
 /** For other protocols that write the same objects. */
 export interface S3Service {
   /**
-   * What headers say of an object, as PutObject reads them: what every object has, and what is contributed to `s3.attribute`. Throws
-   * what PutObject would answer, NotImplemented for what no loaded plugin does.
+   * The attributes of an object in headers, as PutObject reads them: the common ones, and those that plugins contribute to `s3.attribute`.
+   * Throws the errors of PutObject, and NotImplemented for features of plugins that are not loaded.
    */
   readAttributes(request: AttributeRequest): ObjectAttributes
-  /** Where clients reach the S3 API, without a slash at the end: SVC_SERVER_URL, else the host that this request came to. */
+  /** The address of the S3 API for clients, without a slash at the end: SVC_SERVER_URL, otherwise from the host of this request. */
   endpointFor(exchange: Pick<Exchange, 'host' | 'secure'>): string
   /** The subsystem `api` of the settings. */
   readonly apiSettings: Settings<ApiSettings>
-  /** Whether these are credentials of root while `root_access` is off: nothing that they sign is served. */
+  /** Whether the credentials belong to root while `root_access` is off: then their requests are refused. */
   isRootDenied(identity: Identity | undefined): MaybePromise<boolean>
 }
 
@@ -259,17 +264,17 @@ export interface S3Service {
 export interface S3Attribute {
   /** Lower-case headers of writes; without this contribution they are refused as not built. */
   readonly headers: readonly string[]
-  /** What the headers of a write ask for; undefined where they ask for nothing. Throws what is the answer to wrong ones. */
+  /** The attributes in the headers of a write; undefined if there are none. Throws the error for invalid headers. */
   read(request: AttributeRequest): Partial<ObjectAttributes> | undefined
-  /** Headers of the answer to GetObject and HeadObject; called for every read, so look before you build. */
+  /** Headers of the answer to GetObject and HeadObject. Called for every read, so it should return early without attributes. */
   describe(request: S3Request, version: ObjectVersion): Readonly<Record<string, string>> | undefined
-  /** Where the plugin knows keys of customers: see `S3Request.customerKey`. Throws what is the answer to wrong ones. */
+  /** For plugins with customers' keys: see `S3Request.customerKey`. Throws the error for invalid headers. */
   customerKey?(request: S3Request, purpose: 'object' | 'copy-source'): KeyObject | undefined
-  /** Where the plugin knows keys of the key management: the one of a write that asks for such a key and names none. */
+  /** For plugins with keys of the key management: the key for a write that requests one without naming it. */
   defaultKmsKeyId?(): string | undefined
   /**
-   * The access control list that the headers ask for, where lists are on in the bucket: `none` for one that grants nothing. Undefined
-   * where they are off. Throws, or rejects, for one that is refused.
+   * The access control list in the headers, if lists are on in the bucket: `none` for a list that allows nothing. Undefined if lists are
+   * off. Throws, or rejects, for a list that is refused.
    */
   acceptAcl?(request: S3Request): MaybePromise<CannedAcl | 'none' | undefined>
   /** Headers of the answer to PutObject, CopyObject, CompleteMultipartUpload and PostObject. */
@@ -278,8 +283,8 @@ export interface S3Attribute {
     written: WrittenVersion,
   ): MaybePromise<Readonly<Record<string, string>> | undefined>
   /**
-   * Headers of the answers to CreateMultipartUpload and ListParts. Throws where a customer's key comes that is not that of the upload;
-   * whoever tells checksums of a part, or of all together, asks this first.
+   * Headers of the answers to CreateMultipartUpload and ListParts. Throws if the request has a wrong customer's key; operations that return
+   * checksums of parts call it first.
    */
   describeUpload?(request: S3Request, upload: Upload): MaybePromise<Readonly<Record<string, string>> | undefined>
   /** Headers of the answers to UploadPart and UploadPartCopy. */
@@ -287,21 +292,21 @@ export interface S3Attribute {
 }
 
 /**
- * Headers for every answer, errors among them, to a request that came from a page of some origin (it has the header `Origin`):
- * names and values in turn. Asked before the request is authenticated; requests without that header do not come here.
+ * Headers for every answer, including errors, to a request with the header `Origin`: names and values in turn. Called before the request is
+ * authenticated, and not for requests without that header.
  */
 export type OriginAnswer = (request: OriginRequest) => MaybePromise<readonly string[] | undefined>
 
 export interface OriginRequest {
   readonly origin: string
-  /** What a preflight would ask, where a request that is none has its headers, too: the rule is chosen by them. */
+  /** The method and headers of the preflight. For another request its own ones, because they select the rule. */
   readonly asked: { readonly method: string; readonly headers: string | undefined } | undefined
   readonly method: string
-  /** Empty at service level. Whether it exists is not known. */
+  /** Empty at service level. The bucket may not exist. */
   readonly bucket: string
 }
 
-/** Called once per finished request, after the answer; must not throw. */
+/** One finished request. Observers are called once after the answer; they must not throw. */
 export interface S3RequestRecord {
   readonly operation: string
   readonly requestId: string
@@ -316,26 +321,25 @@ export interface S3RequestRecord {
   readonly userAgent: string
   readonly status: number
   readonly errorCode: string | undefined
-  /** Of a refused request: `throttled`, `claimedAccessKey` (in part) and others (`auditTagsOf`). */
+  /** Of a refused request: `throttled`, `claimedAccessKey` (partial) and others (`auditTagsOf`). */
   readonly tags?: Readonly<Record<string, string>>
   /** Milliseconds since 1970 when the request arrived. */
   readonly timeMs: number
   readonly durationMs: number
   readonly receivedBytes: number
   readonly sentBytes: number
-  /** The request itself, for what is rarely asked: other headers, the connection. Its body is over. */
+  /** The request itself, for rare facts: other headers, the connection. Its body has ended. */
   readonly request?: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'socket'>
 }
 
 /**
- * Another service of AWS on the same listener, whose requests are forms (`POST /`, `application/x-www-form-urlencoded`) that are
- * signed for that service. The dispatcher reads and verifies the form and writes what comes of it; source: AWS "Making query
- * requests".
+ * Another AWS service on the same listener. Its requests are forms (`POST /`, `application/x-www-form-urlencoded`) that are signed for that
+ * service. The dispatcher reads and verifies the form and writes the result; source: AWS "Making query requests".
  */
 export interface S3QueryApi {
-  /** In credential scopes: `sts`. */
+  /** The service in credential scopes: `sts`. */
   readonly service: string
-  /** Of its documents. */
+  /** The namespace of its documents. */
   readonly namespace: string
   /** The value of the parameter `Version`. */
   readonly version: string

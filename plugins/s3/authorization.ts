@@ -1,4 +1,4 @@
-/** Whether the caller may do what the request asks for: which action it needs, and what policies have to know for the decision. */
+/** Authorizes a request: determines the action that it needs, and fetches facts that policies need for the decision. */
 import type { MaybePromise } from 'svc/kernel'
 import { objectErrors } from 'svc/plugins/objects/api'
 import type { AccessRequest } from 'svc/plugins/policy/api'
@@ -10,7 +10,7 @@ import { type OtherSource, otherSourceOf } from './other-sources.ts'
 import type { S3RequestContext } from './request.ts'
 import { bodyConditions } from './request-facts.ts'
 
-/** The policy action of the request; undefined where everybody may call the operation. Throws InvalidArgument for a version id that cannot be. */
+/** The policy action of the request; undefined if everybody may call the operation. Throws InvalidArgument for an invalid version id. */
 export function requiredAction({ query, level }: S3RequestContext, operation: S3Operation): string | undefined {
   if (query.size === 0 || level !== 'object') return operation.action
   const versionId = query.get('versionId')
@@ -25,8 +25,9 @@ export function requiredAction({ query, level }: S3RequestContext, operation: S3
 }
 
 /**
- * Fetches the stored facts that the caller's policies have conditions on, and lists that may give rights: tags and list of the object, tags and encryption of the upload that is
- * written to, tags, list and policies of the source of a copy. Undefined where there is nothing to fetch.
+ * Fetches the stored facts that conditions of the caller's policies need, and lists that may allow the request: tags and list of the
+ * object, tags and encryption of the upload that is written to, tags, list and policies of the source of a copy. Undefined if there is
+ * nothing to fetch.
  */
 export function fetchAuthorizationFacts(
   context: S3RequestContext,
@@ -51,7 +52,7 @@ export function fetchAuthorizationFacts(
   return fetches.length === 0 ? undefined : Promise.all(fetches)
 }
 
-/** The conditions of a write tell what is there, which needs the right to read. */
+/** The outcome of the write's conditions reveals the present object, which needs the permission to read. */
 function needsTagsToRead(context: S3RequestContext, versionId: string | undefined): boolean {
   return (
     mayTell(context) &&
@@ -74,7 +75,7 @@ function needsTagsOf(context: S3RequestContext, source: OtherSource, asked: Acce
   })
 }
 
-/** Whether policies have conditions on elements of the body, so that the decision has to wait for it. */
+/** Whether policies have conditions on elements of the body, so that the decision has to wait for the body. */
 export function isDecidedByBody(
   context: S3RequestContext,
   operation: S3Operation,
@@ -88,7 +89,7 @@ export function isDecidedByBody(
   return environment.policy.mentions(context.question(action, bucket, key, query.get('versionId')), conditions)
 }
 
-/** Throws AccessDenied. Operations on several items, and forms, authorize again by themselves. */
+/** Throws AccessDenied. Operations on several items, and forms, make further decisions themselves. */
 export function authorize(
   context: S3RequestContext,
   operation: S3Operation,
@@ -100,7 +101,7 @@ export function authorize(
   else if (!isAllowed(context, action)) return refuse(context)
 }
 
-/** As at AWS everybody may know that a bucket does not exist: a wrong name in a public link is told from a private bucket. */
+/** As on AWS, everybody may learn that a bucket does not exist: this distinguishes a wrong name in a public link from a private bucket. */
 async function refuse({ identity, level, method, bucket, environment }: S3RequestContext): Promise<never> {
   const isRead = method === 'GET' || method === 'HEAD'
   if (identity === undefined && level !== 'service' && isRead) await environment.objects.getBucket(bucket)
@@ -109,7 +110,7 @@ async function refuse({ identity, level, method, bucket, environment }: S3Reques
 
 function isAllowed(context: S3RequestContext, action: string): boolean {
   const { asked, environment } = context
-  // The prepared question has every fact that policies have conditions on.
+  // The prepared request has all facts that policies have conditions on.
   return asked === undefined
     ? context.may(action, context.bucket, context.key, context.query.get('versionId'))
     : environment.policy.isAllowed(asked)

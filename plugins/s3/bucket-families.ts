@@ -1,22 +1,22 @@
 /**
- * Requests and traffic of each bucket. A request costs one look into a map; names and labels are put together when somebody scrapes.
+ * Requests and traffic by bucket. A request costs one lookup in a map; names and labels are built when the metrics are read.
  *
- * A bucket gets series of its own with its first successful request, so that names that clients make up get none. When there are
- * `bucketLabelsMax`, further buckets are counted as `_other`, and the next scrape makes room by adding deleted buckets to it.
+ * A bucket gets series with its first successful request, so that invented names get none. Beyond `bucketLabelsMax`, further buckets are
+ * counted as `_other`; then the next read of the metrics moves the counts of deleted buckets to `_other` to make room.
  */
 import { isCatalogError } from 'svc/kernel'
 import { bucketLabelsMax, type MetricsService, otherBuckets } from 'svc/plugins/metrics/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { S3RequestRecord } from './api.ts'
 
-/** Of one operation. */
+/** Counts of one operation. */
 export interface BucketCounts {
   count(record: Pick<S3RequestRecord, 'bucket' | 'status' | 'receivedBytes' | 'sentBytes'>): void
 }
 
 const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
-/** Of one bucket and operation. */
+/** Counts of one bucket and operation. */
 interface Row {
   /** By class of status. */
   readonly counts: [number, number, number, number, number]
@@ -48,7 +48,7 @@ export function createBucketCounts(metrics: MetricsService, objects: Pick<Object
       await objects.getBucket(bucket)
       return true
     } catch (error) {
-      // Where storage does not answer, nothing is known.
+      // If storage does not answer, the bucket is assumed to exist.
       return !(isCatalogError(error) && error.code === 'NoSuchBucket')
     }
   }

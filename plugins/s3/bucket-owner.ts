@@ -1,4 +1,4 @@
-/** `x-amz-expected-bucket-owner`, and its twin for the source of a copy. */
+/** `x-amz-expected-bucket-owner`, and its counterpart for the source of a copy. */
 import { isCatalogError } from 'svc/kernel'
 import type { Bucket } from 'svc/plugins/objects/api'
 import type { S3Operation } from './api.ts'
@@ -7,7 +7,7 @@ import type { S3RequestContext } from './request.ts'
 
 type Owned = Pick<Bucket, 'ownerId'>
 
-/** Rejects with AccessDenied where the bucket of the request, or the server, has another owner. */
+/** Rejects with AccessDenied if the bucket of the request, or the server, has another owner. */
 export async function checkExpectedOwner(
   context: S3RequestContext,
   operation: S3Operation,
@@ -27,7 +27,7 @@ export function requireOwner(expected: string, { ownerId }: Owned): void {
   if (ownerId !== expected) throw s3Errors.AccessDenied('The bucket does not belong to the expected owner.')
 }
 
-/** A caller without a known right in the bucket does not learn whether it exists: all buckets have the same owner. */
+/** A caller without any permission in the bucket does not learn whether it exists: all buckets have the same owner. */
 async function ownerOfAny({ bucket, environment }: S3RequestContext): Promise<Owned> {
   try {
     return await environment.objects.getBucket(bucket)

@@ -1,7 +1,7 @@
 import type { ChecksumAlgorithm, ChecksumsService } from 'svc/plugins/checksums/api'
 import { objectErrors } from 'svc/plugins/objects/api'
 
-/** The algorithm that `x-amz-checksum-algorithm` names. Throws InvalidRequest for one that S3 does not have. */
+/** The algorithm in `x-amz-checksum-algorithm`. Throws InvalidRequest for unknown ones. */
 export function requireChecksumAlgorithm(
   header: string | string[] | undefined,
   checksums: ChecksumsService,

@@ -1,7 +1,7 @@
 /**
- * Conditional requests. Reads are decided here, against the version that was found; writes only carry their conditions on
- * to the commit, where they are evaluated under its lock.
- * Source: AWS S3 API reference (GetObject, CopyObject, PutObject, DeleteObject); RFC 9110 section 13.2.2 for the order.
+ * Conditional requests. Conditions of reads are evaluated here, against the version that was found; conditions of writes are only passed on
+ * to the commit, which evaluates them under its lock. Source: AWS S3 API reference (GetObject, CopyObject, PutObject, DeleteObject); RFC
+ * 9110 section 13.2.2 for the order.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import {
@@ -19,7 +19,7 @@ interface Validators {
   readonly modifiedMs: number
 }
 
-/** `not-modified` stands for 304. Throws PreconditionFailed. */
+/** `not-modified` means 304. Throws PreconditionFailed. */
 export function checkReadConditions(headers: IncomingHttpHeaders, version: Validators): 'proceed' | 'not-modified' {
   const { etag, modifiedMs } = version
   const ifMatch = headers['if-match']
@@ -31,7 +31,7 @@ export function checkReadConditions(headers: IncomingHttpHeaders, version: Valid
   return isAfter(modifiedMs, headers['if-modified-since']) === false ? 'not-modified' : 'proceed'
 }
 
-/** The same for the source of a copy, where every condition that does not hold is a failure. */
+/** The same for the source of a copy, where each condition that does not hold is an error. */
 export function checkCopyConditions(headers: IncomingHttpHeaders, version: Validators): void {
   const { etag, modifiedMs } = version
   const ifMatch = single(headers, 'x-amz-copy-source-if-match')
@@ -56,7 +56,7 @@ const telling = [
   'x-amz-if-match-size',
 ]
 
-/** Whether the conditions of a write may need `readAction`: looked at before they are read. */
+/** Whether the conditions of a write may need `readAction`: checked before they are read. */
 export function mayTell({ method, headers }: Pick<S3Request, 'method' | 'headers'>): boolean {
   return method !== 'GET' && method !== 'HEAD' && telling.some(name => headers[name] !== undefined)
 }
@@ -66,9 +66,9 @@ export function readAction(versionId: string | undefined): string {
 }
 
 /**
- * The action that conditions of a delete need on top, because whether they hold tells what is there: the ETag, the size, the time.
- * Undefined: none, for that something is there is told to whoever may delete it (`*`), or write it (`If-None-Match: *`).
- * Source: AWS S3 User Guide, "Enforce conditional deletes" and "Enforce conditional writes".
+ * The additional action for conditions of a delete whose outcome reveals the ETag, the size or the time of the object. Undefined: none,
+ * because the existence of an object may be revealed to callers who may delete it (`*`) or write it (`If-None-Match: *`). Source: AWS S3
+ * User Guide, "Enforce conditional deletes" and "Enforce conditional writes".
  */
 export function conditionAction(conditions: DeleteConditions, versionId: string | undefined): string | undefined {
   const { ifMatch = '*', ifMatchSize, ifMatchModifiedMs } = conditions
@@ -76,14 +76,14 @@ export function conditionAction(conditions: DeleteConditions, versionId: string 
   return isTelling ? readAction(versionId) : undefined
 }
 
-/** Throws AccessDenied where the caller may not know whether conditions hold. */
+/** Throws AccessDenied if the caller must not learn the outcome of conditions. */
 function requireReadable({ isAllowed, bucket, key }: S3Request, versionId?: string): void {
   if (!isAllowed(readAction(versionId), bucket, key, versionId)) throw s3Errors.AccessDenied()
 }
 
 /**
- * The conditions of an S3 write, of somebody who may know whether they hold: `readWriteConditions` reads, this asks, too. Throws
- * AccessDenied for conditions on an object that the caller may not read.
+ * The conditions of an S3 write, after a check that the caller may learn their outcome: like `readWriteConditions`, with authorization.
+ * Throws AccessDenied for conditions on an object that the caller may not read.
  */
 export function allowedWriteConditions(request: S3Request): WriteConditions | undefined {
   const conditions = readWriteConditions(request.headers)
@@ -91,7 +91,7 @@ export function allowedWriteConditions(request: S3Request): WriteConditions | un
   return conditions
 }
 
-/** `If-Match` and `If-None-Match: *` of a write. What AWS does not implement is refused, not ignored. */
+/** `If-Match` and `If-None-Match: *` of a write. Conditions that AWS does not implement are refused, not ignored. */
 export function readWriteConditions(headers: IncomingHttpHeaders): WriteConditions | undefined {
   const ifMatch = headers['if-match']
   const ifNoneMatch = headers['if-none-match']
@@ -127,8 +127,8 @@ export function allowedDeleteConditions(request: S3Request): DeleteConditions | 
 }
 
 /**
- * Conditions of a rename on what is at its destination, or with `x-amz-rename-source-` as prefix on its source. Throws AccessDenied for
- * those that tell of a destination that the caller may not read.
+ * Conditions of a rename on the object at its destination, or, with the prefix `x-amz-rename-source-`, on its source. Throws AccessDenied
+ * for conditions that reveal a destination that the caller may not read.
  */
 export function allowedRenameConditions(
   request: S3Request,
@@ -152,7 +152,7 @@ export function allowedRenameConditions(
   }
 }
 
-/** A condition of a change that cannot be read is refused: ignored, it would change what it was to protect. */
+/** An invalid condition is refused: if it were ignored, the request would change an object that it was to protect. */
 function readTime(headers: IncomingHttpHeaders, name: string): number | undefined {
   const text = single(headers, name)
   if (text === undefined) return undefined
@@ -172,7 +172,7 @@ function etagListed(list: string, etag: string): boolean {
   return list.split(',').some(item => unquoteEtag(item) === etag)
 }
 
-/** Whether a time lies after a header's date, in whole seconds; undefined when there is no date (or none that is one). */
+/** Whether a time is after a header's date, in whole seconds; undefined without a valid date. */
 function isAfter(timeMs: number, header: string | undefined): boolean | undefined {
   if (header === undefined) return undefined
   const dateMs = Date.parse(header)

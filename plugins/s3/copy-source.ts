@@ -13,7 +13,7 @@ export interface CopySource {
   readonly versionId: string | undefined
 }
 
-/** Throws InvalidArgument when the header does not name a bucket and a key. */
+/** Throws InvalidArgument if the header does not name a bucket and a key. */
 export function readCopySource(request: S3Request): CopySource {
   const header = String(request.headers['x-amz-copy-source'])
   const mark = header.indexOf('?versionId=')
@@ -29,7 +29,7 @@ export function readCopySource(request: S3Request): CopySource {
   return { bucket, key, versionId }
 }
 
-/** Some clients encode the whole value, the slash behind the bucket included. */
+/** Some clients encode the whole value, including the slash after the bucket. */
 function separator(path: string): { at: number; length: number } | undefined {
   const encoded = path.search(/%2f/i)
   const plain = path.indexOf('/')
@@ -37,13 +37,13 @@ function separator(path: string): { at: number; length: number } | undefined {
   return plain !== -1 && (encoded === -1 || plain < encoded) ? { at: plain, length: 1 } : { at: encoded, length: 3 }
 }
 
-/** Undefined where there is none, or none that could be read. */
+/** Undefined if there is none, or an invalid one. */
 export function peekCopySource(request: S3Request): CopySource | undefined {
   if (request.headers['x-amz-copy-source'] === undefined) return undefined
   try {
     return readCopySource(request)
   } catch {
-    // The operation itself says what is wrong with it.
+    // The operation itself reports the problem.
     return undefined
   }
 }
@@ -55,8 +55,8 @@ function invalid(header: string) {
 }
 
 /**
- * The version that is to be copied. Throws AccessDenied where the caller may not read it or its bucket is another owner's, and what is
- * the answer to a source that is not there, is a delete marker, or does not meet the conditions.
+ * The version to be copied. Throws AccessDenied if the caller may not read it or its bucket has another owner, and the error for a source
+ * that does not exist, is a delete marker, or does not fulfil the conditions.
  */
 export async function readSourceVersion(
   request: S3Request,
@@ -88,7 +88,7 @@ async function findSource(objects: ObjectsService, from: CopySource): Promise<Ob
   }
 }
 
-/** With the bucket, because whether the answer may be told depends on that one. */
+/** With the bucket, because the caller's permissions in that bucket determine whether the error may be revealed. */
 function noSuchSource({ bucket, key }: CopySource): Error {
   return objectErrors.NoSuchKey(undefined, { extra: { Key: key, BucketName: bucket } })
 }

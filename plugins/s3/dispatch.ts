@@ -1,7 +1,7 @@
 /**
- * Which operation a request asks for. The table is compiled once: by level and method, and there by the number of
- * constraints, so that the order of registration means nothing. Of two operations that match, the one with more
- * constraints wins; two with the same constraints are refused at start.
+ * Finds the operation of a request. The table is compiled once: by level and method, then by the number of constraints, so that the order
+ * of registration does not matter. Of two matching operations the one with more constraints wins; two operations with the same constraints
+ * are refused at the start.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Contribution } from 'svc/kernel'
@@ -14,9 +14,9 @@ export interface DispatchTable {
     query: ReadonlyMap<string, string>,
     headers: IncomingHttpHeaders,
   ): S3Operation | undefined
-  /** Methods that a level takes with this query and these headers, for `Allow`. Sorted. */
+  /** The methods that a level accepts with this query and these headers, for `Allow`. Sorted. */
   methods(level: Level, query: ReadonlyMap<string, string>, headers: IncomingHttpHeaders): readonly string[]
-  /** Methods whose operations at this level want a parameter, alone or with others; undefined when none does. */
+  /** The methods of operations at this level that require a parameter, alone or with others; undefined if there are none. */
   selecting(level: Level, parameter: string): ReadonlySet<string> | undefined
 }
 
@@ -83,7 +83,7 @@ export function createDispatchTable(operations: readonly Contribution<S3Operatio
   }
 }
 
-/** A value narrows more than a name; a header breaks the tie between operations on the same parameters. */
+/** A required value counts more than a name; a header breaks the tie between operations with the same parameters. */
 function weight(row: Row): number {
   return row.query.length * 4 + row.query.filter(item => item.value !== undefined).length * 2 + (row.header ? 1 : 0)
 }

@@ -1,9 +1,9 @@
-/** The body of an operation that takes a document: read whole within its bound, and verified. */
+/** The body of an operation that takes a document: read as a whole within its bound, and verified. */
 import { hash } from 'node:crypto'
 import type { ChecksumsService } from 'svc/plugins/checksums/api'
 import { type Body, objectErrors } from 'svc/plugins/objects/api'
 
-/** At most `bytesMax`; beyond it, what `tooLong` makes of the bytes that are known of is thrown. */
+/** At most `bytesMax`; for a longer body, throws the result of `tooLong` for the known number of bytes. */
 export async function readDocument(
   body: Body,
   bytesMax: number,

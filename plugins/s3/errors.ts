@@ -1,6 +1,6 @@
 import { defineErrors } from 'svc/kernel'
 
-/** What the protocol itself may answer. Codes and statuses as in the AWS S3 error list, titles close to its texts. */
+/** Errors of the protocol itself. Codes and statuses as in the AWS S3 error list, titles close to its texts. */
 export const s3Errors = defineErrors({
   AccessControlListNotSupported: { status: 400, title: 'The bucket does not allow ACLs', verbatim: true },
   AccessDenied: { status: 403, title: 'Access Denied' },

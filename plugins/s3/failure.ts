@@ -1,4 +1,4 @@
-/** From whatever was thrown to an S3 error answer. */
+/** Converts thrown errors to S3 error answers. */
 import { CatalogError, isCatalogError } from 'svc/kernel'
 import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
 import { objectErrors } from 'svc/plugins/objects/api'
@@ -8,19 +8,19 @@ import { s3Errors } from './errors.ts'
 import type { S3RequestContext } from './request.ts'
 import { writeElement, xmlDeclaration } from './xml-writer.ts'
 
-/** For what is decided before an action is known: strangers learn nothing about it. */
+/** For decisions before an action is known: anonymous callers learn nothing about it. */
 export function keepFromAnonymous(context: S3RequestContext): void {
   if (context.identity === undefined) throw s3Errors.AccessDenied()
 }
 
-/** Answers with an error, as far as an answer is still possible. Never throws. */
+/** Sends an error answer, if that is still possible. Never throws. */
 export function answerError(context: S3RequestContext, thrown: unknown): void {
   const { response } = context.exchange
   const error = toS3Error(context, thrown)
   context.errorCode = error.code
   context.tags = auditTagsOf(error)
   if (response.headersSent || context.isClosed) {
-    // The status is out: all that can still be said is that the answer is not whole.
+    // The status was already sent: the broken connection shows that the answer is incomplete.
     response.destroy()
     return
   }
@@ -29,7 +29,7 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
   if (context.method === 'HEAD' && context.level === 'bucket' && error.status === 403) {
     headers.push('x-amz-bucket-region', context.environment.region)
   }
-  // No body says to HEAD what failed: clients of MinIO read it here.
+  // An answer to HEAD has no body with the error: clients of MinIO read it from these headers.
   if (context.method === 'HEAD' && error.status >= 400) {
     headers.push(
       'x-minio-error-code',
@@ -46,7 +46,10 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
   }
 }
 
-/** The document alone, with its declaration; `Detail` is an element of ours, because clients compare AWS's words. Also the end of an answer whose status has long been sent. */
+/**
+ * The document with its XML declaration. `Detail` is an element of our own, because clients compare AWS's texts. Also used as the end of an
+ * answer whose status was sent long before.
+ */
 export function errorDocument(context: S3RequestContext, error: CatalogError): string {
   const fields: Record<string, string> = { Code: error.code, Message: error.title ?? error.message }
   if (error.title !== undefined) fields.Detail = error.message
@@ -57,13 +60,13 @@ export function errorDocument(context: S3RequestContext, error: CatalogError): s
   return xmlDeclaration + writeElement('Error', fields)
 }
 
-/** Facts in lower case are headers of the answer (`allow`, `retry-after`), others elements of the document. */
+/** Names in lower case are headers of the answer (`allow`, `retry-after`), others elements of the document. */
 function isHeader(name: string): boolean {
   const first = name.charCodeAt(0)
   return first >= 0x61 && first <= 0x7a
 }
 
-/** A header holds printable ASCII alone. */
+/** A header may contain printable ASCII only. */
 function headerText(text: string): string {
   return text.replaceAll(/[^ -~]/g, '?')
 }
@@ -73,14 +76,14 @@ function resource(context: S3RequestContext): string {
   return context.level === 'bucket' ? `/${context.bucket}` : `/${context.bucket}/${context.key}`
 }
 
-/** Codes of S3 pass; others are mapped by what they mean; everything else is a defect that is logged and not told. */
+/** S3 codes are kept; other catalogue errors are mapped by their meaning. Any other error is a defect, which is logged and not revealed. */
 export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogError {
   if (isCatalogError(thrown)) {
     if (/^[A-Z]/.test(thrown.code)) return hidden(context, thrown)
     if (thrown.code === 'bucket_not_found')
       return objectErrors.NoSuchBucket(undefined, { cause: thrown, extra: thrown.extra })
     if (thrown.status === 507) return objectErrors.InsufficientStorage(undefined, { cause: thrown })
-    // `gone`: the object was replaced while it was read. The client's next try reads the new one.
+    // `gone`: the object was replaced during the read. The client's next attempt reads the new one.
     if (thrown.status === 503 || thrown.code === 'gone') {
       return s3Errors.ServiceUnavailable(publicReason(context, thrown), {
         cause: thrown,
@@ -94,7 +97,7 @@ export function toS3Error(context: S3RequestContext, thrown: unknown): CatalogEr
   return s3Errors.InternalError(isCatalogError(thrown) ? hopeless[thrown.code] : undefined)
 }
 
-/** What trying again does not mend. */
+/** Errors for which a retry is useless. */
 const hopeless: Readonly<Record<string, string>> = {
   corrupt:
     'The stored bytes are damaged and cannot be read. Trying again does not help; the operator has to look at the drives.',
@@ -103,8 +106,8 @@ const hopeless: Readonly<Record<string, string>> = {
 }
 
 /**
- * What helps the client: before somebody has done something about a missing key or drives no retry does. How many drives there are is
- * not for strangers, and where they are is for nobody.
+ * Information that helps the client: no retry succeeds before the operator has repaired a missing key or drive. The number of drives is not
+ * revealed to anonymous callers, and their places to nobody.
  */
 function publicReason(context: S3RequestContext, { code, message }: CatalogError): string | undefined {
   if (code === 'kms_unavailable') return message
@@ -112,8 +115,8 @@ function publicReason(context: S3RequestContext, { code, message }: CatalogError
 }
 
 /**
- * Who may not list a bucket does not learn which keys are missing from it, by whatever operation. `BucketName` is that of another one,
- * that of a copy's source. Source: AWS S3 API reference, GetObject, "Permissions".
+ * A caller who may not list a bucket must not learn which keys are missing, by any operation. `BucketName` is another bucket, that of a
+ * copy's source. Source: AWS S3 API reference, GetObject, "Permissions".
  */
 function hidden(context: S3RequestContext, error: CatalogError): CatalogError {
   if (error.code !== 'NoSuchKey' || context.level !== 'object') return error

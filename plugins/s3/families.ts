@@ -1,4 +1,4 @@
-/** The families of S3 requests, from the records that the S3 dispatcher writes at the end of each request. */
+/** The metrics of S3 requests, from the records that the dispatcher writes at the end of each request. */
 import type { Counter } from 'prom-client'
 import { throttledFamily } from 'svc/plugins/http/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
@@ -7,7 +7,7 @@ import type { S3RequestRecord } from './api.ts'
 import { type BucketCounts, createBucketCounts } from './bucket-families.ts'
 
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-/** Operation names are those of declarations, but nothing that comes from a request may grow a map without end. */
+/** Operation names come from declarations. Still, the map is bounded, as its keys come with requests. */
 const operationsMax = 500
 
 interface Incrementer {
@@ -22,7 +22,7 @@ interface OperationFamilies {
   readonly buckets: BucketCounts
 }
 
-/** Returns the observer. Children are kept: finding them by label again costs more than counting. */
+/** Returns the observer. Children are cached: finding them by label again costs more than counting. */
 export function createRequestFamilies(
   metrics: MetricsService,
   objects: Pick<ObjectsService, 'getBucket'>,

@@ -1,6 +1,6 @@
 /**
- * Requests of clients of other services of AWS, which somebody has pointed at this endpoint: IAM, SQS, DynamoDB. They are told so, in the form
- * that their clients read, where a complaint about their signature would send people to look for a wrong key.
+ * Requests of clients of other AWS services that were pointed at this endpoint: IAM, SQS, DynamoDB. They get an explanation in the form
+ * that their clients read. An error about their signature would make users look for a wrong key.
  */
 import { sendDocument } from './answer.ts'
 import type { S3RequestContext } from './request.ts'
@@ -8,11 +8,11 @@ import { writeElement, xmlDeclaration } from './xml-writer.ts'
 
 const scope = /^AWS4-HMAC-SHA256 +Credential=[^,]{1,200}\/([a-z0-9.-]{1,40})\/aws4_request\b/
 
-/** Clients of MinIO's own Admin API sign for no region; those of S3 never do, so that a bucket of that name stays one. */
+/** Clients of MinIO's own Admin API sign for an empty region, which S3 clients never do, so a bucket of that name can still be used. */
 const minioScope = /^AWS4-HMAC-SHA256 +Credential=[^,]{1,200}\/\/s3\/aws4_request\b/
 const minioAdmin = 'minio-admin'
 
-/** The service that a request is signed for, where it is neither S3 nor one that a plugin brings. */
+/** The service that a request is signed for, unless it is S3 or a service that a plugin provides. */
 export function foreignServiceOf({ level, bucket, key, headers, environment }: S3RequestContext): string | undefined {
   if (headers.authorization === undefined) return undefined
   if (bucket === 'minio' && key.startsWith('admin/') && minioScope.test(headers.authorization)) return minioAdmin
@@ -21,7 +21,7 @@ export function foreignServiceOf({ level, bucket, key, headers, environment }: S
   return service === 's3' || service === environment.queryApi?.service ? undefined : service
 }
 
-/** Nothing of the request is believed, and nothing is done: it needs no valid signature. */
+/** Needs no valid signature, because nothing in the request is trusted and nothing is changed. */
 export function refuseForeignService(context: S3RequestContext, service: string): void {
   const { requestId, headers } = context
   const message =

@@ -1,4 +1,4 @@
-/** How S3 writes times, ETags and checksums. */
+/** Formats of times, ETags and checksums in S3. */
 import type { ChecksumValue } from 'svc/plugins/checksums/api'
 
 const dayMs = 86_400_000
@@ -8,8 +8,8 @@ let lastDay = Number.NaN
 let lastDayText = ''
 
 /**
- * Milliseconds since 1970 as in XML answers: `2026-01-02T03:04:05.678Z`. A listing has a thousand of them, mostly of few
- * days: only the day goes through Date, which is slow.
+ * Milliseconds since 1970 as in XML answers: `2026-01-02T03:04:05.678Z`. A listing has a thousand of them, mostly of a few days: only the
+ * day is formatted with Date, which is slow.
  */
 export function isoTime(timeMs: number): string {
   const day = Math.floor(timeMs / dayMs)
@@ -41,7 +41,7 @@ export function quoteEtag(etag: string): string {
   return `"${etag}"`
 }
 
-/** Clients send ETags with and without quotes; a weak one counts as its strong form. */
+/** The ETag without quotes, which clients may send or omit; a weak one counts as its strong form. */
 export function unquoteEtag(text: string): string {
   const trimmed = text.trim()
   const strong = trimmed.startsWith('W/') ? trimmed.slice(2) : trimmed
@@ -57,7 +57,7 @@ export function checksumHeaders(checksum: ChecksumValue | undefined): Record<str
   }
 }
 
-/** `ChecksumCRC32` and `ChecksumType` as XML answers have them. */
+/** `ChecksumCRC32` and `ChecksumType` as in XML answers. */
 export function checksumFields(checksum: ChecksumValue | undefined): Record<string, string> {
   if (checksum === undefined) return {}
   return { [`Checksum${checksum.algorithm}`]: checksum.value, ChecksumType: checksum.type }

@@ -1,7 +1,7 @@
 /**
- * The way of every S3 request. `serve` tells it from the head to the answer; each step is one line and one function. A step
- * that can mostly be taken at once gives a promise only when it has to wait, and only then `serve` waits: a small GET is
- * answered in the turn in which it arrived.
+ * The way of every S3 request. `serve` processes it from the head to the answer; each step is one line and one function. A step that
+ * usually need not wait returns a promise only if it has to, and only then `serve` waits: a small GET is answered in the turn of the event
+ * loop in which it arrived.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { Exchange, RawHandler } from 'svc/plugins/http/api'
@@ -28,7 +28,7 @@ export function createS3Handler(environment: S3Environment): RawHandler {
   return exchange => {
     const context = new S3RequestContext(exchange, environment)
     const { response } = exchange
-    // `close` comes once: after the last byte was handed over, or after the client went away.
+    // `close` comes once: after the last byte was handed to the socket, or after the client disconnected.
     response.on('close', () => {
       context.isClosed = true
       if (!response.writableFinished) context.errorCode ??= 'RequestAborted'
@@ -38,7 +38,7 @@ export function createS3Handler(environment: S3Environment): RawHandler {
   }
 }
 
-/** Rejects with the error to be answered. */
+/** Rejects with the error for the answer. */
 async function serve(context: S3RequestContext): Promise<void> {
   const { exchange, environment } = context
   const admitted = spendToken(environment.rateLimits, 's3_ip', exchange.clientAddress)
@@ -48,7 +48,7 @@ async function serve(context: S3RequestContext): Promise<void> {
   refuseWhileDraining(exchange)
   const target = parseTarget(exchange.request.url!, context.host, environment.target)
   context.setTarget(target)
-  // Before anything else can be refused: pages of other origins read refusals only with these headers.
+  // First, because pages of other origins can read refusals only with these headers.
   if (context.headers.origin !== undefined) await addOriginHeaders(context, context.headers.origin)
 
   if (context.method === 'OPTIONS') return answerPreflight(context)
@@ -74,7 +74,7 @@ async function serve(context: S3RequestContext): Promise<void> {
   const isLater = isDecidedByBody(context, operation, action)
   const refused = isLater ? undefined : authorize(context, operation, action)
   if (refused !== undefined) await refused
-  // After the decision: nobody who is refused uses up what a bucket has for others.
+  // After the decision, so that refused requests do not use up the limit of the bucket.
   const ofBucket =
     context.level === 'service' ? undefined : spendToken(environment.rateLimits, 's3_bucket', context.bucket)
   if (ofBucket !== undefined) await ofBucket
@@ -124,13 +124,15 @@ function authenticate(context: S3RequestContext, target: Target): MaybePromise<A
   })
 }
 
-/** Links count against address and bucket: their key is whose who made them, and everybody may have them. */
+/**
+ * For links, address and bucket are limited instead of the key: the key belongs to the creator of the link, and anybody may have the link.
+ */
 function spendTokenOfKey({ authentication, identity, environment }: S3RequestContext): MaybePromise<void> {
   if (identity === undefined || authentication?.method === 'presigned') return
   return spendToken(environment.rateLimits, 's3_access_key', identity.accessKey)
 }
 
-/** Reads what policies say of the bucket, so that every acknowledged change of them counts. Root needs none. */
+/** Makes the policies of the bucket include every acknowledged change. Not needed for root. */
 function preparePolicies({ isRoot, level, bucket, environment }: S3RequestContext): MaybePromise<void> {
   return isRoot || level === 'service' ? undefined : environment.policy.prepare(bucket)
 }
@@ -143,7 +145,7 @@ function observe(context: S3RequestContext, status: number): void {
     try {
       observer(record)
     } catch (err) {
-      // A failing observer must not keep the record from the others; its defect is logged.
+      // The other observers must get the record, too.
       log.error({ err, requestId: context.requestId }, 'an observer of S3 requests failed')
     }
   }

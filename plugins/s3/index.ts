@@ -25,7 +25,7 @@ export default definePlugin({
     const observers = point('s3.observer')
     const originAnswers = point('s3.origin-answer')
     const queryApis = point('s3.query-api')
-    // The points can be read only after set-up, and requests come only after `start`.
+    // The extension points can be read only after set-up; requests arrive only after `start`.
     let handler: RawHandler | undefined
     contribute('http.mount', 's3', { listener: 's3', handler: exchange => handler!(exchange) })
     if (services.metrics !== undefined) {

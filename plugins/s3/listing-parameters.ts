@@ -1,12 +1,12 @@
-/** What the listing operations have in common. */
+/** Parameters that all listing operations share. */
 import { objectErrors } from 'svc/plugins/objects/api'
 
-/** Largest page that S3 serves; larger ones are asked for and cut to it. */
+/** The largest page; clients may request more, and get this many. */
 const pageMax = 1000
-/** Larger numbers are no integers to S3. */
+/** S3 does not accept larger integers. */
 const integerMax = 2 ** 31 - 1
 
-/** `max-keys`, `max-uploads`, `max-parts`: 0…2³¹-1, cut to 1000. Throws InvalidArgument for anything else. */
+/** `max-keys`, `max-uploads`, `max-parts`: 0…2³¹-1, limited to 1000. Throws InvalidArgument for other values. */
 export function readListSize(text: string | undefined, name: string): number {
   if (text === undefined || text === '') return pageMax
   if (!/^[0-9]{1,10}$/.test(text) || Number(text) > integerMax) {
@@ -26,7 +26,7 @@ export function requireEncodingType(text: string | undefined): 'url' | undefined
   })
 }
 
-/** A key or prefix as `encoding-type=url` wants it: slashes stay, everything else but unreserved characters is escaped. */
+/** A key or prefix as `encoding-type=url` requires it: everything except slashes and unreserved characters is escaped. */
 export function listingText(text: string, encoding: 'url' | undefined): string {
   if (encoding === undefined) return text
   return encodeURIComponent(text)

@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ObjectAttributes, SystemMetadata } from 'svc/plugins/objects/api'
 import { s3Errors } from './errors.ts'
 
-/** Names and values of user metadata together, in bytes, as on AWS. */
+/** Maximum for names and values of user metadata together, in bytes, as on AWS. */
 const userMetadataBytesMax = 2048
 const prefix = 'x-amz-meta-'
 const storageClasses = new Set(['STANDARD', 'REDUCED_REDUNDANCY'])
 
 /**
- * What a write stores of its headers. `rawHeaders`: names and values in turn, as they came, where the headers are those of a request.
+ * The attributes of a write in its headers. `rawHeaders`: names and values in turn, unchanged, if the headers are those of a request.
  * Throws MetadataTooLarge, InvalidStorageClass, InvalidRedirectLocation.
  */
 export function readAttributes(headers: IncomingHttpHeaders, rawHeaders?: readonly string[]): ObjectAttributes {
@@ -45,7 +45,7 @@ function readSystem(headers: IncomingHttpHeaders): SystemMetadata {
   return system
 }
 
-/** `aws-chunked` describes the request's framing, not the object; other encodings belong to the object. */
+/** `aws-chunked` describes the encoding of the request, not of the object; other encodings belong to the object. */
 function withoutFraming(encoding: string): string {
   if (!encoding.includes('aws-chunked')) return encoding
   return encoding
@@ -62,14 +62,14 @@ function readUser(headers: IncomingHttpHeaders, rawHeaders: readonly string[] | 
     if (!name.startsWith(prefix)) continue
     const joined = headers[name] as string
     const value = rawHeaders !== undefined && joined.includes(', ') ? joinRepeated(name, rawHeaders) : joined
-    // An assignment to `__proto__` would set nothing.
+    // Not an assignment, which would set no property for `__proto__`.
     Object.defineProperty(user, name.slice(prefix.length), {
       value,
       configurable: true,
       enumerable: true,
       writable: true,
     })
-    // Header values hold one byte a character.
+    // Header values have one character for each byte.
     sizeBytes += name.length - prefix.length + value.length
   }
   if (sizeBytes > userMetadataBytesMax) {
@@ -80,7 +80,7 @@ function readUser(headers: IncomingHttpHeaders, rawHeaders: readonly string[] | 
   return user
 }
 
-/** Values of a header that came several times, joined as S3 joins them: Node.js puts a blank after the comma. */
+/** Values of a repeated header, joined like in S3: Node.js adds a blank after the comma. */
 function joinRepeated(name: string, rawHeaders: readonly string[]): string {
   const values: string[] = []
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -89,7 +89,7 @@ function joinRepeated(name: string, rawHeaders: readonly string[]): string {
   return values.join(',')
 }
 
-/** The headers that give the attributes back. */
+/** The headers that return the attributes. */
 export function metadataHeaders(attributes: ObjectAttributes): Record<string, string | undefined> {
   const { system, user, storageClass } = attributes
   const headers: Record<string, string | undefined> = { 'Content-Type': system.contentType ?? 'binary/octet-stream' }

@@ -1,7 +1,7 @@
 /**
- * Operations and headers of S3 that this server answers with 501, with the name of the plugin that is missing. Such a request must
- * never be taken for a plain PutObject or GetObject that happens to have a parameter.
- * Source: the operations of the AWS S3 service model, August 2026, and of clients that are known to probe others.
+ * Operations and headers of S3 that this server answers with 501 and the name of the missing plugin. Such a request must never be treated
+ * as a PutObject or GetObject with an additional parameter. Source: the operations of the AWS S3 service model, August 2026, and of clients
+ * that are known to probe others.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Level } from './api.ts'
@@ -9,13 +9,13 @@ import { s3Errors } from './errors.ts'
 import { type KnownOperations, shippedOperations } from './shipped-operations.ts'
 
 interface NotBuilt extends KnownOperations {
-  /** The word for it in the table of README. */
+  /** Its name in the table of the README. */
   readonly feature: string
 }
 
 /**
- * The operations that no plugin serves yet, by the plugin that will bring them. The 501 answers, docs/reference and README's column
- * "Later" come from this list.
+ * The operations that no plugin implements yet, by the plugin that will. The 501 answers, docs/reference and the last column of the table
+ * in the README come from this list.
  */
 export const notBuilt: readonly NotBuilt[] = [
   {
@@ -103,7 +103,7 @@ export const notBuilt: readonly NotBuilt[] = [
 ]
 
 export interface MissingOperation {
-  /** Of AWS; the bare parameter where AWS has no such operation. */
+  /** The name on AWS; the parameter if AWS has no such operation. */
   readonly name: string
   readonly plugin: string
   /** Whether S3 has the parameter at this level and with this method. */
@@ -115,11 +115,11 @@ export interface KnownOperation {
   readonly plugin: string
   readonly level: Level
   readonly method: string
-  /** Empty where only level and method choose the operation. */
+  /** Empty if level and method alone select the operation. */
   readonly parameter: string
 }
 
-/** The lists of this file and of shipped-operations.ts, one operation a row. */
+/** The lists of this file and of shipped-operations.ts as one row per operation. */
 export function rowsOf(groups: readonly KnownOperations[]): readonly KnownOperation[] {
   return groups.flatMap(({ plugin, operations }) =>
     operations.map(([name, request]) => {
@@ -135,10 +135,7 @@ const rows = rowsOf([...notBuilt, ...shippedOperations])
 const byRequest = new Map(rows.map(row => [`${row.method} ${row.level} ${row.parameter}`, row]))
 const byParameter = new Map(rows.toReversed().map(row => [row.parameter, row]))
 
-/**
- * The operation of AWS behind a parameter, or behind level and method alone. Undefined where AWS has none: the parameter is no known
- * sub-resource.
- */
+/** The AWS operation of a parameter, or of level and method alone. Undefined if AWS has none, so the parameter is no known sub-resource. */
 export function missingOperation(level: Level, method: string, parameter = ''): MissingOperation | undefined {
   const exact = byRequest.get(`${method} ${level} ${parameter}`)
   if (exact !== undefined) return { ...exact, isExact: true }
@@ -150,7 +147,7 @@ export function missingOperation(level: Level, method: string, parameter = ''): 
 
 const subresourceName = /^[a-z][A-Za-z-]{2,}$/
 
-/** Parameters that do not choose the operation: clients send them without a value, too (`?prefix=&delimiter=`). */
+/** Parameters that do not select an operation: clients also send them without a value (`?prefix=&delimiter=`). */
 const modifiers = new Set([
   'bucket-region',
   'continuation-token',
@@ -178,8 +175,8 @@ const modifiers = new Set([
 ])
 
 /**
- * Whether an unknown parameter must be taken for a sub-resource: new ones of AWS are bare words. Parameters with a value
- * (`v=1`, `x-id=PutObject`, presigned ones) are harmless, as on AWS.
+ * Whether an unknown parameter must be treated as a sub-resource: new sub-resources of AWS are parameters without a value. Parameters with
+ * a value (`v=1`, `x-id=PutObject`, presigned ones) are ignored, as on AWS.
  */
 export function looksLikeSubresource(parameter: string, value: string): boolean {
   return value === '' && subresourceName.test(parameter) && !parameter.startsWith('x-') && !modifiers.has(parameter)
@@ -187,11 +184,11 @@ export function looksLikeSubresource(parameter: string, value: string): boolean 
 
 interface Feature {
   readonly plugin: string
-  /** Values that ask for nothing. */
+  /** Values that request nothing. */
   readonly harmless: readonly string[]
 }
 
-/** Request headers that ask for a feature, by lower-case name. */
+/** Request headers that request a feature, by lower-case name. */
 const features: readonly (readonly [name: string, feature: Feature])[] = [
   ['x-amz-bucket-object-lock-enabled', { plugin: 'object-lock', harmless: ['false', 'False'] }],
   ['x-amz-copy-source-server-side-encryption-customer-algorithm', { plugin: 'encryption', harmless: [] }],
@@ -214,13 +211,16 @@ const features: readonly (readonly [name: string, feature: Feature])[] = [
   ['x-svc-force-delete', { plugin: 'force-delete', harmless: ['false'] }],
 ]
 
-/** Throws NotImplemented for a header that asks for a feature which neither the operation (`served`) nor a loaded plugin (`contributed`) has. */
+/**
+ * Throws NotImplemented for a header that requests a feature, unless the operation (`served`) or a loaded plugin (`contributed`) implements
+ * it.
+ */
 export function refuseMissingFeature(
   headers: IncomingHttpHeaders,
   served: readonly string[] | undefined,
   contributed: ReadonlySet<string>,
 ): void {
-  // Looking up these few is cheaper than walking through all headers of the request.
+  // Looking up these few headers is cheaper than a loop over all headers of the request.
   for (const [header, { plugin, harmless }] of features) {
     const value = headers[header]
     if (value === undefined || harmless.includes(String(value)) || served?.includes(header)) continue

@@ -1,10 +1,10 @@
-/** Which operation a request asks for, and which of its parameters says that it asks for another one. */
+/** Finds the operation of a request, and parameters that would select another operation. */
 import type { S3Operation } from './api.ts'
 import { looksLikeSubresource, missingOperation } from './not-implemented.ts'
 import type { S3RequestContext } from './request.ts'
 import { noParameters } from './target.ts'
 
-/** Undefined where no loaded operation does everything that the request asks for: see `refuseOperation`. */
+/** Undefined if no loaded operation implements all that the request asks for: see `refuseOperation`. */
 export function findOperation(context: S3RequestContext): S3Operation | undefined {
   const { level, method, headers, environment } = context
   const query = ownParameters(context)
@@ -12,14 +12,14 @@ export function findOperation(context: S3RequestContext): S3Operation | undefine
   return query.size === 0 || strayParameter(context, operation) === undefined ? operation : undefined
 }
 
-/** The parameters of a preflight are those of the request that is to follow. */
+/** The parameters of a preflight are those of the request that follows it. */
 function ownParameters({ method, query }: S3RequestContext): ReadonlyMap<string, string> {
   return method === 'OPTIONS' ? noParameters : query
 }
 
 /**
- * A parameter that means another operation than the one found. A sub-resource must never be dropped: PUT with `?acl` is not
- * an upload that happens to have a parameter.
+ * A parameter that would select another operation than the one that was found. A sub-resource must never be dropped: PUT with `?acl` is not
+ * an upload with an additional parameter.
  */
 export function strayParameter(context: S3RequestContext, operation: S3Operation | undefined): string | undefined {
   const { level, method, environment } = context

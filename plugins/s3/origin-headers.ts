@@ -1,7 +1,7 @@
 /** Headers that allow pages of other origins to read the answer. */
 import type { S3RequestContext } from './request.ts'
 
-/** Asks every contribution to `s3.origin-answer`; their headers go out with the answer, also with an error. */
+/** Collects the headers of all contributions to `s3.origin-answer`; every answer has them, including errors. */
 export async function addOriginHeaders(context: S3RequestContext, origin: string): Promise<void> {
   const { method, bucket, headers: given, environment } = context
   const askedMethod = given['access-control-request-method']

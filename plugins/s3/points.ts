@@ -1,4 +1,4 @@
-/** What other plugins add to the S3 protocol. */
+/** The extension points of the S3 protocol. */
 import type { ServiceName, Services } from 'svc/kernel'
 import { Type } from 'typebox'
 import type { S3Operation, S3OperationDefinition } from './api.ts'

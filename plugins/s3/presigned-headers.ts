@@ -1,4 +1,4 @@
-/** SDKs that presign put `x-amz-…` headers into the query, where they mean the same. */
+/** SDKs that presign put `x-amz-…` headers into the query, with the same meaning. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { asHeaderValue } from 'svc/plugins/payload/api'
 import type { S3RequestContext } from './request.ts'
@@ -12,7 +12,7 @@ const signatureParameters = new Set([
   'x-amz-signedheaders',
 ])
 
-/** Adds the headers in the query of a presigned request to its headers. A real header wins. */
+/** Adds the headers in the query of a presigned request to its headers. A header in the head takes precedence. */
 export function addPresignedHeaders(context: S3RequestContext): void {
   if (context.authentication!.method !== 'presigned') return
   const { headers } = context

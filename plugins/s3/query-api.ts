@@ -1,4 +1,4 @@
-/** Requests to another service of AWS that shares the listener: see `S3QueryApi`. Their errors have a form and codes of their own. */
+/** Requests to another AWS service on the same listener: see `S3QueryApi`. Their errors have their own form and codes. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CatalogError, isCatalogError } from 'svc/kernel'
 import { auditTagsOf } from 'svc/plugins/auth-sigv4/api'
@@ -13,10 +13,10 @@ import type { Target } from './target.ts'
 import { writeElement, xmlDeclaration } from './xml-writer.ts'
 
 const formBytesMax = 64 * 1024
-/** Parameters of one form. */
+/** Maximum number of parameters of a form. */
 const parametersMax = 100
 
-/** Whether a loaded plugin takes such forms, and the request is one. */
+/** Whether the request is such a form, and a loaded plugin accepts it. */
 export function isQueryApiForm({ method, level, headers, environment }: S3RequestContext): boolean {
   return method === 'POST' && level === 'service' && environment.queryApi !== undefined && isForm(headers)
 }
@@ -25,7 +25,7 @@ function isForm(headers: IncomingHttpHeaders): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')
 }
 
-/** Answers the errors of the client itself, so it does not reject for them. */
+/** Also sends the answers for errors of the client, so it does not reject for them. */
 export async function serveQueryApi(context: S3RequestContext, target: Target): Promise<void> {
   const { requestId } = context
   const api = context.environment.queryApi!
@@ -106,7 +106,7 @@ async function authenticate(
   )
 }
 
-/** A parameter that comes twice could be read in two ways. */
+/** A repeated parameter is ambiguous and refused. */
 function parseForm(text: string): Map<string, string> {
   const parameters = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(text)) {
@@ -121,7 +121,7 @@ function failure(code: string, status: number, message: string): CatalogError {
   return new CatalogError(code, status, message)
 }
 
-/** What S3 says of credentials, in the codes that all other services of AWS have for it. */
+/** Error codes of S3 about credentials, each with the code of all other AWS services. */
 const codes: ReadonlyMap<string, readonly [string, number]> = new Map([
   ['InvalidAccessKeyId', ['InvalidClientTokenId', 403]],
   ['InvalidToken', ['InvalidClientTokenId', 403]],

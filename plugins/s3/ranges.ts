@@ -10,8 +10,8 @@ export interface ByteRange {
 const oneRange = /^bytes=[ \t]{0,8}(\d{0,20})[ \t]{0,8}-[ \t]{0,8}(\d{0,20})[ \t]{0,8}$/
 
 /**
- * What a `Range` header means for a body of this size. Undefined: the whole body, because the header is absent, malformed
- * or asks for several ranges (which S3 does not serve), or the end of an empty body. Throws InvalidRange when no byte of it exists.
+ * The range of a `Range` header for a body of this size. Undefined: the whole body, because the header is absent, malformed, or requests
+ * several ranges (which S3 does not support), or the end of an empty body. Throws InvalidRange if the range contains no byte of the body.
  */
 export function readRange(header: string | undefined, sizeBytes: number): ByteRange | undefined {
   if (header === undefined) return undefined
@@ -21,7 +21,7 @@ export function readRange(header: string | undefined, sizeBytes: number): ByteRa
   if (first === '') {
     if (last === '') return undefined
     const length = Math.min(Number(last), sizeBytes)
-    // The last bytes of nothing are all of it, as at AWS; the last zero bytes are none.
+    // The last bytes of an empty body are the whole body, as on AWS; the last zero bytes are invalid.
     if (sizeBytes === 0 && Number(last) > 0) return undefined
     if (length === 0) throw unsatisfiable(header, sizeBytes)
     return { start: sizeBytes - length, length }
@@ -33,7 +33,7 @@ export function readRange(header: string | undefined, sizeBytes: number): ByteRa
   return { start, length: end - start + 1 }
 }
 
-/** `x-amz-copy-source-range`: both ends must be given and lie inside the source. Undefined: the whole source. */
+/** `x-amz-copy-source-range`: must have both ends, inside the source. Undefined: the whole source. */
 export function readCopyRange(header: string | undefined, sizeBytes: number): ByteRange | undefined {
   if (header === undefined) return undefined
   const match = /^bytes=(\d+)-(\d+)$/.exec(header)

@@ -1,9 +1,9 @@
-/** The limits of `ratelimit` on the way of an S3 request. */
+/** The limits of `ratelimit` for S3 requests. */
 import type { MaybePromise } from 'svc/kernel'
 import { type RateLimitName, type RateLimitsService, type Refusal, refusalDetails } from 'svc/plugins/http/api'
 import { s3Errors } from './errors.ts'
 
-/** Throws, or rejects with, SlowDown where a limit is reached. */
+/** Throws, or rejects with, SlowDown if a limit is reached. */
 export function spendToken(
   rateLimits: RateLimitsService | undefined,
   limit: RateLimitName,

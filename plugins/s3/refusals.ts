@@ -1,4 +1,6 @@
-/** Answers to requests for operations and features that no loaded plugin serves: refused as exactly as possible, never ignored. */
+/**
+ * Refuses requests for operations and features that no loaded plugin implements, with the most precise error possible. Nothing is ignored.
+ */
 import type { CatalogError, MaybePromise } from 'svc/kernel'
 import { objectErrors } from 'svc/plugins/objects/api'
 import type { S3Operation } from './api.ts'
@@ -8,7 +10,7 @@ import { type MissingOperation, missingOperation, refuseMissingFeature } from '.
 import { strayParameter } from './operation-lookup.ts'
 import type { S3RequestContext } from './request.ts'
 
-/** Rejects with the reason why `findOperation` found nothing. */
+/** Rejects with the reason why `findOperation` found no operation. */
 export async function refuseOperation(context: S3RequestContext): Promise<never> {
   const { level, method, query, headers, environment } = context
   const operation = method === 'OPTIONS' ? undefined : environment.table.find(level, method, query, headers)
@@ -21,12 +23,12 @@ export async function refuseOperation(context: S3RequestContext): Promise<never>
   }
   context.operation = missing?.name ?? 'Unknown'
   if (!context.may(`s3:${context.operation}`, context.bucket, context.key)) throw s3Errors.AccessDenied()
-  // A missing bucket is the better answer.
+  // If the bucket does not exist, that is the better error.
   if (level !== 'service') await environment.objects.getBucket(context.bucket)
   throw missing === undefined ? unknownSubresource(stray!) : notImplemented(missing)
 }
 
-/** What is wrong with a request for an operation that is served. Undefined where the request asks for one that is not. */
+/** The mistake in a request for an implemented operation. Undefined if the operation is not implemented. */
 function mistakeOf(
   context: S3RequestContext,
   operation: S3Operation | undefined,
@@ -78,7 +80,7 @@ function notImplemented({ name, plugin }: MissingOperation): CatalogError {
 
 const customerAlgorithm = 'x-amz-server-side-encryption-customer-algorithm'
 
-/** Throws, or rejects, for headers that ask for a feature that neither the operation nor a loaded plugin has. */
+/** Throws, or rejects, for headers that request a feature, unless the operation or a loaded plugin implements it. */
 export function refuseHeaders(context: S3RequestContext, { features }: S3Operation): MaybePromise<void> {
   const { headers, method, level, environment } = context
   const { attributeHeaders } = environment

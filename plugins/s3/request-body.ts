@@ -1,4 +1,4 @@
-/** The body that an operation declares: opened for operations that take a stream, read and parsed for those that take XML. */
+/** The body of an operation as declared: opened for a stream, read and parsed for XML. */
 import type { MaybePromise } from 'svc/kernel'
 import type { RequestBody } from 'svc/plugins/payload/api'
 import type { BodyKind, S3Operation } from './api.ts'
@@ -6,7 +6,9 @@ import { s3Errors } from './errors.ts'
 import type { S3RequestContext } from './request.ts'
 import { readXmlBody } from './xml-body.ts'
 
-/** Throws, or rejects, where the body is not as declared. A stream stays unread, and the client unasked for it, until the handler reads it. */
+/**
+ * Throws, or rejects, if the body is not as declared. A stream stays unread, and `100 Continue` is not sent, until the handler reads it.
+ */
 export function readBody(context: S3RequestContext, { body: kind }: S3Operation): MaybePromise<void> {
   if (kind.kind === 'none') return undefined
   const body = context.openBody(kind)

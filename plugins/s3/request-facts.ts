@@ -1,4 +1,4 @@
-/** What a request is, for the conditions of policies. Made only when a policy has one that counts. */
+/** Facts about a request for conditions of policies. Computed only if a policy has a condition that matters. */
 import type { TLSSocket } from 'node:tls'
 import type { ExistingTags, ObjectEncryption, Tags } from 'svc/plugins/objects/api'
 import { encryptionAsked, type RequestEncryption, type RequestFacts } from 'svc/plugins/policy/api'
@@ -7,7 +7,7 @@ import { otherSourceOf } from './other-sources.ts'
 import type { S3RequestContext } from './request.ts'
 import { childrenNamed, childText } from './xml-nodes.ts'
 
-/** Which of the operations that need `s3:PutObject` bring an object into being. */
+/** For each operation that needs `s3:PutObject`: whether it creates an object. */
 const creatingOperations: ReadonlyMap<string, boolean> = new Map([
   ['PutObject', true],
   ['PostObject', true],
@@ -20,12 +20,12 @@ const creatingOperations: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /**
- * The operations on an upload that write: tags and encryption of what they write were named when it was begun, and are judged again as
- * they are then. A header beside them counts for nothing, as nothing becomes of it.
+ * Operations that write to an upload: tags and encryption were set when the upload was begun, and policies evaluate these again. Headers of
+ * such requests do not count, because they have no effect.
  */
 const uploadOperations = new Set(['UploadPart', 'UploadPartCopy', 'CompleteMultipartUpload'])
 
-/** Of which a policy may want to know; undefined where the request itself says what is written. */
+/** The id of the upload whose tags and encryption policies need; undefined if the request itself has them. */
 export const uploadWrittenBy = ({ operation, query }: S3RequestContext): string | undefined =>
   uploadOperations.has(operation) ? query.get('uploadId') : undefined
 
@@ -59,10 +59,10 @@ export function factsOf(
   }
 }
 
-/** As condition keys of requests begin that tell how what is written is encrypted. */
+/** Prefix of the condition keys about the encryption of written bytes. */
 export const encryptionConditions = 's3:x-amz-server-side-encryption'
 
-/** What the copy itself reads from the header; what it cannot read is refused, and until then shown as it came. */
+/** The source as the copy reads it from the header; an invalid header is refused later, and until then used unchanged. */
 function copySourceOf(context: S3RequestContext): string | undefined {
   const header = context.headers['x-amz-copy-source']
   if (header === undefined) return undefined
@@ -71,8 +71,8 @@ function copySourceOf(context: S3RequestContext): string | undefined {
 }
 
 /**
- * Condition keys that tell of what the body asks for, by the body's root element. Where a policy has one of them, the body is read
- * before the decision; headers that would say the same in other requests count for nothing there.
+ * Condition keys about elements of the body, by the body's root element. If a policy has one of them, the body is read before the decision;
+ * headers that would have the same meaning in other requests do not count.
  */
 export const bodyConditions: ReadonlyMap<string, string> = new Map([
   ['Tagging', 's3:requestobjecttag'],
@@ -103,15 +103,15 @@ function factsOfBody({ operation, xml }: S3RequestContext): Partial<RequestFacts
   }
 }
 
-/** `TLSv1.3` is `1.3`; nothing where a proxy ended it. */
+/** `TLSv1.3` is `1.3`; undefined if a proxy terminated TLS. */
 function tlsVersionOf(socket: TLSSocket | undefined): string | undefined {
   const protocol = socket?.getProtocol?.()
   return protocol?.startsWith('TLSv') ? protocol.slice('TLSv'.length) : undefined
 }
 
 /**
- * Of the upload that is written to; of the source, where a copy or a rename takes them over; else from the header of a write, or from
- * the body of PutObjectTagging.
+ * The tags of the upload that is written to; of the source, if a copy or rename takes them over; otherwise from the header of a write, or
+ * from the body of PutObjectTagging.
  */
 function requestTags(context: S3RequestContext, existingTags: ExistingTags | undefined): Tags | undefined {
   const { headers, xml, bucket, key } = context
@@ -126,7 +126,7 @@ function requestTags(context: S3RequestContext, existingTags: ExistingTags | und
   return new Map(tags.map(tag => [childText(tag, 'Key') ?? '', childText(tag, 'Value') ?? '']))
 }
 
-/** Of the upload that is written to; from the body of UpdateObjectEncryption; else as the headers ask. */
+/** The encryption of the upload that is written to; from the body of UpdateObjectEncryption; otherwise from the headers. */
 function encryptionOf(
   context: S3RequestContext,
   existingTags: ExistingTags | undefined,

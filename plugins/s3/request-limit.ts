@@ -1,9 +1,9 @@
 /**
- * How many requests are under way at once, in all threads of the process: `requests_max` of the settings. Who is beyond it waits, in
- * the order of arrival within a thread, and is refused after `requests_deadline`.
+ * Limits the requests under way in all threads of the process: the setting `requests_max`. Further requests wait, in the order of arrival
+ * within a thread, and are refused after `requests_deadline`.
  *
- * The count lies in memory that all threads share: one number for all, and one for each thread, which is taken off when the thread
- * dies. Requests are counted only while there is a limit; those that were under way when it was set are not.
+ * The counts are in shared memory: one for all threads, and one for each thread, which is subtracted if the thread dies. Requests are
+ * counted only while there is a limit; those that were under way when it was set are not counted.
  */
 import type { ServerResponse } from 'node:http'
 import type { Clock, MaybePromise, Threads } from 'svc/kernel'
@@ -12,15 +12,18 @@ import type { Settings } from 'svc/plugins/settings/api'
 import type { ApiSettings } from './api-settings.ts'
 import { s3Errors } from './errors.ts'
 
-/** Of one thread; who comes then is refused at once. */
+/** Waiting requests of one thread; further ones are refused at once. */
 const waitersMax = 10_000
-/** How often who waits looks whether a request of another thread has ended. */
+/** Interval in which waiting requests check whether a request of another thread has ended. */
 const lookMs = 10
 
 export interface RequestLimit {
-  /** Undefined: go on. Otherwise resolves when it is the request's turn, or rejects with SlowDown. Ends with the answer. */
+  /**
+   * Undefined: continue. Otherwise resolves when it is the request's turn, or rejects with SlowDown. The place is given back at the end of
+   * the answer.
+   */
   enter(response: ServerResponse): MaybePromise<void>
-  /** Before the first request. */
+  /** To be called before the first request. */
   start(): Promise<void>
 }
 
@@ -38,7 +41,7 @@ export interface RequestLimitOptions {
 }
 
 export function createRequestLimit({ api, threads, clock }: RequestLimitOptions): RequestLimit {
-  // In the main thread that of all: the others get it from there.
+  // The main thread's memory is the one that all threads use: the others get it from there.
   let shared = new SharedArrayBuffer(4 * (threads.workerCount + 2))
   let counts = new Int32Array(shared)
   const own = threads.index + 1
@@ -82,13 +85,13 @@ export function createRequestLimit({ api, threads, clock }: RequestLimitOptions)
     waiter.response.off('close', waiter.reject)
   }
 
-  /** Only while somebody waits. */
+  /** Runs only while requests wait. */
   async function look(): Promise<void> {
     isLooking = false
     try {
       max = (await api.get()).requests_max
     } catch {
-      // The limit that is known stays; who reads the settings next says what is wrong with them.
+      // The last known limit stays in force; the next reader of the settings reports the problem.
     }
     admit()
     if (waiters.size > 0) lookSoon()
@@ -107,7 +110,7 @@ export function createRequestLimit({ api, threads, clock }: RequestLimitOptions)
         leave(waiter)
         reject(slowDown())
       }
-      // A client that has left is answered like any other, to nobody.
+      // A client that disconnects meanwhile is answered like any other, without an effect.
       const waiter: Waiter = { response, resolve, reject: refuse, cancel: clock.after(deadlineMs, refuse) }
       waiters.add(waiter)
       response.once('close', waiter.reject)
@@ -119,7 +122,7 @@ export function createRequestLimit({ api, threads, clock }: RequestLimitOptions)
     const { requests_max, requests_deadline } = await values
     max = requests_max
     if (waiters.size > 0) admit()
-    // Nobody overtakes who waits already.
+    // Waiting requests come first.
     if (waiters.size > 0 || !take(response)) await wait(response, requests_deadline)
   }
 

@@ -1,4 +1,4 @@
-/** One S3 request on its way: what a handler sees of it, and what its record says in the end. */
+/** The state of one S3 request: the parts that a handler reads, and the record of its end. */
 import type { KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Clock, chain, type Logger, type MaybePromise } from 'svc/kernel'
@@ -43,7 +43,7 @@ import type { RequestLimit } from './request-limit.ts'
 import { type IsRootDenied, requireRootAccess } from './root-access.ts'
 import type { Target, TargetOptions } from './target.ts'
 
-/** What every request of the server shares. */
+/** Shared by all requests of the server. */
 export interface S3Environment {
   readonly iam: IamService
   readonly policy: PolicyService
@@ -57,7 +57,7 @@ export interface S3Environment {
   readonly target: TargetOptions
   readonly table: DispatchTable
   readonly attributes: readonly S3Attribute[]
-  /** Every header that they serve. */
+  /** All headers that the attributes use. */
   readonly attributeHeaders: ReadonlySet<string>
   readonly observers: readonly ((record: S3RequestRecord) => void)[]
   readonly originAnswers: readonly OriginAnswer[]
@@ -86,20 +86,20 @@ export class S3RequestContext implements S3Request {
   /** Name of the operation once it is known. */
   operation = 'Unknown'
   errorCode: string | undefined = undefined
-  /** Of the error that was answered, for the audit record. */
+  /** Tags of the error that was answered, for the audit record. */
   tags: Readonly<Record<string, string>> | undefined = undefined
   sentBytes = 0
-  /** Names and values in turn, beside those of the answer itself; undefined where nobody asked from another origin. */
+  /** Names and values in turn, in addition to those of the answer itself; undefined for requests without an origin. */
   answerHeaders: readonly string[] | undefined = undefined
-  /** What the policies of who is not root are asked about the request as a whole, prepared for them. */
+  /** The question about the request as a whole for the policy engine, with its facts. Not used for root. */
   asked: AccessRequest | undefined = undefined
-  /** The answer is over, or the client is gone. */
+  /** The answer has ended, or the client has disconnected. */
   isClosed = false
   #body: RequestBody | undefined = undefined
   #checksumAlgorithm: ChecksumAlgorithm | undefined = undefined
   #existingTags: ExistingTags | undefined = undefined
   #acl: CannedAcl | undefined = undefined
-  /** What is read may be allowed by nothing but the access control list of the object. */
+  /** Only the access control list of the object may allow the read. */
   #readsByAcl = false
 
   constructor(exchange: Exchange, environment: S3Environment) {
@@ -148,7 +148,7 @@ export class S3RequestContext implements S3Request {
     return this.#checksumAlgorithm
   }
 
-  /** Makes the payload readable. Throws when what the headers say of it cannot be. */
+  /** Opens the payload. Throws if the headers about it are invalid. */
   openBody(kind: BodyKind): RequestBody {
     const { checksums } = this.environment
     const authentication = this.authentication!
@@ -159,7 +159,7 @@ export class S3RequestContext implements S3Request {
     return this.#body
   }
 
-  /** Functions of their own, because handlers take requests apart. */
+  /** Bound functions, because handlers destructure requests. */
   get isAllowed(): S3Request['isAllowed'] {
     return (action, bucket, key, versionId) => this.may(action, bucket, key, versionId)
   }
@@ -237,9 +237,9 @@ export class S3RequestContext implements S3Request {
     const { iam, isRootDenied, attributeHeaders, checksums } = this.environment
     const authentication = await iam.authenticateForm(form.fields)
     await requireRootAccess(isRootDenied, authentication.identity)
-    // A form without a signature leaves who asks as the request's head has it.
+    // For a form without a signature, the identity is that of the request's head.
     if (authentication.method === 'form') this.authentication = authentication
-    // What policies ask of the browser is still in the head; whatever describes an object is in the form alone.
+    // Facts about the browser come from the head; all attributes of the object come from the form only.
     const { referer, 'user-agent': userAgent } = this.headers
     this.headers = { ...form.headers, referer, 'user-agent': userAgent }
     this.key = form.key
@@ -252,7 +252,7 @@ export class S3RequestContext implements S3Request {
   may(action: string, bucket: string, key: string, versionId?: string): boolean {
     if (this.isRoot) return true
     const request = this.question(action, bucket, key, versionId)
-    // What a policy would have to know of the object, and nobody has fetched, may be what denies.
+    // If a policy needs tags that were not fetched, it might deny, so the answer is no.
     if (key !== '' && !this.knowsTags(bucket, key, versionId) && this.needsTags(request)) return false
     return this.environment.policy.isAllowed(request)
   }
@@ -262,7 +262,7 @@ export class S3RequestContext implements S3Request {
     const from = otherSourceOf(this)
     if (from?.carriesTags !== true) return true
     this.#existingTags ??= new ExistingTags(this.environment.objects)
-    // What the dispatcher asked about may have changed since.
+    // The object may have changed since the dispatcher's decision.
     this.#existingTags.note(source, from.versionId)
     return this.may('s3:PutObject', this.bucket, this.key)
   }
@@ -271,7 +271,7 @@ export class S3RequestContext implements S3Request {
     return this.authentication?.identity?.isRoot === true
   }
 
-  /** What the engine is asked. */
+  /** The question for the policy engine. */
   question(action: string, bucket: string, key: string, versionId: string | undefined): AccessRequest {
     return {
       identity: this.identity,
@@ -287,7 +287,7 @@ export class S3RequestContext implements S3Request {
     return this.environment.policy.mentions(request, 's3:existingobjecttag/')
   }
 
-  /** Whether the access control list of the object may give the right that nothing else gives. */
+  /** Whether only the access control list of the object could allow the request. */
   needsAcl(request: AccessRequest): boolean {
     const { policy } = this.environment
     const isNeeded = policy.asksObjectAcl(request) && !policy.isAllowed(request)
@@ -305,13 +305,13 @@ export class S3RequestContext implements S3Request {
     return this.#existingTags?.has(bucket, key, versionId) === true
   }
 
-  /** Fetches the tags of an object that a policy wants to know, and its access control list. */
+  /** Fetches the tags of an object that a policy needs, and its access control list. */
   fetchTags(bucket: string, key: string, versionId: string | undefined): Promise<void> {
     this.#existingTags ??= new ExistingTags(this.environment.objects)
     return this.#existingTags.fetch(bucket, key, versionId)
   }
 
-  /** Fetches the tags and the encryption with which the upload was begun that is written to. Undefined where no policy asks for them. */
+  /** Fetches tags and encryption of the upload that is written to. Undefined if no policy needs them. */
   fetchUpload(asked: AccessRequest): Promise<void> | undefined {
     const uploadId = uploadWrittenBy(this)
     if (uploadId === undefined) return undefined
@@ -324,12 +324,12 @@ export class S3RequestContext implements S3Request {
     return this.#existingTags.fetchUpload(this.environment.objects, { bucket, key, uploadId, orObject })
   }
 
-  /** Encrypts a write that asks for a key of the key management and names none. */
+  /** The key for a write that requests encryption with a key of the key management, without naming one. */
   get defaultKmsKeyId(): string | undefined {
     return this.environment.attributes.find(({ defaultKmsKeyId }) => defaultKmsKeyId !== undefined)?.defaultKmsKeyId?.()
   }
 
-  /** Whether bytes of the request are still to come, so that the connection cannot simply take the next one. */
+  /** Whether bytes of the request were not received yet, so that the connection cannot be used for the next request. */
   get hasUnreadBody(): boolean {
     const { headers, complete } = this.exchange.request
     if (complete) return false
@@ -337,7 +337,7 @@ export class S3RequestContext implements S3Request {
     return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined
   }
 
-  /** The record for the observers. `status` is what the client saw, 499 when it went away first. */
+  /** The record for observers. `status` is the status that the client got, 499 if it disconnected first. */
   record(status: number): S3RequestRecord {
     const { exchange, environment } = this
     const durationMs = Number(environment.clock.monotonicNs() - exchange.startedNs) / 1e6
@@ -366,7 +366,7 @@ export class S3RequestContext implements S3Request {
   }
 }
 
-/** The headers of all contributions; undefined where there is none. */
+/** The headers of all contributions; undefined if there are none. */
 async function describe(
   attributes: readonly S3Attribute[],
   ask: (attribute: S3Attribute) => MaybePromise<Readonly<Record<string, string>> | undefined>,

@@ -1,4 +1,4 @@
-/** `root_access` of the settings: whether root may use the S3 API. */
+/** The setting `root_access`: whether root may use the S3 API. */
 
 import type { MaybePromise } from 'svc/kernel'
 import type { IamService, Identity } from 'svc/plugins/iam/api'
@@ -6,7 +6,7 @@ import type { Settings } from 'svc/plugins/settings/api'
 import type { ApiSettings } from './api-settings.ts'
 import { s3Errors } from './errors.ts'
 
-/** Whether these are credentials of root that may not be used here. */
+/** Whether the credentials belong to root and must not be used here. */
 export type IsRootDenied = (identity: Identity | undefined) => MaybePromise<boolean>
 
 export function createRootAccess(api: Settings<ApiSettings>, iam: Pick<IamService, 'owner'>): IsRootDenied {
@@ -16,19 +16,19 @@ export function createRootAccess(api: Settings<ApiSettings>, iam: Pick<IamServic
   }
   return identity => {
     if (identity === undefined) return false
-    // A session that root made has all its rights, or some of them.
+    // A session that root created has all of its rights, or some of them.
     const isOfRoot = identity.isRoot || (identity.kind === 'session' && identity.userName === iam.owner.accessKey)
     if (!isOfRoot) return false
     const values = api.get()
     const problem = api.problem()
-    // Settings are mostly in memory: a promise is made only where they have to be read.
+    // Settings are usually in memory: returns a promise only if they have to be read.
     return values instanceof Promise || problem instanceof Promise
       ? isClosedLater(values, problem)
       : isClosed(values, problem)
   }
 }
 
-/** Settings that cannot be read must not open the API where they had closed it. */
+/** If the settings cannot be read, the API stays closed to root, as they may have closed it. */
 function isClosed({ root_access }: ApiSettings, problem: string | undefined): boolean {
   return !root_access || problem !== undefined
 }

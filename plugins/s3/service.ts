@@ -1,4 +1,4 @@
-/** What the S3 protocol offers to others that write the same objects, or that hand out links to them. */
+/** The service of the S3 protocol for plugins that write the same objects, or create links to them. */
 import type { Contribution } from 'svc/kernel'
 import type { HttpService } from 'svc/plugins/http/api'
 import { refuseAcl } from './acl.ts'
@@ -7,10 +7,10 @@ import { readAttributes } from './metadata.ts'
 import { refuseMissingFeature } from './not-implemented.ts'
 
 export interface S3ServiceOptions {
-  /** Called after set-up. */
+  /** To be called after set-up. */
   readonly attributes: () => readonly Contribution<S3Attribute>[]
   readonly http: Pick<HttpService, 'listeners'>
-  /** Empty: none is configured. */
+  /** Empty if not configured. */
   readonly serverUrl: string
   readonly apiSettings: S3Service['apiSettings']
   readonly isRootDenied: S3Service['isRootDenied']
@@ -33,7 +33,7 @@ export function createS3Service(options: S3ServiceOptions): S3Service {
     endpointFor({ host, secure }) {
       if (serverUrl !== '') return serverUrl.replace(/\/$/, '')
       const listener = http.listeners().find(({ name }) => name === 's3')
-      // Whoever ends TLS in front of one listener is taken to do so in front of the other.
+      // A proxy that terminates TLS in front of one listener is assumed to do so for the other, too.
       const isSecure = secure || listener?.secure === true
       return `${isSecure ? 'https' : 'http'}://${host.replace(/:\d+$/, '')}:${listener?.port ?? 9000}`
     },

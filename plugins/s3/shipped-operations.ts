@@ -1,6 +1,6 @@
 /**
- * The operations that plugins of this repository serve and that a request could name where they are not loaded: the answer is then
- * 501 with the name of the plugin. Operations without a parameter are here where their level and method alone tell them.
+ * Operations of bundled plugins: if a plugin is not loaded, its operations are answered with 501 and the name of the plugin. Operations
+ * without a parameter are listed if level and method alone identify them.
  */
 
 export interface KnownOperations {

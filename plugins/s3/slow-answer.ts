@@ -1,7 +1,7 @@
 /**
- * Operations that may take minutes answer 200 early and send white space until they are done, so that nothing on the way
- * gives up on a silent connection; the document, or an error document, follows. Clients of S3 know to look into the body.
- * Source: AWS S3 API reference, CompleteMultipartUpload and CopyObject.
+ * Operations that may take minutes: the server sends 200 early and then white space, so that proxies and clients do not give up on a silent
+ * connection. The document, or an error document, follows; S3 clients check the body for errors. Source: AWS S3 API reference,
+ * CompleteMultipartUpload and CopyObject.
  */
 import type { MaybePromise } from 'svc/kernel'
 import { answer } from './answer.ts'
@@ -10,10 +10,10 @@ import { errorDocument, toS3Error } from './failure.ts'
 import type { S3RequestContext } from './request.ts'
 import { writeXmlRoot, xmlDeclaration } from './xml-writer.ts'
 
-/** How long an answer may stay away before the white space begins, and then between two pieces of it. */
+/** Time without an answer before the white space begins, and between two pieces of it. */
 export const patienceMs = 5000
 
-/** Rejects where nothing of the answer has left yet: then the error can still be the answer. */
+/** Rejects if nothing of the answer was sent: then the error can still be the answer. */
 export async function answerSlowly(
   context: S3RequestContext,
   operation: S3Operation,
@@ -28,7 +28,7 @@ export async function answerSlowly(
     if (context.isClosed) return
     if (!isBegun) {
       isBegun = true
-      // The length is not known: chunked. The declaration must be the first thing in a document.
+      // The length is unknown: chunked. The declaration must be the first thing in a document.
       const head = ['x-amz-id-2', hostId, 'Content-Type', 'application/xml', ...(context.answerHeaders ?? [])]
       response.writeHead(200, head)
       response.write(xmlDeclaration)

@@ -1,28 +1,28 @@
 /**
- * The request target: which bucket, key and parameters a request names. The raw target is kept beside the decoded parts,
- * because signatures are computed over it. Nothing is cleaned: `..`, `//`, trailing slashes and NUL belong to the key.
+ * Parses the request target into bucket, key and parameters. The raw target is kept as well, because signatures cover it. Nothing is
+ * normalized: `..`, `//`, trailing slashes and NUL are parts of the key.
  */
 import { invalidBucketName, objectErrors, requireKeyLength } from 'svc/plugins/objects/api'
 import type { Level } from './api.ts'
 import { s3Errors } from './errors.ts'
 
-/** Most query parameters that a request may have. */
+/** Maximum number of query parameters in a request. */
 const parametersMax = 256
 
 export interface Target {
   readonly level: Level
   readonly bucket: string
-  /** The bucket as the host names it; empty where the path does. */
+  /** The bucket in the host name; empty if the path has the bucket. */
   readonly hostBucket: string
   readonly key: string
   readonly query: ReadonlyMap<string, string>
-  /** Path and query as they came, still percent-encoded; without scheme and host where the client sent those. */
+  /** Path and query as received, percent-encoded; without scheme and host if the client sent them. */
   readonly rawPath: string
   readonly rawQuery: string
 }
 
 export interface TargetOptions {
-  /** Lower-case domains whose sub-domains are buckets, most specific first. */
+  /** Lower-case domains whose sub-domains are buckets, the most specific first. */
   readonly domains: readonly string[]
   readonly normalizeKey: (key: string) => string
 }
@@ -42,7 +42,7 @@ export function parseTarget(raw: string, host: string, options: TargetOptions): 
   if (bucket !== '') {
     key = decode(rawPath.slice(1))
   } else {
-    // Some clients ask for the list of buckets with a doubled slash.
+    // Some clients request the list of buckets with a double slash.
     if (rawPath === '/' || rawPath === '//') {
       return { level: 'service', bucket, hostBucket, key: '', query, rawPath, rawQuery }
     }
@@ -57,7 +57,7 @@ export function parseTarget(raw: string, host: string, options: TargetOptions): 
   return { level: 'object', bucket, hostBucket, key, query, rawPath, rawQuery }
 }
 
-/** The path of an absolute-form target (RFC 9112 section 3.2.2); `*` and authority forms name nothing that S3 has. */
+/** The path of an absolute-form target (RFC 9112 section 3.2.2). S3 has no use for `*` and the authority form. */
 function originForm(raw: string): string {
   const scheme = raw.indexOf('://')
   if (scheme === -1) throw s3Errors.InvalidURI()
@@ -78,7 +78,7 @@ function bucketOfHost(host: string, domains: readonly string[]): string {
   return ''
 }
 
-/** The first of equal names counts. `+` is a space, as in forms. */
+/** Of equal names the first counts. `+` is a space, as in forms. */
 function parseQuery(raw: string): ReadonlyMap<string, string> {
   const query = new Map<string, string>()
   let count = 0
@@ -86,7 +86,7 @@ function parseQuery(raw: string): ReadonlyMap<string, string> {
     let end = raw.indexOf('&', start)
     if (end === -1) end = raw.length
     if (end > start) {
-      // Equal names count as well: a signature is computed over all of them, sorted.
+      // Equal names are counted, too: a signature covers all of them.
       if (++count > parametersMax) throw objectErrors.InvalidRequest('The request has too many query parameters.')
       const equals = raw.indexOf('=', start)
       const cut = equals === -1 || equals > end ? end : equals
@@ -104,7 +104,7 @@ function decodeParameter(text: string): string {
 
 const mayNeedDecoding = /[%\u0080-\uffff]/
 
-/** Strict percent-decoding: broken escapes and bytes that are not UTF-8 are InvalidURI, never guessed at. */
+/** Strict percent-decoding: invalid escapes and bytes that are not UTF-8 are InvalidURI. */
 export function decode(text: string): string {
   if (!mayNeedDecoding.test(text)) return text
   try {
@@ -114,14 +114,14 @@ export function decode(text: string): string {
   }
 }
 
-/** A raw byte above 7f reaches us as the character with that number. */
+/** A raw byte above 7f is represented by the character with that number. */
 function byteEscape(character: string): string {
   return `%${character.charCodeAt(0).toString(16)}`
 }
 
 const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 
-/** Refuses what cannot be a bucket, so that no lookup is ever made with it. CreateBucket has further rules. */
+/** Refuses invalid bucket names, so that no lookup is made with one. CreateBucket has further rules. */
 export function requireBucketName(name: string): void {
   if (!bucketName.test(name)) throw invalidBucketName(name)
 }

@@ -1,4 +1,4 @@
-/** For tests of S3 operations: the real server in this process, on a folder and ports of its own, and SDK clients for it. */
+/** For tests of S3 operations: the real server in this process, with its own folder and ports, and SDK clients for it. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,9 +14,9 @@ export interface TestServer {
   readonly endpoint: string
   readonly client: S3Client
   readonly forger: S3Client
-  /** Path and query; headers are not signed: what an anonymous client sends. */
+  /** Path and query; headers are not signed: a request of an anonymous client. */
   anonymous(method: string, target: string): Promise<{ status: number; text: string }>
-  /** A signed request, as it is given: for what no SDK would send. */
+  /** A signed request with exactly these parts: for requests that no SDK sends. */
   signed(request: SignedTestRequest): Promise<Response>
   /** A client that sends these headers, signed, with each request. */
   with(headers: Readonly<Record<string, string>>): S3Client
@@ -34,11 +34,14 @@ export interface SignedTestRequest {
 
 export interface TestServerOptions {
   readonly ports?: TestKernelOptions['ports']
-  /** Instead of all that ship. */
+  /** Replaces the bundled plugins. */
   readonly plugins?: readonly AnyPlugin[]
   /** Sections by plugin. */
   readonly config?: TestKernelOptions['config']
-  /** The drive: kept, and used again by who names it again. Default: one of its own that goes with the server. */
+  /**
+   * The folder of the drive: it is kept, and used again by later servers with the same folder. Default: a temporary folder that is removed
+   * with the server.
+   */
   readonly drive?: string
 }
 
@@ -51,7 +54,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       iam: { rootUser: 'admin', rootPassword: 'change-me-please' },
       storage: { endpoints: [folder] },
-      // Without one, opening the store takes a quarter of a second: the root password is stretched.
+      // Without a master key, opening the store takes a quarter of a second: the key is derived from the root password.
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
       ...options.config,
     },
@@ -74,7 +77,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       const payload = Buffer.from(body)
       const head = signRequest(signer, { method, path, query, headers, host, payload, nowMs: Date.now() })
       const target = `${endpoint}${path}${query === '' ? '' : `?${query}`}`
-      // A body of no bytes is still a body: it has a length.
+      // An empty body is a body with a length.
       const sent = method === 'GET' || method === 'HEAD' ? undefined : payload
       return fetch(target, { method, headers: { ...head.headers }, body: sent, redirect: 'manual' })
     },
@@ -105,7 +108,7 @@ export interface Keys {
 }
 
 export interface Clients {
-  /** An SDK client that signs with these keys, sends each request once, and ends with the others. */
+  /** An SDK client that signs with these keys, sends each request once, and is closed with the others. */
   as(keys: Keys): S3Client
   destroy(): void
 }

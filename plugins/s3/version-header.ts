@@ -2,8 +2,8 @@ import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { S3Request } from './api.ts'
 
 /**
- * The version id that an answer names. The null version is named where the bucket keeps versions, or did, and to those who asked for it
- * by its id; undefined otherwise.
+ * The version id in an answer. The null version is shown if the bucket has, or had, versioning, and if the request has its id; undefined
+ * otherwise.
  */
 export async function shownVersionId(
   { bucket, query }: S3Request,
@@ -15,7 +15,7 @@ export async function shownVersionId(
   return versioning === 'off' ? undefined : versionId
 }
 
-/** The version id that the answer to a write names: AWS does not name the null version there. */
+/** The version id in the answer to a write: AWS does not return that of the null version there. */
 export function writtenVersionId(versionId: string | undefined): string | undefined {
   return versionId === 'null' ? undefined : versionId
 }

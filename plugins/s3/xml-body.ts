@@ -8,12 +8,12 @@ import { s3Errors } from './errors.ts'
 import { requireShape } from './xml-nodes.ts'
 import { readXml } from './xml-reader.ts'
 
-/** Many times what configurations of buckets have that do not say more. */
+/** Far above the number of elements of bucket configurations without a bound of their own. */
 const elementsMaxDefault = 4000
 
 type XmlBody = Extract<BodyKind, { kind: 'xml' }>
 
-/** Undefined when the body is empty and may be. */
+/** Undefined for an empty body, if the operation allows one. */
 export async function readXmlBody(
   body: RequestBody,
   kind: XmlBody,

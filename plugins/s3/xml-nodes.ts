@@ -1,24 +1,24 @@
 /**
- * Reading of parsed XML bodies. Elements that a document must not have twice are refused, not picked from; so is text where
- * elements belong and elements where text belongs, because what is dropped may be all that narrows a rule.
+ * Reads parsed XML bodies. Repeated elements that must be unique are refused, and so are text instead of elements and elements instead of
+ * text, because a dropped part may be one that restricts a rule.
  */
 import type { XmlNode, XmlShape } from './api.ts'
 import { s3Errors } from './errors.ts'
 
-/** Throws MalformedXML when the node has text instead of elements. */
+/** Throws MalformedXML if the node has text instead of elements. */
 export function childrenNamed(node: XmlNode, name: string): readonly XmlNode[] {
   requireNoText(node)
   return node.children.filter(child => child.name === name)
 }
 
-/** Text of each child of that name. Throws MalformedXML when one holds elements. */
+/** Text of all children of that name. Throws MalformedXML if one has elements. */
 export function childTexts(node: XmlNode, name: string): readonly string[] {
   return childrenNamed(node, name).map(leafText)
 }
 
 /**
- * Throws MalformedXML for elements that the declaration of a document does not have, at any depth, and for text or elements in the place
- * of the other.
+ * Throws MalformedXML for elements that the declaration of a document does not have, at any depth, and for text instead of elements or
+ * elements instead of text.
  */
 export function requireShape(node: XmlNode, shape: XmlShape): void {
   if (shape === 'anything') return
@@ -33,10 +33,7 @@ export function requireShape(node: XmlNode, shape: XmlShape): void {
   }
 }
 
-/**
- * Text of the only child of that name; undefined when there is none. Throws MalformedXML when there are several, and when it
- * holds elements.
- */
+/** Text of the only child of that name; undefined if there is none. Throws MalformedXML if there are several, or if it has elements. */
 export function childText(node: XmlNode, name: string): string | undefined {
   requireNoText(node)
   let found: XmlNode | undefined
@@ -57,7 +54,7 @@ function requireNoText({ name, text }: XmlNode): void {
   if (!isWhiteSpace(text)) throw s3Errors.MalformedXML(`${name} holds elements, not text.`)
 }
 
-/** What XML calls so: a space that Unicode knows beside these is text. */
+/** White space according to XML: other spaces of Unicode are text. */
 export function isWhiteSpace(text: string): boolean {
   return text === '' || !/[^ \t\r\n]/.test(text)
 }

@@ -1,8 +1,8 @@
 /**
- * Reads request bodies as XML. fast-xml-parser checks and splits the document; characters are decoded here, because its
- * own decoding drops references to control characters, and `&#x1;` in an object key must stay what it is: a key that loses
- * a character is another key. Document types are refused whole: S3 has none, and they are how XML attacks work. Elements are those of
- * S3's namespace or of none, as many clients send them; those of another are other elements, whatever they are called.
+ * Parses request bodies as XML. fast-xml-parser checks and splits the document. Characters are decoded here, because the library drops
+ * references to control characters, and `&#x1;` in an object key must be kept: without it the key would be another one. Document types are
+ * refused, because S3 has none and attacks use them. Elements must have the namespace of S3 or none, as many clients send them; elements
+ * with another namespace are unknown, whatever their names are.
  */
 import { createRequire } from 'node:module'
 import type { X2jOptions } from 'fast-xml-parser'
@@ -12,14 +12,14 @@ import { isWhiteSpace } from './xml-nodes.ts'
 
 /** Deeper documents are refused; the deepest of S3 (a notification filter) has seven levels. */
 const depthMax = 24
-/** S3's documents have one or two attributes in all (a namespace, a type). */
+/** Documents of S3 have one or two attributes in all (a namespace, a type). */
 const attributesMax = 1000
 
 const parserOptions: X2jOptions = {
   preserveOrder: true,
   trimValues: false,
   parseTagValue: false,
-  // Of attributes only declarations of namespaces count: those of S3, such as `xsi:type`, repeat what elements say.
+  // Only declarations of namespaces matter: other attributes of S3, such as `xsi:type`, repeat what elements contain.
   ignoreAttributes: name => name !== 'xmlns' && !name.startsWith('xmlns:'),
   attributeNamePrefix: '',
   parseAttributeValue: false,
@@ -31,7 +31,7 @@ const parserOptions: X2jOptions = {
 
 let library: ReturnType<typeof loadLibrary> | undefined
 
-/** With the first document: a start is to do without it. */
+/** Loaded with the first document, so that the start is faster. */
 function loadLibrary() {
   const { XMLParser, XMLValidator } = createRequire(import.meta.url)(
     'fast-xml-parser',
@@ -46,12 +46,12 @@ type Parsed = Readonly<Record<string, readonly Parsed[] | string>> & {
 /** In characters. */
 const messageMax = 200
 
-/** By prefix; that of elements without one is the empty text. */
+/** By prefix; elements without a prefix use the empty text. */
 type Namespaces = ReadonlyMap<string, string>
 
 const noNamespaces: Namespaces = new Map()
 
-/** As AWS' guides have written it at one time or another. */
+/** The namespaces in guides of AWS of various years. */
 const ownNamespaces = new Set([
   '',
   'http://s3.amazonaws.com/doc/2006-03-01/',
@@ -61,8 +61,8 @@ const ownNamespaces = new Set([
 ])
 
 /**
- * The root element. Throws MalformedXML for everything that is not one well-formed element of that name, for text beside elements
- * (no document of S3 has both), and for more than `elementsMax` elements, which it finds before it takes memory for any.
+ * The root element. Throws MalformedXML for documents that are not one well-formed element of that name, for text beside elements (no
+ * document of S3 has both), and for more than `elementsMax` elements; counts them before it allocates memory for any.
  */
 export function readXml(bytes: Buffer, root: string, elementsMax: number): XmlNode {
   const text = utf8(bytes)
@@ -71,9 +71,9 @@ export function readXml(bytes: Buffer, root: string, elementsMax: number): XmlNo
   refuseCostly(text, elementsMax)
   library ??= loadLibrary()
   const checked = library.validator.validate(text)
-  // It may repeat all elements that are open.
+  // The message may repeat all open elements.
   if (checked !== true) throw malformed(`${checked.err.msg.slice(0, messageMax)} (line ${checked.err.line})`)
-  // The validator overlooks text behind a root without content.
+  // The validator overlooks text after a root without content.
   if (text.slice(text.lastIndexOf('>') + 1).trim() !== '') throw malformed('There is text behind the root element.')
   let nodes: readonly Parsed[]
   try {
@@ -96,10 +96,10 @@ function utf8(bytes: Buffer): string {
   }
 }
 
-/** Most elements have two tags. A few more are for the declaration and comments. */
+/** Most elements have two tags. This allows a few more for the declaration and comments. */
 const otherTagsMax = 100
 
-/** Elements and attributes are costly: the parser makes objects of each, some hundred bytes for one that has four in the document. */
+/** Refuses too many elements and attributes: the parser creates objects of some hundred bytes for an element of four bytes. */
 function refuseCostly(text: string, elementsMax: number): void {
   const tagsMax = 2 * elementsMax + otherTagsMax
   const attributes = { left: attributesMax }
@@ -108,13 +108,15 @@ function refuseCostly(text: string, elementsMax: number): void {
     if (++tags > tagsMax) throw malformed('The document has too many elements.')
     const isComment = text.startsWith('<!--', open)
     const end = isComment ? text.indexOf('-->', open) : endOfTag(text, open, attributes)
-    // What has no end is no document, as the validator will say.
+    // A tag without an end is refused by the validator.
     if (end === -1) return
     open = text.indexOf('<', end)
   }
 }
 
-/** Position of the `>` that ends the tag, or of the `]]>` of a section of text. Counts each attribute, and each blank within a tag as one. */
+/**
+ * Position of the `>` that ends the tag, or of the `]]>` of a CDATA section. Counts each attribute, and each blank inside of a tag as one.
+ */
 function endOfTag(text: string, open: number, attributes: { left: number }): number {
   if (text.startsWith('<![CDATA[', open)) return text.indexOf(']]>', open)
   let quote = 0
@@ -201,7 +203,9 @@ function decodeReferences(text: string): string {
   return decoded + text.slice(taken)
 }
 
-/** Any Unicode character but surrogates: also NUL and the control characters that XML 1.0 forbids, which keys may hold. */
+/**
+ * Any Unicode character except surrogates: including NUL and the control characters that XML 1.0 forbids, because keys may contain them.
+ */
 function numericCharacter(name: string): string | undefined {
   if (name.charCodeAt(0) !== 0x23) return undefined
   const isHexadecimal = name.charCodeAt(1) === 0x78

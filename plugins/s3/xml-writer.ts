@@ -1,6 +1,6 @@
 /**
- * Writes answers as XML. Strings are built by hand: a listing of 1000 keys takes about a millisecond, several times less
- * than a general builder. Control characters are written as character references, as AWS does, so that any key survives.
+ * Writes answers as XML, by concatenating strings: a listing of 1000 keys takes about a millisecond, several times less than with a general
+ * builder. Control characters are written as character references, as on AWS, so that any key can be represented.
  */
 import type { XmlValue } from './api.ts'
 
@@ -13,7 +13,7 @@ export function writeXmlRoot(root: string, value: XmlValue): string {
   return content === '' ? `<${root} xmlns="${namespace}"/>` : `<${root} xmlns="${namespace}">${content}</${root}>`
 }
 
-/** Content that was written already: once for many places, or by hand, with `escapeXml`, where there is a thousand of a kind. */
+/** Content in its final form: written once for many uses, or by hand with `escapeXml` for lists with thousands of items. */
 export class PreparedXml {
   readonly content: string
 
@@ -28,7 +28,7 @@ interface Tags {
   readonly empty: string
 }
 
-/** By element name, constant attributes behind a space included. Names come from declarations, so there are only so many. */
+/** By element name, including constant attributes after a space. Bounded, because names come from declarations. */
 const tagsByName = new Map<string, Tags>()
 
 function tagsOf(name: string): Tags {
@@ -69,7 +69,7 @@ function writeContent(value: XmlValue): string {
   return text
 }
 
-/** Elements of several names in one order. */
+/** Elements of several names in their order. */
 function writeMixed(value: XmlValue): string {
   if (typeof value !== 'object' || !isList(value)) throw new TypeError('Elements without a common name are a list.')
   let text = ''
@@ -81,7 +81,7 @@ function isList(value: object): value is readonly XmlValue[] {
   return Array.isArray(value)
 }
 
-/** What stands for each ASCII character, or undefined where it stands for itself. */
+/** The escape for each ASCII character; undefined if it needs none. */
 const references = Array.from({ length: 128 }, (_, code) => {
   const name = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }[String.fromCharCode(code)]
   if (name !== undefined) return `&${name};`
@@ -89,8 +89,8 @@ const references = Array.from({ length: 128 }, (_, code) => {
 })
 
 /**
- * Control characters become references, as on AWS; tabs and line ends, too, because parsers trim or change bare ones. By
- * hand: every ETag of a listing has two quotes, and a regular expression takes several times as long.
+ * Control characters become references, as on AWS; also tabs and line ends, because parsers trim or change literal ones. By hand, because
+ * every ETag of a listing has two quotes, and a regular expression takes several times as long.
  */
 export function escapeXml(text: string): string {
   let escaped = ''

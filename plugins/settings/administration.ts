@@ -1,4 +1,4 @@
-/** What operators do with settings: shown as text with secrets masked, changed whole or not at all. */
+/** Operations on settings: shows them as text with masked secrets, and changes them completely or not at all. */
 
 import { isCatalogError } from 'svc/kernel'
 import { sentenceEnd } from 'svc/plugins/admin/api'
@@ -21,9 +21,9 @@ import { shownText } from './masking.ts'
 import { notLoadedWarning } from './not-loaded.ts'
 import { reservedNames, type Subsystem } from './subsystem.ts'
 
-/** Of a change of several subsystems, while others change them, too. */
+/** Attempts of a change of several subsystems, if other changes interfere. */
 const attemptsMax = 16
-/** Told of at once: as many as are worth reading. */
+/** Further problems are not reported. */
 const problemsMax = 100
 const tooMany: SettingProblem = { element: 'configuration', message: `has more than ${subsystemsMax} subsystems` }
 
@@ -33,7 +33,7 @@ export interface AdministrationOptions {
   readonly store: StoreService
 }
 
-/** Which document a name means. */
+/** The document of a name. */
 interface Place {
   readonly documentId: string
   readonly id: string
@@ -46,7 +46,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
   const storedByName = async (): Promise<Stored> =>
     new Map((await allDocuments(documents)).map(document => [document.id, document]))
 
-  /** Undefined for what is neither declared nor stored. */
+  /** Undefined if it is neither declared nor stored. */
   const placeOf = (text: string, stored: Stored): Place | undefined => {
     const named = parseSubsystemName(text)
     if (named === undefined) return undefined
@@ -75,7 +75,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
     const stored = await storedByName()
     const { documentId, subsystem } = requirePlace(name, stored)
     const document = stored.get(documentId)
-    // What the schema names reads as its defaults; with an id it is there once it was set.
+    // A single subsystem can always be read, with its defaults; one with an id exists only if it was set.
     const isNamed = subsystem !== undefined && (!subsystem.isMultiple || name === subsystem.name)
     if (document === undefined && !isNamed) throw noSubsystem(name)
     return shown(documentId, subsystem, document?.value)
@@ -86,13 +86,13 @@ export function createAdministration({ subsystems, documents, store }: Administr
     const problems: SettingProblem[] = []
     const changes: { readonly documentId: string; readonly next: StoredSettings | undefined }[] = []
     const named = new Set<string>()
-    // Before the work that each of them is: nothing else runs meanwhile.
+    // Checked first, because each subsystem costs time in which nothing else runs.
     if (Object.keys(map).length > subsystemsMax) refuse([tooMany])
     for (const [name, settings] of Object.entries(map)) {
       if (problems.length >= problemsMax) break
       const place = reservedNames.has(name) ? undefined : placeOf(name, stored)
       if (place === undefined) {
-        problems.push({ element: name, message: 'is no subsystem of a plugin that is loaded' })
+        problems.push({ element: name, message: 'is no subsystem of a loaded plugin' })
         continue
       }
       const { documentId, id, subsystem } = place
@@ -101,7 +101,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
       const before = stored.get(documentId)?.value
       const next = changedSettings({ name, id, subsystem, stored: before, settings, mode }, problems)
       if (next === undefined || (before !== undefined && isSame(before, next))) continue
-      // What exists once is there without a document; what exists several times is there because it has one.
+      // A single subsystem needs no document; one with an id exists by its document.
       const isEmpty = Object.keys(textsOf(next)).length === 0
       if (!isEmpty || subsystem?.isMultiple === true) changes.push({ documentId, next })
       else if (before !== undefined) changes.push({ documentId, next: undefined })
@@ -178,7 +178,7 @@ export function createAdministration({ subsystems, documents, store }: Administr
     }
     throw settingsErrors.conflict('Others are changing the configuration at the same time. Try again.')
   }
-  /** Changes take turns, so that only those of other threads can be in the way. */
+  /** Changes of this thread run one after the other, so that only those of other threads can interfere. */
   let turn: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
     const changed = turn.then(change)
@@ -228,13 +228,15 @@ function refuse(problems: readonly SettingProblem[]): void {
   })
 }
 
-/** What cannot be read must not be merged with, and is not silently replaced. */
+/** A stored document that cannot be read is neither merged nor silently replaced. */
 async function readable<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
   } catch (error) {
     if (!isCatalogError(error) || error.code !== 'document_unreadable') throw error
-    throw settingsErrors.conflict('What is stored of this subsystem cannot be read. Reset it first.', { cause: error })
+    throw settingsErrors.conflict('The stored settings of this subsystem cannot be read. Reset it first.', {
+      cause: error,
+    })
   }
 }
 

@@ -1,24 +1,24 @@
 /**
- * Settings: what operators change while the server runs, in the whole deployment at once. Settings are grouped in *subsystems*
- * (`logger`, `api`, `notify_webhook`), each declared by the plugin whose business it is; from the declaration come validation,
- * masking, the schema, and the operations under `/config`. What needs a restart is no setting but configuration.
+ * Settings: values that operators change at run time, in the whole deployment at once. Settings are grouped in *subsystems* (`logger`,
+ * `api`, `notify_webhook`), each declared by the plugin that uses it. Validation, masking, the schema, and the operations under `/config`
+ * use the declaration. Values that need a restart belong to the configuration instead.
  */
 import type { MaybePromise, ObjectOf } from 'svc/kernel'
 import type { TObject } from 'typebox'
 
 export { settingsErrors } from './errors.ts'
-/** What is shown instead of a secret; sent back it keeps the secret that is stored. */
+/** The text that replaces a secret in answers; in a request it keeps the stored secret. */
 export { ImportResult } from './import-result.ts'
 export { queueLimitDefault } from './target.ts'
 
 export const maskedValue = '*REDACTED*'
 
-/** The id of a subsystem that may exist several times and whose name came without one: `notify_webhook` is `notify_webhook:_`. */
+/** The id of a subsystem that may exist several times, if the name has none: `notify_webhook` is `notify_webhook:_`. */
 export const defaultSubsystemId = '_'
 
 export interface SettingsProblem {
   readonly key: string
-  /** A sentence that begins with a lower-case letter and follows the name of the key: `must be an absolute URL`. No secret in it. */
+  /** A sentence that begins with a lower-case letter and follows the name of the key: `must be an absolute URL`. Without secrets. */
   readonly problem: string
 }
 
@@ -26,28 +26,28 @@ export interface SubsystemDeclaration<Schema extends TObject> {
   /** One sentence. */
   readonly description: string
   /**
-   * One property per key, in snake_case, each with `description` and `default`: strings, booleans, integers, unions of literal
-   * strings. `format: 'duration' | 'size' | 'list'` reads `5s`, `64MiB` and `a,b` as configuration does. `secret: true` is sealed at
-   * rest and masked wherever it is shown. `secretQuery: true` does that to user, password and query of a URL. `destination: true` is for
-   * keys that say where secrets of the subsystem are sent, or who can read them on the way (address, TLS): while one of them changes, no
-   * stored secret is kept, but has to be given again. Operators write every value as a string (`on` and `off` for booleans).
+   * One property per key, in snake_case, each with `description` and `default`: strings, booleans, integers, unions of literal strings.
+   * `format: 'duration' | 'size' | 'list'` accepts `5s`, `64MiB` and `a,b` like the configuration. `secret: true` is sealed at rest and
+   * masked in answers. `secretQuery: true` does that to user, password and query of a URL. `destination: true` is for keys that determine
+   * where secrets of the subsystem are sent, or how the connection is protected (address, TLS): a change of such a key drops stored
+   * secrets, which have to be sent again in the same request. Operators write every value as a string (`on` and `off` for booleans).
    */
   readonly keys: Schema
   /** May exist several times, by id (`notify_webhook:backup`). Default: once. */
   readonly isMultiple?: boolean
-  /** Its secrets are for somebody else: a schema with secrets and without a `destination` is a defect. */
+  /** Its secrets are sent to another server: a schema with secrets but without a `destination` is a defect. */
   readonly isTarget?: boolean
   /** A change takes effect without a restart. Default true. */
   readonly isApplied?: boolean
-  /** Keys that a change of does not take effect without a restart, where others do. */
+  /** Keys that take effect only after a restart, although others take effect at once. */
   readonly notApplied?: readonly string[]
-  /** What a schema cannot say. Nothing is stored while there is a problem. */
+  /** Checks beyond the schema. Nothing is stored while there is a problem. */
   validate?(values: ObjectOf<Schema>, id: string): readonly SettingsProblem[]
-  /** Why a subsystem may not be removed now, as a sentence (`conflict`); undefined where it may. */
+  /** Why the subsystem may not be removed now, as a sentence (`conflict`); undefined if it may. */
   removalProblem?(id: string): MaybePromise<string | undefined>
 }
 
-/** What every target has beside the keys of its kind. */
+/** The values that all targets have, in addition to the keys of their kind. */
 export interface TargetValues {
   readonly enable: boolean
   readonly queue_limit: number
@@ -56,40 +56,42 @@ export interface TargetValues {
   readonly [key: string]: unknown
 }
 
-/** A destination that something is delivered to, of which there may be several, each with a queue of its own. */
+/** A destination of deliveries. There may be several, each with its own queue. */
 export interface TargetDeclaration {
   /** One sentence. */
   readonly description: string
-  /** Of its kind, as `SubsystemDeclaration.keys`. */
+  /** The keys of its kind, like `SubsystemDeclaration.keys`. */
   readonly keys: TObject
-  /** Descriptions of `enable` and `queue_limit`, and what waits: `events`. */
+  /** Descriptions of `enable` and `queue_limit`, and the plural of its entries: `events`. */
   readonly about: { readonly enable: string; readonly queueLimit: string; readonly what: string }
-  /** Only of targets that are enabled. */
+  /** Called for enabled targets only. */
   validate?(values: TargetValues, id: string): readonly SettingsProblem[]
   removalProblem?(id: string): MaybePromise<string | undefined>
 }
 
-/** The values of one subsystem. Defaults are filled in: every key is there. Frozen. */
+/** The values of one subsystem. All keys are present, with their defaults. Frozen. */
 export interface Settings<Values> {
-  /** As of the last acknowledged change of any thread; a subsystem that nobody has set has its defaults. At once in the main thread. */
+  /**
+   * As of the last acknowledged change of any thread; a subsystem that was not set has its defaults. Without a promise in the main thread.
+   */
   get(id?: string): MaybePromise<Values>
-  /** Those that somebody has set, by id. */
+  /** The subsystems that were set, by id. */
   list(): MaybePromise<readonly { readonly id: string; readonly values: Values }[]>
   /**
-   * Why what is stored cannot be read, so that defaults stand in its place; undefined where it can, and where nothing is stored. For
-   * whom a default means more rights than what was stored.
+   * Why the stored values cannot be read, so that defaults replace them; undefined if they can, or if nothing is stored. For callers to
+   * whom a default means more rights than the stored value.
    */
   problem(id?: string): MaybePromise<string | undefined>
-  /** Tells this thread of the id whose values may have changed, soon after. Returns what ends it. */
+  /** Calls the listener of this thread soon after the values of an id may have changed. Returns a function that ends the watch. */
   watch(listener: (id: string) => void): () => void
 }
 
-/** One subsystem as operators see it: every key, values as text, secrets masked. */
+/** One subsystem in answers: all keys, values as text, secrets masked. */
 export interface ShownSubsystem {
   /** `logger`, `notify_webhook`, `notify_webhook:backup` */
   readonly name: string
   readonly settings: Readonly<Record<string, string>>
-  /** Of what no loaded plugin declares: which plugin would, and that it has no effect. */
+  /** For settings whose plugin is not loaded: the plugin, and that they have no effect. */
   readonly warning?: string
 }
 
@@ -102,47 +104,47 @@ export interface SubsystemDescription {
     /** `string`, `integer`, `boolean`, `list`, `size`, `duration`, `choice` */
     readonly type: string
     readonly description: string
-    /** As text; masked where it is a secret. */
+    /** As text; masked for a secret. */
     readonly default: string
-    /** Of a `choice` and of a `boolean`, otherwise empty. */
+    /** Of a `choice` or a `boolean`, otherwise empty. */
     readonly values: readonly string[]
     readonly sensitive: boolean
     readonly applied: boolean
   }[]
 }
 
-/** The settings of subsystems by their names: what is imported, exported and replaced. */
+/** The settings of subsystems by name, for imports, exports and replacements. */
 export type SettingsMap = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface SettingsImport {
-  /** How many subsystems the map has. */
+  /** Number of subsystems in the map. */
   readonly subsystems: number
-  /** What `replace` removed, because the map does not have it. By name. */
+  /** Names of subsystems that `replace` removed, because they are not in the map. */
   readonly removed: readonly string[]
 }
 
 /**
- * What operators do with settings, whoever declared them. Changes are validated whole before anything is stored; rejects with
- * `invalid_argument` and everything that is wrong, with `subsystem_not_found`, and with `conflict` for what may not be removed.
+ * Operations on the settings of all plugins. A change is validated as a whole before anything is stored. Rejects with `invalid_argument`
+ * and all problems, with `subsystem_not_found`, and with `conflict` for subsystems that may not be removed.
  */
 export interface SettingsAdministration {
-  /** By name: all that are declared (those that may exist several times: that are set), and what is stored of others. */
+  /** By name: all declared subsystems (those with ids only if they were set), and stored ones of plugins that are not loaded. */
   show(): Promise<readonly ShownSubsystem[]>
   showOne(name: string): Promise<ShownSubsystem>
   describe(): readonly SubsystemDescription[]
-  /** Merges; null resets a key. Resolves with the keys among them that take effect only after a restart, or not at all. */
+  /** Merges; null resets a key. Resolves with those of the keys that take effect only after a restart, or not at all. */
   update(
     name: string,
     settings: Readonly<Record<string, string | null>>,
   ): Promise<ShownSubsystem & { readonly notApplied: readonly string[] }>
-  /** Resets these keys, or removes all that is set. */
+  /** Resets these keys, or removes the whole subsystem. */
   reset(name: string, keys?: readonly string[]): Promise<void>
   /**
-   * One change of all: `merge` keeps what the map does not have, `replace` removes it. With `isDryRun` only says what would be. What
-   * has its default and is not set stays so.
+   * Applies all settings in one change: `merge` keeps keys that are not in the map, `replace` removes them. With `isDryRun` only returns
+   * the result. A default value of a key that was not set stays unset.
    */
   apply(map: SettingsMap, mode: 'merge' | 'replace', options?: { readonly isDryRun?: boolean }): Promise<SettingsImport>
-  /** What somebody has set. Secrets are masked unless `withSecrets`. */
+  /** All values that were set. Secrets are masked unless `withSecrets`. */
   export(withSecrets: boolean): Promise<SettingsMap>
 }
 
@@ -150,7 +152,7 @@ export interface SettingsService {
   readonly administration: SettingsAdministration
   /** Declares a subsystem, in every thread, once per name: during set-up, or while plugins start. */
   declare<Schema extends TObject>(name: string, declaration: SubsystemDeclaration<Schema>): Settings<ObjectOf<Schema>>
-  /** The same for a target, with `enable`, `queue_limit`, `queue_dir` and `comment` beside the keys of its kind. */
+  /** The same for a target, with `enable`, `queue_limit`, `queue_dir` and `comment` in addition to the keys of its kind. */
   declareTarget(name: string, declaration: TargetDeclaration): Settings<TargetValues>
 }
 

@@ -1,32 +1,32 @@
-/** What a change makes of the settings of one subsystem, and everything that is wrong with it. Pure. */
+/** Computes the settings of one subsystem after a change, and all problems of the change. Pure functions. */
 import { suggest } from 'svc/kernel'
 import { maskedValue } from './api.ts'
 import { type StoredSettings, textsOf } from './documents.ts'
 import { holdsSecret, isMasked, shownText } from './masking.ts'
 import { parseSetting, readValues, type Subsystem } from './subsystem.ts'
 
-/** Where it is wrong (`logger.level`, or `logger`), and a sentence that goes on from there, without secrets. */
+/** The place (`logger.level`, or `logger`), and a sentence that continues it, without secrets. */
 export interface SettingProblem {
   readonly element: string
   readonly message: string
 }
 
 export interface Change {
-  /** As it is called in the request. */
+  /** The name in the request. */
   readonly name: string
   readonly id: string
-  /** Undefined: no plugin that is loaded declares it. Then nothing can be set, only kept and reset. */
+  /** Undefined if no loaded plugin declares it: then values can only be kept and reset. */
   readonly subsystem: Subsystem | undefined
   readonly stored: StoredSettings | undefined
   readonly settings: Readonly<Record<string, string | null>>
-  /** `replace`: keys that are not among the settings are reset. */
+  /** `replace`: keys that are not in the settings are reset. */
   readonly mode: 'merge' | 'replace'
 }
 
 const noKey = (key: string, subsystem: Subsystem | undefined): string =>
   `is not a key of the subsystem${suggest(key, subsystem?.keys.keys() ?? [])}`
 
-/** What is to be stored; undefined when there is a problem, which is then among `problems`. */
+/** The settings to be stored; undefined if there is a problem, which is added to `problems`. */
 export function changedSettings(change: Change, problems: SettingProblem[]): StoredSettings | undefined {
   const { name, id, subsystem, stored, settings, mode } = change
   const problemsBefore = problems.length
@@ -40,16 +40,16 @@ export function changedSettings(change: Change, problems: SettingProblem[]): Sto
       if (declared === undefined && before === undefined) add(key, noKey(key, subsystem))
       next.delete(key)
     } else if (declared === undefined) {
-      // A key of a plugin that is not loaded, or of another release: what was read may be sent back.
+      // A key of a plugin that is not loaded, or of another release: a value that was read may be sent back.
       if (before === undefined) {
-        add(key, subsystem === undefined ? 'belongs to no plugin that is loaded' : noKey(key, subsystem))
+        add(key, subsystem === undefined ? 'belongs to no loaded plugin' : noKey(key, subsystem))
       } else if (text !== maskedValue && text !== before) {
-        add(key, 'cannot be changed: no plugin that is loaded knows it')
+        add(key, 'cannot be changed: no loaded plugin declares it')
       } else next.set(key, before)
     } else if (isMasked(declared, text)) {
       if (before !== undefined && shownText(declared, before, true) === text) next.set(key, before)
-      else if (!declared.isSecret) add(key, 'has a masked part, which is kept only where nothing else of it changes')
-      else if (declared.defaultText === '') add(key, 'is masked, and there is no stored secret that could be kept')
+      else if (!declared.isSecret) add(key, 'has a masked part, which is kept only if nothing else of it changes')
+      else if (declared.defaultText === '') add(key, 'is masked, and there is no stored secret to keep')
     } else {
       const parsed = parseSetting(declared, text)
       if ('problem' in parsed) add(key, parsed.problem)
@@ -68,7 +68,7 @@ export function changedSettings(change: Change, problems: SettingProblem[]): Sto
   if (problems.length > problemsBefore) return undefined
   const result: StoredSettings = { texts: {}, secrets: {} }
   for (const [key, text] of next) {
-    // What was once sealed stays sealed, whoever declares it now, or nobody.
+    // A sealed value stays sealed, even if another plugin, or none, declares the key now.
     const declared = subsystem?.keys.get(key)
     const isSecret = (declared !== undefined && holdsSecret(declared, text)) || stored?.secrets[key] !== undefined
     result[isSecret ? 'secrets' : 'texts'][key] = text
@@ -77,8 +77,8 @@ export function changedSettings(change: Change, problems: SettingProblem[]): Sto
 }
 
 /**
- * Who changes where secrets are sent has to know them: otherwise whoever may change settings, and may not read secrets, would have them
- * sent to a place of their own. What is sent nowhere, because its destination is empty, tells nobody.
+ * A change of the destination of a secret must contain the secret: otherwise a caller who may change settings but not read secrets could
+ * have a secret sent to a server of its own. An empty destination is allowed, because nothing is sent then.
  */
 function* strayedSecrets(
   { keys }: Subsystem,

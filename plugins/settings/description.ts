@@ -2,7 +2,7 @@ import { choices } from 'svc/kernel'
 import { maskedValue, type SubsystemDescription } from './api.ts'
 import type { Subsystem, SubsystemKey } from './subsystem.ts'
 
-/** The schema of a subsystem, for who writes a form or a file. */
+/** The schema of a subsystem, for forms and files. */
 export function describeSubsystem({ name, declaration, isMultiple, keys }: Subsystem): SubsystemDescription {
   return { name, description: declaration.description, multiple: isMultiple, keys: [...keys.values()].map(describeKey) }
 }

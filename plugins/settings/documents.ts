@@ -1,6 +1,6 @@
 /**
- * Settings as they are stored: one document for each subsystem that somebody has set, `logger` or `notify_webhook:backup`, with the
- * texts of the keys that were set and nothing else. Texts of secret keys are sealed.
+ * Stored settings: one document for each subsystem that was set, `logger` or `notify_webhook:backup`, with the texts of the keys that were
+ * set. Texts of secret keys are sealed.
  */
 import type { Collection, StoredDocument, StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
@@ -17,38 +17,38 @@ export type StoredSettings = Static<typeof StoredSettings>
 export type SettingsDocuments = Collection<StoredSettings>
 export type SettingsDocument = StoredDocument<StoredSettings>
 
-/** As many as one transaction can change. */
+/** The maximum number of changes in one transaction. */
 export const subsystemsMax = 1000
 
 export function declareDocuments(store: StoreService): SettingsDocuments {
   return store.collection({ name: 'settings', version: 1, schema: StoredSettings })
 }
 
-/** All keys that were set, secret or not. */
+/** All keys that were set, including secret ones. */
 export function textsOf({ texts, secrets }: StoredSettings): Readonly<Record<string, string>> {
   return { ...texts, ...secrets }
 }
 
-/** By their names. More than `subsystemsMax` are never stored. */
+/** By name. At most `subsystemsMax` are stored. */
 export async function allDocuments(documents: SettingsDocuments, prefix = ''): Promise<readonly SettingsDocument[]> {
   return (await documents.list({ prefix, limit: subsystemsMax })).documents
 }
 
 export interface SubsystemName {
   readonly name: string
-  /** Undefined where none is written. */
+  /** Undefined if the name has none. */
   readonly id: string | undefined
 }
 
 const pattern = /^([a-z][a-z0-9_]{0,63})(?::([A-Za-z0-9_-]{1,64}))?$/
 
-/** Undefined for what no subsystem can be called. */
+/** Undefined for an invalid name. */
 export function parseSubsystemName(text: string): SubsystemName | undefined {
   const match = pattern.exec(text)
   return match === null ? undefined : { name: match[1]!, id: match[2] }
 }
 
-/** How a subsystem is shown: the id that stands where none was written is not. */
+/** The name in answers: without the default id. */
 export function shownName(documentId: string): string {
   const end = `:${defaultSubsystemId}`
   return documentId.endsWith(end) ? documentId.slice(0, -end.length) : documentId

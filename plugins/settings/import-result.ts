@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 
-/** Of an import of the configuration, and of an archive of the cluster. */
+/** The result of an import of the configuration, or of an archive of the cluster. */
 export const ImportResult = Type.Object(
   {
     mode: Type.Union([Type.Literal('merge'), Type.Literal('replace')]),
     dryRun: Type.Boolean(),
-    users: Type.Integer({ description: 'As the other counts: of the file.' }),
+    users: Type.Integer({ description: 'Number in the file, like the other counts.' }),
     groups: Type.Integer(),
     policies: Type.Integer(),
     configSubsystems: Type.Integer(),
@@ -13,10 +13,10 @@ export const ImportResult = Type.Object(
     bucketsCreated: Type.Array(Type.String()),
     changed: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'What is new or different, of an archive: `user/ann`, `bucket/photos`.',
+        description: 'New or changed documents of an archive: `user/ann`, `bucket/photos`.',
       }),
     ),
-    removed: Type.Array(Type.String(), { description: 'What the file does not have, with `replace`.' }),
+    removed: Type.Array(Type.String(), { description: 'With `replace`: names that are not in the file.' }),
   },
   { $id: 'ImportResult' },
 )

@@ -32,7 +32,7 @@ export default definePlugin({
     return {
       services: { settings: service },
       start,
-      // Plugins declare their settings until they have started.
+      // Plugins may declare settings until they have started.
       async serve() {
         if (!threads.isMain) return
         for (const { name, warning } of await service.administration.show()) {

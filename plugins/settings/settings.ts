@@ -1,4 +1,4 @@
-/** The service: what plugins declare, read and watch. */
+/** The service for plugins: declares, reads and watches settings. */
 import type { Logger, MaybePromise, ObjectOf } from 'svc/kernel'
 import type { StoreService } from 'svc/plugins/store/api'
 import type { TObject } from 'typebox'
@@ -35,9 +35,9 @@ export function createSettings({
     if (unreadable.length > 0) log.warn({ subsystem: id, keys: unreadable }, 'stored settings cannot be read')
     return values
   }
-  // Only ever asked for what is declared.
+  // Called for declared subsystems only.
   const ready = documents.compiled(read)
-  /** Sequences of the documents that listeners were told of, by id. */
+  /** Sequences of the documents that listeners were last called for, by id. */
   const told = new Map<string, number>()
   let endWatch: (() => void) | undefined
 
@@ -49,7 +49,7 @@ export function createSettings({
       try {
         listener(named!.id ?? defaultSubsystemId)
       } catch (error) {
-        // The others hear of the change all the same.
+        // The other listeners must be called, too.
         log.error({ err: error, subsystem: documentId }, 'a listener to settings failed')
       }
     }

@@ -1,12 +1,12 @@
-/** A declared subsystem: what its keys are, and its values from text and back. Operators write every value as text. */
+/** A declared subsystem: its keys, and the conversion of its values from and to text. Operators write every value as text. */
 import { type ConfigurationKey, checkValue, configurationKeys, parseText, writeValue } from 'svc/kernel'
 import type { TObject } from 'typebox'
 import type { SubsystemDeclaration } from './api.ts'
 
 const namePattern = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/
-/** Of one value: a certificate chain fits. */
+/** Maximum size of one value: enough for a chain of certificates. */
 const valueBytesMax = 65_536
-/** They are parts of paths under `/config`. */
+/** These names are parts of paths under `/config`. */
 export const reservedNames: ReadonlySet<string> = new Set(['schema', 'export', 'import'])
 
 export type Values = Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ export interface SubsystemKey {
   readonly isSecret: boolean
   /** A URL whose user, password and query are masked. */
   readonly hasSecretQuery: boolean
-  /** Says where the secrets of the subsystem are sent, or who can read them on the way. */
+  /** Determines where the secrets of the subsystem are sent, or how the connection is protected. */
   readonly isDestination: boolean
   readonly isApplied: boolean
   readonly default: unknown
@@ -30,7 +30,7 @@ export interface Subsystem {
   readonly isMultiple: boolean
   readonly keys: ReadonlyMap<string, SubsystemKey>
   readonly defaults: Values
-  /** What this thread tells of changes. */
+  /** The listeners of this thread. */
   readonly listeners: Set<(id: string) => void>
 }
 
@@ -41,10 +41,10 @@ interface KeyFacts {
   readonly destination?: boolean
 }
 
-/** What a text stands for, and how it is stored; or what is wrong with it: a sentence without subject and secrets. */
+/** The value of a text, and its stored form; or the problem: a sentence without subject and secrets. */
 export type Parsed = { readonly value: unknown; readonly text: string } | { readonly problem: string }
 
-/** Throws TypeError: a subsystem that is declared wrongly is a defect of its plugin. */
+/** Throws TypeError for an invalid declaration, which is a defect of its plugin. */
 export function createSubsystem(name: string, declaration: SubsystemDeclaration<TObject>): Subsystem {
   if (!namePattern.test(name) || reservedNames.has(name)) {
     throw new TypeError(`settings: ${JSON.stringify(name)} cannot be the name of a subsystem`)
@@ -100,8 +100,8 @@ export function parseSetting(key: SubsystemKey, text: string): Parsed {
 }
 
 /**
- * The values that stored texts stand for, every key filled in. What an earlier or a later release stored and this one cannot read
- * has its default, and is named in `unreadable`.
+ * The values of stored texts, for all keys. A text of an earlier or later release that cannot be read is replaced by the default, and its
+ * key is added to `unreadable`.
  */
 export function readValues(
   { keys, defaults }: Subsystem,

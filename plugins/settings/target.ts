@@ -1,11 +1,11 @@
-/** A subsystem of a destination that something waits for in a queue: with the keys that all of them have, and the rules. */
+/** The subsystem of a target with a queue: the keys and rules that all targets share. */
 import { Type } from 'typebox'
 import type { SettingsProblem, SubsystemDeclaration, TargetDeclaration, TargetValues } from './api.ts'
 
 export const queueLimitDefault = 100_000
 const queueLimitMax = 10_000_000
 
-/** Throws TypeError for a key of the kind's own that all have. */
+/** Throws TypeError for a key of the kind that has the name of a common key. */
 export function targetDeclaration(name: string, declaration: TargetDeclaration): SubsystemDeclaration<never> {
   const { description, keys, about, removalProblem } = declaration
   const enable = Type.Boolean({ default: false, description: about.enable })
@@ -42,7 +42,7 @@ function problemsOf(values: TargetValues, id: string, { validate }: TargetDeclar
   if (folder.startsWith('/') || folder.includes('\\') || folder.split('/').includes('..')) {
     problems.push({ key: 'queue_dir', problem: 'must be a relative path without ..' })
   }
-  // What is not finished may be stored as long as it does nothing.
+  // An incomplete target may be stored while it is disabled.
   if (values.enable) problems.push(...(validate?.(values, id) ?? []))
   return problems
 }

@@ -1,20 +1,20 @@
 /**
- * Settings as lines of text, for a file that people edit: `logger level=debug format="json"`. A line has the name of a subsystem and
- * any number of keys with their values, also none; a subsystem may have several lines. A value with spaces, quotes or `#` in it is a
- * JSON string. `#` at the beginning of a word is a comment to the end of the line.
+ * Settings as lines of text, for files that people edit: `logger level=debug format="json"`. A line has the name of a subsystem and any
+ * number of keys with values, possibly none; a subsystem may have several lines. A value with spaces, quotes or `#` is a JSON string. `#`
+ * at the beginning of a word starts a comment to the end of the line.
  */
 import type { SettingsMap } from './api.ts'
 import type { SettingProblem } from './changes.ts'
 
 const bare = /^[^\s"#\\\p{Cc}][^\s"\\\p{Cc}]*$/u
-/** A word of a line that is no comment: up to the `=` or the end of the word. */
+/** A word of a line outside of comments: up to the `=` or the end of the word. */
 const word = /[^\s="#][^\s="]*/y
 const quoted = /"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/uy
 const unquoted = /[^\s"\\\p{Cc}]*/uy
-/** As many as are worth reading. */
+/** Further problems are not reported. */
 const problemsMax = 100
 
-/** One line for each key, by subsystem; one for a subsystem in which nothing is set. */
+/** One line for each key, by subsystem; one for a subsystem without values. */
 export function formatSettings(map: SettingsMap): string {
   const lines = Object.entries(map).flatMap(([name, settings]) => {
     const pairs = Object.entries(settings)
@@ -25,11 +25,11 @@ export function formatSettings(map: SettingsMap): string {
 
 function writeText(value: string): string {
   if (value === '' || bare.test(value)) return value
-  // JSON leaves DEL and the controls behind it as they are; in a line of a file they are not seen, and not read.
+  // JSON does not escape DEL and the control characters after it, which are invisible in a file and cannot be read again.
   return JSON.stringify(value).replaceAll(/\p{Cc}/gu, control => `\\u00${control.charCodeAt(0).toString(16)}`)
 }
 
-/** What the lines say, and what is wrong with them: `line 3`, and a sentence without any value in it. */
+/** The settings in the lines, and the problems: `line 3`, and a sentence without values. */
 export function parseSettings(text: string): {
   readonly map: SettingsMap
   readonly problems: readonly SettingProblem[]

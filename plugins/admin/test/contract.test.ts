@@ -1,11 +1,11 @@
-/** What follows from the declarations, tried on every operation of the real server. */
+/** Properties that follow from the declarations, tested on every operation of the real server. */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
 import type { AdminOperation } from '../api.ts'
 import { catalogue, pluginOf } from '../catalogue.ts'
 import { type AdminAnswer, type AdminCall, responseProblems, startAdmin, userSecret } from '../testing.ts'
 
-/** What needs one answers 501 without it, whatever it is asked. */
+/** Operations that need a service: without it they answer 501 to any request. */
 const masterKey = `contract:${Buffer.alloc(32, 7).toString('base64')}`
 const server = await startAdmin({ config: { kms: { secretKey: masterKey } } })
 t.teardown(server.stop)
@@ -17,12 +17,12 @@ const session = await server.login()
 const isPublic = ({ authorize }: AdminOperation) => authorize === 'public'
 const changes = ({ method }: AdminOperation) => method !== 'GET'
 
-/** Values that requests for a path need. */
-/** Of parameters that are no names. */
+/** Values for parameters in paths. */
+/** Parameters that are not names. */
 const parameters: Readonly<Record<string, string>> = { partNumber: '1', kind: 'drive' }
 const pathOf = (path: string) =>
   `/api/v1${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? `some-${name}`)}`
-/** Parameters without which an operation does not look at anything else. */
+/** Required query parameters. */
 const queryOf = (method: string, path: string) => {
   const { query } = served.find(other => other.method === method && other.path === path) ?? {}
   const needed = (query?.required ?? []).filter((name: string) => query?.properties[name].default === undefined)
@@ -33,7 +33,7 @@ const callOf = ({ method, path }: Pick<AdminOperation, 'method' | 'path'>): Admi
   return { method, path: pathOf(path) + (query === '' ? '' : `?${query}`) }
 }
 const withQuery = (path: string, more: string) => `${path}${path.includes('?') ? '&' : '?'}${more}`
-/** Bodies that pass validation, by operation. */
+/** Valid bodies, by operation. */
 const bodies: Readonly<Record<string, unknown>> = {
   createBucket: { name: 'made-by-contract' },
   setBucketVersioning: { status: 'enabled' },
@@ -75,7 +75,7 @@ function isProblem(t: Test, answer: AdminAnswer, status: number, code: string, p
   if (path !== undefined) t.equal(json?.instance, path.split('?')[0])
 }
 
-t.test('who shows no credentials, or presigned ones, gets 401', async t => {
+t.test('requests without credentials, or with presigned ones, get 401', async t => {
   for (const row of catalogue) {
     const operation = served.find(({ id }) => id === row.operationId)
     if (operation !== undefined && isPublic(operation)) continue
@@ -88,7 +88,7 @@ t.test('who shows no credentials, or presigned ones, gets 401', async t => {
   }
 })
 
-t.test('who has no policy gets 403 before anything else is looked at', async t => {
+t.test('callers without a policy get 403 before anything else is checked', async t => {
   let count = 0
   for (const operation of served) {
     if (typeof operation.authorize === 'string') continue
@@ -105,13 +105,13 @@ t.test('who has no policy gets 403 before anything else is looked at', async t =
   t.same(list.json, { items: [], nextCursor: '' }, 'what is decided inside shows nothing')
 })
 
-/** Served, and in no catalogue: what the specification does not know. */
+/** Operations that are built, but not in the catalogue. */
 const beyond = served.filter(({ id }) => !catalogue.some(row => row.operationId === id))
 
-t.test('what is not built says so, and who will build it', async t => {
+t.test('operations that are not built answer 501 with the name of their plugin', async t => {
   const planned = catalogue.filter(row => !served.some(({ id }) => id === row.operationId))
   for (const row of planned) {
-    // A session has to show its token here too: nothing about the order of steps depends on what is built.
+    // A session needs its token here, too: the order of steps does not depend on what is built.
     const call = {
       ...callOf(row),
       path: `${pathOf(row.path)}?prefix=x`,
@@ -150,7 +150,7 @@ t.test('another method is 405, and Allow has the right ones', async t => {
     t.equal((await signed({ path })).status, 404)
 })
 
-t.test('a session without its token, or from elsewhere, changes nothing', async t => {
+t.test('a session without its token, or of another origin, changes nothing', async t => {
   const { cookie, csrfToken, call } = session
   const foreign: Record<string, string>[] = [
     { origin: 'http://evil.example' },
@@ -175,7 +175,7 @@ t.test('a session without its token, or from elsewhere, changes nothing', async 
   t.same((await signed({ path: '/api/v1/buckets' })).json.items, [], 'and nothing was made')
 })
 
-t.test('a body that is not what it should be', async t => {
+t.test('invalid bodies', async t => {
   let count = 0
   for (const operation of served.filter(({ body }) => body !== undefined)) {
     count++
@@ -191,7 +191,7 @@ t.test('a body that is not what it should be', async t => {
     isProblem(t, await send({ ...call, body: `"${'x'.repeat(bytesMax)}"` }), 413, 'entity_too_large')
     const unknown = await send({ ...call, body: { ...(bodies[operation.id] as object), 'no/such': 1 } })
     isProblem(t, unknown, 400, 'invalid_argument')
-    // Of a map every name is a field, but not every value.
+    // A map accepts every name, but not every value.
     const message = operation.body.type === 'object' && operation.body.properties ? /not a field/ : /must be object/
     t.match(unknown.json.errors[0], { element: '/no~1such', message })
     if (operation.bodyOptional !== true) {
@@ -203,7 +203,7 @@ t.test('a body that is not what it should be', async t => {
   t.ok(count >= 5)
 })
 
-t.test('a parameter that is not what it should be', async t => {
+t.test('invalid parameters', async t => {
   for (const operation of served) {
     const call = callOf(operation)
     const send = operation.authorize === 'session' ? session.call : isPublic(operation) ? anonymous : signed
@@ -225,7 +225,7 @@ t.test('a parameter that is not what it should be', async t => {
   }
 })
 
-t.test('answers are what their schemas say', async t => {
+t.test('answers match their schemas', async t => {
   const operation = (id: string) => served.find(other => other.id === id)!
   const check = async (id: string, call: Partial<AdminCall>, status: number, send = signed) => {
     const { method, path } = operation(id)
@@ -269,7 +269,7 @@ t.test('answers are what their schemas say', async t => {
   const body = { accessKey: 'admin', secretKey: 'change-me-please' }
   await check('login', { body }, 200, anonymous)
   await check('getSession', {}, 200, session.call)
-  // Those that never succeed on one drive, streams, the end of everything, and what other plugins test themselves.
+  // Operations that never succeed on one drive, streams, the stop of the server, and operations that other plugins test.
   const elsewhere = [
     'restartService',
     'startHeal',
@@ -282,7 +282,7 @@ t.test('answers are what their schemas say', async t => {
   for (const id of [...tried, ...elsewhere]) t.ok(served.some(other => other.id === id))
 })
 
-t.test('the OpenAPI document is valid and is the catalogue', async t => {
+t.test('the OpenAPI document is valid and has the whole catalogue', async t => {
   const answer = await signed({ path: '/api/v1/openapi.json' })
   t.equal(answer.status, 200)
   isProblem(t, await anonymous({ path: '/api/v1/openapi.json' }), 401, 'unauthenticated')

@@ -1,4 +1,4 @@
-/** The steps of the dispatcher, with operations made for it; lists and streams on their own. */
+/** The steps of the dispatcher, with operations for this test; lists and streams separately. */
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
@@ -129,7 +129,7 @@ t.test('fields: defaults, read-only, unknown, nested, open', async t => {
   for (const body of [null, [], 3, '"text"']) t.equal((await save(body)).json.code, 'invalid_argument')
 })
 
-t.test('JSON that is made to hurt', async t => {
+t.test('hostile JSON', async t => {
   t.equal((await save('{"name":"ab","__proto__":{"color":"blue"}}')).status, 400)
   t.equal((await save('{"name":"ab","tags":{"__proto__":"x","__proto__":"y"}}')).status, 400)
   t.equal((await save('{"name":"ab","free":{"a":{"__proto__":null}}}')).status, 400)
@@ -182,7 +182,7 @@ t.test('If-Match with and without quotes', async t => {
   }
 })
 
-t.test('what handlers throw', async t => {
+t.test('errors of handlers', async t => {
   const how = (word: string) => signed({ method: 'POST', path: '/api/v1/test/failures', body: { how: word } })
   const defect = await how('defect')
   t.match(defect.json, { status: 500, code: 'internal_error' })

@@ -1,4 +1,4 @@
-/** A stream over the wire goes on as long as whoever opened it might open it again. */
+/** A stream over the wire continues as long as its caller would be allowed to open it again. */
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { definePlugin } from 'svc/kernel'
@@ -22,7 +22,7 @@ const streamed = defineAdminOperation({
   events: { trace: Type.Object({}) },
   handle: () => ({ open: () => ({ end() {} }) }),
 })
-/** What the provider of the test lets in. */
+/** The credentials that the test's provider accepts. */
 const tickets = new Set<string>()
 const plugin = definePlugin({
   name: 'test-streams',
@@ -45,7 +45,7 @@ const { users, iam } = server.kernel.services
 const host = `127.0.0.1:${server.port}`
 const path = '/api/v1/test/stream'
 
-/** Resolves when it has begun. */
+/** Resolves when the stream has begun. */
 async function open(headers: Readonly<Record<string, string>>) {
   const sent = request({ host: '127.0.0.1', port: server.port, path, headers, agent: false }).end()
   const [answer] = await once(sent, 'response')
@@ -68,7 +68,7 @@ const sign = (accessKey: string, secret: string, more: Readonly<Record<string, s
   ).headers,
 })
 
-/** Whether it is still open a heartbeat later. */
+/** Whether it is still open one heartbeat later. */
 async function goesOn(stream: Awaited<ReturnType<typeof open>>): Promise<boolean> {
   const { beats } = stream
   await clock.advance(heartbeatMs)
@@ -78,7 +78,7 @@ async function goesOn(stream: Awaited<ReturnType<typeof open>>): Promise<boolean
   return stream.isOpen
 }
 
-t.test('a stream ends when the provider that let its caller in would do so no more', async t => {
+t.test('a stream ends when the provider no longer accepts its caller', async t => {
   const authorization = 'Ticket one'
   tickets.add(authorization)
   const stream = await open({ authorization })
@@ -87,7 +87,7 @@ t.test('a stream ends when the provider that let its caller in would do so no mo
   t.notOk(await goesOn(stream))
 })
 
-t.test('a stream ends when its caller is gone, disabled, has another secret or fewer rights', async t => {
+t.test('a stream ends when its caller is deleted, disabled, gets another secret or has fewer rights', async t => {
   const secretKey = 'a-secret-of-ada'
   const Statement = [{ Effect: 'Allow', Action: 'admin:ServerTrace' }]
   await users.putPolicy('tracer', { Version: '2012-10-17', Statement })

@@ -29,7 +29,7 @@ type Form = keyof typeof words
 const forms = Object.keys(words) as Form[]
 const trailerName = 'x-amz-checksum-crc32'
 
-/** The wire bytes of a body in this form, and what makes decoders for it. */
+/** The encoded bytes of a body in this form, and a factory of decoders for it. */
 function stream(
   form: Form,
   chunks: readonly Uint8Array[],
@@ -70,7 +70,7 @@ const cut = (wire: Buffer, positions: readonly number[]): Buffer[] => {
   return ends.map((end, i) => wire.subarray(i === 0 ? 0 : ends[i - 1], end))
 }
 
-t.test('a body decodes the same wherever the wire bytes are cut in two, and byte by byte', async () => {
+t.test('a body decodes equally wherever its bytes are split in two, and byte by byte', async () => {
   for (const form of forms) {
     const payload = pattern(40)
     const { wire, decoder, trailers } = stream(form, [payload])
@@ -89,7 +89,7 @@ t.test('a body decodes the same wherever the wire bytes are cut in two, and byte
   }
 })
 
-t.test('bodies of any chunks decode the same however the wire bytes are cut', async () => {
+t.test('bodies with any chunks decode equally however their bytes are split', async () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 8192, max: 20_000 }), fc.constantFrom(8192, 16_384)), {
     maxLength: 3,
   })
@@ -121,7 +121,7 @@ t.test('every byte of a body that is not the payload is checked', async () => {
       const result = outcome(() => {
         const { payload: decoded, trailers } = decode(decoder(), [changed])
         assert.ok(form === 'unsignedTrailer')
-        // Without signatures the payload, a trailer's value and the case of a hexadecimal digit are for others to judge.
+        // Without signatures the decoder does not check the payload, the values of trailers and the case of hexadecimal digits.
         assert.ok(inPayload || decoded.equals(payload))
         assert.ok(inPayload || trailers[trailerName] !== 'AAAAAA==', `changed at ${at}`)
       })
@@ -251,7 +251,7 @@ t.test('framing is strict', async () => {
     assert.equal(of(bad, 'none'), 'IncompleteBody 400', JSON.stringify(bad))
   }
   assert.equal(of('0\r\na:b\r\n\r\n', 'none'), 'IncompleteBody 400')
-  // The largest chunk is a matter of the header alone.
+  // The size in the header alone decides about the largest chunk.
   const largest = new ChunkedDecoder({ signing: undefined, trailers: [] })
   assert.equal(
     outcome(() => largest.push(Buffer.from('140000000\r\n'), () => {})),
@@ -259,7 +259,7 @@ t.test('framing is strict', async () => {
   )
 })
 
-t.test('exactly the announced trailers must come', async () => {
+t.test('exactly the announced trailers must be received', async () => {
   const of = (lines: string, trailers: readonly string[]) =>
     outcome(() =>
       decode(new ChunkedDecoder({ signing: undefined, trailers }), [Buffer.from(`0\r\n${lines}`, 'latin1')]),
@@ -287,7 +287,7 @@ t.test('exactly the announced trailers must come', async () => {
   }
 })
 
-t.test('trailers that end in a bare line feed, as some clients write them, are understood', async () => {
+t.test('trailers that end in a bare line feed, as some clients write them, are accepted', async () => {
   const unsigned = new ChunkedDecoder({ signing: undefined, trailers: [trailerName] })
   assert.deepEqual(decode(unsigned, [Buffer.from(`3\r\nabc\r\n0\r\n${trailerName}:NSRBwg==\n\r\n\r\n`)]).trailers, {
     [trailerName]: 'NSRBwg==',
@@ -295,7 +295,7 @@ t.test('trailers that end in a bare line feed, as some clients write them, are u
   const { wire, decoder } = stream('signedTrailer', [pattern(10)])
   const text = wire.toString('latin1').replace('AAAAAA==\r\n', 'AAAAAA==\n\r\n')
   assert.deepEqual(decode(decoder(), [Buffer.from(text, 'latin1')]).trailers, { [trailerName]: 'AAAAAA==' })
-  // One line more is allowed, not two, and nothing else.
+  // One more line is allowed, not two, and nothing else.
   for (const end of ['\r\n\r\n\r\n\r\n', '\r\n\r\nx', '\r\n\r\n\r']) {
     const decoder = new ChunkedDecoder({ signing: undefined, trailers: [trailerName] })
     assert.equal(
@@ -330,7 +330,7 @@ t.test('lines and trailers are bounded', async () => {
   })
   assert.equal(result, 'IncompleteBody 400')
   assert.ok(pushed <= lineBytesMax)
-  // What has failed stays failed.
+  // A failed decoder fails each further push.
   assert.equal(
     outcome(() => endless.push(Buffer.from('0\r\n\r\n'), () => {})),
     'IncompleteBody 400',
@@ -353,7 +353,7 @@ t.test('lines and trailers are bounded', async () => {
   )
 })
 
-t.test('noise in place of a body ends in an answer or in one of the errors of bodies', async () => {
+t.test('random bytes as a body are decoded, or end in one of the errors of bodies', async () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '\r\n',
@@ -406,7 +406,7 @@ t.test('noise in place of a body ends in an answer or in one of the errors of bo
   )
 })
 
-t.test('a body with a digest passes as it comes and is compared at its end', async () => {
+t.test('a body with a digest is passed on unchanged and compared at its end', async () => {
   const payload = pattern(1000)
   const hex = createHash('sha256').update(payload).digest('hex')
   const of = (sizeBytes: number, ...pieces: Buffer[]) =>
@@ -422,7 +422,7 @@ t.test('a body with a digest passes as it comes and is compared at its end', asy
   }
 })
 
-t.test('every form of payload carries every checksum, in a header or in a trailer', async () => {
+t.test('every form of payload can have every checksum, in a header or in a trailer', async () => {
   const payload = pattern(20_000)
   const chunks = [payload.subarray(0, 10_000), payload.subarray(10_000)]
   const table = [

@@ -1,4 +1,4 @@
-/** The AWS SDK over real sockets, against nothing but the verification of what arrives. */
+/** The AWS SDK over real sockets, against a server that only verifies requests. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -80,7 +80,7 @@ const body = Buffer.alloc(200_000, 'payload ')
 const bodySha256 = createHash('sha256').update(body).digest('hex')
 const last = () => arrivals.at(-1)!
 
-t.test('odd keys, parameters and metadata arrive under a valid signature', async () => {
+t.test('odd keys, parameters and metadata arrive with a valid signature', async () => {
   for (const Key of keys) {
     await s3.send(new GetObjectCommand({ Bucket, Key, ResponseContentType: 'text/plain; a=b', VersionId: 'a+b/c=' }))
     assert.equal(last().authentication.identity?.accessKey, accessKey, Key)
@@ -98,7 +98,7 @@ t.test('buffers and streams arrive whole, with the checksum where the SDK puts i
   assert.equal(last().sha256, bodySha256)
   assert.notEqual(last().authentication.payload.kind, 'chunked')
   for (const ChecksumAlgorithm of ['CRC32', 'CRC32C', 'SHA1', 'SHA256'] as const) {
-    // Pieces that never meet the SDK's own chunks.
+    // The sizes of the pieces differ from the SDK's own chunks.
     const pieces = Array.from({ length: 201 }, (_, i) => body.subarray(i * 1000, (i + 1) * 1000))
     const Body = Readable.from(pieces.filter(piece => piece.length > 0))
     await s3.send(new PutObjectCommand({ Bucket, Key: 'stream', Body, ContentLength: body.length, ChecksumAlgorithm }))
@@ -118,7 +118,7 @@ function send(url: string, method = 'GET', body?: Buffer): Promise<number | unde
   })
 }
 
-t.test('presigned URLs work as they are and not when they are changed', async () => {
+t.test('presigned URLs are valid unchanged, and invalid after a change', async () => {
   for (const Key of keys) {
     const url = await getSignedUrl(
       s3,
@@ -139,7 +139,7 @@ t.test('presigned URLs work as they are and not when they are changed', async ()
   assert.equal(last().sha256, bodySha256)
 })
 
-t.test('a wrong secret gets the error that the SDK knows by name', async () => {
+t.test('a wrong secret gets the error that the SDK expects', async () => {
   const wrong = client('not the secret')
   await assert.rejects(wrong.send(new GetObjectCommand({ Bucket, Key: 'plain' })), { name: 'SignatureDoesNotMatch' })
   wrong.destroy()

@@ -1,4 +1,4 @@
-/** The contract of providers, for each place where a signature may be. */
+/** The contract of providers, for each place of a signature. */
 import { authProviderContract } from 'svc/plugins/iam/contract'
 import iam from 'svc/plugins/iam/index'
 import { createFakeClock, startKernel } from 'svc/testing'

@@ -1,4 +1,4 @@
-/** The plugin as the server runs it, with a clock that stands still. */
+/** The plugin as the server runs it, with a fixed clock. */
 import { isCatalogError } from 'svc/kernel'
 import type { Authentication, PayloadDecoder, SignedRequest } from 'svc/plugins/iam/api'
 import iam from 'svc/plugins/iam/index'
@@ -12,7 +12,7 @@ export const secretKey = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
 export const region = 'us-east-1'
 export const signer: Signer = { accessKey, secret: secretKey, region }
 
-/** Root's credentials are always at hand: nothing here has to be waited for. */
+/** Root's credentials are found without waiting. */
 export interface ImmediateAuth {
   authenticate(request: SignedRequest): Authentication
   authenticateForm(fields: ReadonlyMap<string, string>): Authentication
@@ -39,7 +39,7 @@ export function atOnce<T>(value: T | Promise<T>): T {
   return value
 }
 
-/** A request as the listener would hand it over. */
+/** A request as the listener passes it on. */
 export function received(
   method: string,
   target: string,
@@ -59,7 +59,7 @@ export function received(
   }
 }
 
-/** `CODE status` of the catalogue error that a call ends in, or `accepted`. Anything else is a defect and is thrown on. */
+/** `CODE status` of the catalogue error of a call, or `accepted`. Other errors are thrown again. */
 export function outcome(call: () => unknown): string {
   try {
     call()
@@ -70,14 +70,14 @@ export function outcome(call: () => unknown): string {
   }
 }
 
-/** Feeds wire bytes in the given pieces and returns what came out. */
+/** Passes the given pieces to the decoder and returns its output. */
 export function decode(
   decoder: PayloadDecoder,
   pieces: readonly Buffer[],
 ): { payload: Buffer; trailers: Readonly<Record<string, string>> } {
   const payload: Buffer[] = []
   for (const piece of pieces) {
-    // A copy of its own per piece, overwritten afterwards: whoever keeps a slice of a socket's buffer is found out.
+    // Each piece is copied, and overwritten afterwards, to detect a decoder that keeps a slice of a socket's buffer.
     const lent = Buffer.from(piece)
     decoder.push(lent, bytes => payload.push(Buffer.from(bytes)))
     lent.fill(0)

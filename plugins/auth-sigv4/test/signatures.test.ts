@@ -50,7 +50,7 @@ t.test('the examples of "Authenticating requests: using the Authorization header
     assert.equal(identity?.accessKey, accessKey, target)
     assert.equal(how, 'header')
   }
-  // The client's side makes the same signature.
+  // Our signer creates the same signature.
   const made = signRequest(signer, { method: 'GET', host, path: '/', query: 'prefix=J&max-keys=2', nowMs: documentsMs })
   assert.ok(made.headers.authorization!.endsWith(examples[3]![4]))
 })
@@ -160,7 +160,7 @@ t.test('the example of a POST policy holds', async () => {
   assert.deepEqual(signPolicy(signer, Buffer.from(policy, 'base64').toString(), Date.UTC(2015, 11, 29)), fields)
 })
 
-/** The signers inside the AWS SDK for JavaScript. */
+/** The signers of the AWS SDK for JavaScript. */
 const client = new S3Client({ region, credentials: { accessKeyId: accessKey, secretAccessKey: secretKey } })
 t.teardown(() => client.destroy())
 const sdkSigner = await client.config.signer()
@@ -176,7 +176,7 @@ const request = fc.record({
   segments: fc.array(hostileText, { minLength: 1, maxLength: 4 }),
   query: fc
     .dictionary(hostileText, hostileText, { maxKeys: 5 })
-    // The SDK's signer loses this one.
+    // The SDK's signer drops this character.
     .filter(query => !Object.hasOwn(query, '__proto__')),
   metadata: fc.dictionary(
     fc.stringMatching(/^[a-z0-9-]{1,8}$/),
@@ -208,7 +208,7 @@ const rawQuery = (query: Record<string, unknown>) =>
     .map(([name, value]) => `${encodeText(name)}=${encodeText(String(value))}`)
     .join('&')
 
-t.test('what the SDK signer signs in headers is accepted, and our signer makes the same signature', async () => {
+t.test('headers that the SDK signs are accepted, and our signer creates the same signature', async () => {
   await fc.assert(
     fc.asyncProperty(request, async shape => {
       const unsigned = sdkRequest(shape)
@@ -234,7 +234,7 @@ t.test('what the SDK signer signs in headers is accepted, and our signer makes t
   )
 })
 
-t.test('what the SDK signer presigns is accepted, until one character is changed', async () => {
+t.test('URLs that the SDK presigns are accepted, until one character is changed', async () => {
   await fc.assert(
     fc.asyncProperty(request, fc.nat(), async (shape, seed) => {
       const signed = await sdkPresigner.presign(sdkRequest({ ...shape, metadata: {} }), {
@@ -247,7 +247,7 @@ t.test('what the SDK signer presigns is accepted, until one character is changed
       const at = 1 + (seed % (target.length - 1))
       const changed = `${target.slice(0, at)}${target[at] === 'x' ? 'y' : 'x'}${target.slice(at + 1)}`
       outcome(() => {
-        // A change in the names of the signature's own parameters makes the request anonymous, which is not presigned.
+        // A change in the names of the signature's own parameters makes the request anonymous instead of presigned.
         const { method } = auth.authenticate(received(shape.method, changed, headers))
         assert.notEqual(method, 'presigned', `changed at ${at}: ${changed}`)
       })
@@ -256,10 +256,10 @@ t.test('what the SDK signer presigns is accepted, until one character is changed
   )
 })
 
-t.test('a presigned request may sign a digest that only its header tells', async () => {
+t.test('a presigned request may cover a digest that only a header has', async () => {
   const presigner = sdkSigner as unknown as Pick<S3RequestPresigner, 'presign'>
   const unsigned = sdkRequest({ method: 'PUT', segments: ['key'], query: {}, metadata: {} })
-  // Without the header that says otherwise the SDK signs the digest of an empty body, and says so in no parameter.
+  // Without the header the SDK signs the digest of an empty body, without a parameter for it.
   const signed = await presigner.presign(unsigned, { signingDate: new Date(nowMs), expiresIn: 60 })
   const target = `${signed.path}?${rawQuery(signed.query as Record<string, string>)}`
   const headers = { host: 'storage.example.org:9000' }
@@ -271,7 +271,7 @@ t.test('a presigned request may sign a digest that only its header tells', async
   )
 })
 
-t.test('presigned by us is what the service presigns', async () => {
+t.test('the exported function and the service presign alike', async () => {
   const url = 'http://storage.example.org:9000/bucket/a%20key?response-content-type=text%2Fplain'
   const ours = presignUrl(signer, { method: 'GET', url, expiresSeconds: 60, nowMs })
   const { hash, search, pathname, host } = new URL(ours)

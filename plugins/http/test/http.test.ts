@@ -11,7 +11,7 @@ import { connectRaw, echo, startServer } from './server.ts'
 
 const get = (path: string, extra = ''): string => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${extra}\r\n`
 
-t.test('a request reaches the mount with its raw target, and every answer carries its id', async t => {
+t.test('a request reaches the mount with its raw target, and every answer has its id', async t => {
   const server = await startServer()
   const client = await connectRaw(server.s3Port)
   await client.send(get('/b/a%2F..//%20?x=1&y', 'X-A: 1\r\nx-a: 2\r\n'))
@@ -36,7 +36,7 @@ t.test('a request reaches the mount with its raw target, and every answer carrie
   await server.stop()
 })
 
-t.test('headers set in any of the usual ways keep our two', async t => {
+t.test('the two headers of the server stay, in whatever way others are set', async t => {
   const server = await startServer({
     mount({ request, response }) {
       if (request.url === '/object') response.writeHead(201, { 'X-Way': 'object', 'Content-Length': 0 }).end()
@@ -61,7 +61,7 @@ t.test('headers set in any of the usual ways keep our two', async t => {
   await server.stop()
 })
 
-t.test('paths under /svc/ belong to Fastify, on the console everything does', async t => {
+t.test('paths under /svc/ belong to Fastify, on the console all paths do', async t => {
   const server = await startServer({
     routes: {
       listeners: ['s3', 'console'],
@@ -111,7 +111,7 @@ t.test('paths under /svc/ belong to Fastify, on the console everything does', as
   await server.stop()
 })
 
-t.test('100-continue is answered only when somebody wants the body', async t => {
+t.test('100-continue is answered only when a handler reads the body', async t => {
   let received = ''
   const server = await startServer({
     mount(exchange) {
@@ -149,7 +149,7 @@ t.test('100-continue is answered only when somebody wants the body', async t => 
   await server.stop()
 })
 
-t.test('the expectation is known in any case, over HTTP/1.1 and HTTP/2', async t => {
+t.test('the expectation is recognized in upper and lower case, over HTTP/1.1 and HTTP/2', async t => {
   const folder = temporaryFolder(t)
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', join(folder, 'private.key')]
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
@@ -171,7 +171,7 @@ t.test('the expectation is known in any case, over HTTP/1.1 and HTTP/2', async t
     client.socket.destroy()
 
     const stream = session.request({ ':method': 'PUT', ':path': '/take', expect })
-    // Only when it is told to, as clients do that wait.
+    // Only after 100-continue, like clients that wait for it.
     stream.once('continue', () => stream.end('body'))
     const status = await new Promise((resolve, reject) => {
       stream.once('response', headers => resolve(headers[':status']))
@@ -260,7 +260,7 @@ t.test('malformed heads get a well-formed answer', async t => {
   await server.stop()
 })
 
-t.test('garbage never stops the server and never gets anything but an error', async t => {
+t.test('random bytes never stop the server and only get errors', async t => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   const random = createSeededRandom(seed)
   const server = await startServer({ config: { headerTimeout: 500 } })
@@ -287,7 +287,7 @@ t.test('garbage never stops the server and never gets anything but an error', as
   await server.stop()
 })
 
-t.test('slow clients are let go: heads, bodies, readers', async t => {
+t.test('slow clients are disconnected: heads, bodies, readers', async t => {
   const chunk = Buffer.alloc(256 * 1024)
   let closedSender = 0
   const server = await startServer({
@@ -349,7 +349,7 @@ t.test('slow clients are let go: heads, bodies, readers', async t => {
   await server.stop()
 })
 
-t.test('draining: what began is finished, what comes is told so, what waits is closed', async t => {
+t.test('draining: requests under way are finished, new ones are refused, idle connections are closed', async t => {
   let release: () => void = () => {}
   const server = await startServer({
     mount(exchange) {
@@ -383,7 +383,7 @@ t.test('draining: what began is finished, what comes is told so, what waits is c
   await t.rejects(connectRaw(server.s3Port), { code: 'ECONNREFUSED' })
 })
 
-t.test('stop ends what does not end by itself, and answers lost with their connection are not waited for', async t => {
+t.test('stop ends remaining requests, and does not wait for answers of closed connections', async t => {
   const server = await startServer({ mount() {} })
   const stuck = await connectRaw(server.s3Port)
   await stuck.send(get('/stuck'))
@@ -407,7 +407,7 @@ t.test('stop ends what does not end by itself, and answers lost with their conne
   t.same(await stopped, [])
 })
 
-t.test('a handler that fails is answered, logged with the request id, and tells nothing', async t => {
+t.test('a handler that fails is answered, logged with the request id, and reveals nothing', async t => {
   const server = await startServer({
     mount({ request }) {
       if (request.url === '/sync') throw new Error('hunter2')

@@ -1,4 +1,4 @@
-/** Who the client is behind proxies: forwarding headers, and the PROXY protocol over real sockets. */
+/** The client's address behind proxies: forwarding headers, and the PROXY protocol over real sockets. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -13,7 +13,7 @@ import { createProxies } from '../proxies.ts'
 import { parseProxyHeader, readProxyHeader } from '../proxy-protocol.ts'
 import { connectRaw, startServer } from './server.ts'
 
-t.test('addresses are read and written in one way', async t => {
+t.test('addresses are parsed and formatted uniformly', async t => {
   t.same(parseListenAddress(':9000'), { host: undefined, port: 9000 })
   t.same(parseListenAddress('[::1]:0'), { host: '::1', port: 0 })
   t.same(parseListenAddress('storage.test:80'), { host: 'storage.test', port: 80 })
@@ -41,7 +41,7 @@ t.test('addresses are read and written in one way', async t => {
   for (const [text, address] of cases) t.equal(forwardedAddress(text), address, JSON.stringify(text))
 })
 
-t.test('forwarding headers are believed hop by hop, from the right', async t => {
+t.test('forwarding headers are trusted hop by hop, from the right', async t => {
   const trusted = ['10.0.0.0/8', '192.168.1.1', 'fd00::/8']
   const x = createProxies({ trusted, style: 'x-forwarded', trustHost: false })
   const xHost = createProxies({ trusted, style: 'x-forwarded', trustHost: true })
@@ -144,7 +144,7 @@ function withChecksum(wrong = 0): Buffer {
   return header
 }
 
-t.test('PROXY headers are parsed as written, at any split', async t => {
+t.test('PROXY headers are parsed at any split', async t => {
   const good: [name: string, bytes: Buffer | string, address: string | undefined, port?: number, secure?: boolean][] = [
     ['v1 IPv4', 'PROXY TCP4 198.51.100.10 10.0.0.1 1234 8080\r\n', '198.51.100.10', 1234],
     ['v1 IPv6', 'PROXY TCP6 2001:DB8::1 2001:db8::2 1234 8080\r\n', '2001:db8::1', 1234],
@@ -207,7 +207,7 @@ t.test('PROXY headers are parsed as written, at any split', async t => {
 
 const config = { trustedProxies: ['127.0.0.0/8'], proxyProtocol: ['s3', 'console'] }
 
-t.test('a PROXY header in front of a request, however it is cut', async t => {
+t.test('a PROXY header in front of a request, at any split', async t => {
   const server = await startServer({ config })
   const headers: [Buffer | string, string][] = [
     ['PROXY TCP4 198.51.100.10 10.0.0.1 1234 8080\r\n', '198.51.100.10'],
@@ -262,7 +262,7 @@ t.test('a PROXY header in front of a request, however it is cut', async t => {
   await strangers.stop()
 })
 
-t.test('a PROXY header that does not come, or comes from somebody who leaves', async t => {
+t.test('a missing PROXY header, and one from a client that disconnects', async t => {
   const clock = createFakeClock()
   const outcomes: unknown[] = []
   const server = createServer(socket => {

@@ -1,4 +1,4 @@
-/** A kernel with the HTTP plugins and a mount of the test's own in place of S3. */
+/** A kernel with the HTTP plugins and a test's own mount instead of S3. */
 import { connect, type Socket } from 'node:net'
 import { definePlugin } from 'svc/kernel'
 import type { Exchange, HttpRequestRecord, HttpRoutes, RawHandler } from 'svc/plugins/http/api'
@@ -82,9 +82,9 @@ export interface RawClient {
   readonly socket: Socket
   received(): string
   send(bytes: string | Uint8Array): Promise<void>
-  /** Resolves with everything received when the text is in it; rejects when the connection ends before. */
+  /** Resolves with all received bytes when they contain the text; rejects if the connection ends before. */
   until(text: string | RegExp, timeoutMs?: number): Promise<string>
-  /** Resolves with everything received when the connection is over. */
+  /** Resolves with all received bytes when the connection has ended. */
   closed(timeoutMs?: number): Promise<string>
 }
 

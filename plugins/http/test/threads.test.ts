@@ -1,4 +1,4 @@
-/** Real processes: one thread or several behind one port, a thread that dies, ports that are taken, graceful stop. */
+/** Real processes: one thread or several behind one port, a thread that dies, ports in use, graceful stop. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -72,7 +72,7 @@ async function startServer(
 const get = async (port: number, path: string): Promise<string> =>
   (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } })).text()
 
-/** Which threads answer, over fresh connections. */
+/** The threads that answer, over new connections. */
 async function threadsBehind(port: number): Promise<Set<string>> {
   const seen = new Set<string>()
   for (let round = 0; round < 40; round++) seen.add(await get(port, '/b/k'))
@@ -91,7 +91,7 @@ t.test('one thread answers everything', async t => {
   t.equal(await server.ended, 0)
 })
 
-t.test('two workers share one free port, and one that replaces a dead one finds it', async t => {
+t.test('two workers share one free port, and the replacement of a dead one binds it', async t => {
   const server = await startServer(2)
   t.same([...(await threadsBehind(server.port))].sort(), ['1', '2'])
   t.equal((await fetch(`http://127.0.0.1:${server.console}/svc/health/live`)).status, 200)

@@ -1,4 +1,4 @@
-/** How long a connection may stand still, counted in looks of the idle check instead of by a clock. */
+/** Maximum time of a connection without progress, counted in calls of the idle check instead of by a clock. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { bindConnection, Connection } from '../connection.ts'
@@ -9,7 +9,7 @@ const limits = { bodyTimeoutMs: 30_000, sendTimeoutMs: 20_000 }
 const stepMs = idleStepMs(limits)
 const proxies = createProxies({ trusted: [], style: 'x-forwarded', trustHost: false })
 
-/** A real socket whose client never reads, with more than the system's buffers hold on its way. */
+/** A real socket whose client never reads, with more bytes on its way than the system's buffers can take. */
 function stalledSocket(t: Test): Promise<Socket> {
   return new Promise(done => {
     const server = createServer(socket => {
@@ -28,7 +28,7 @@ function stalledSocket(t: Test): Promise<Socket> {
   })
 }
 
-t.test('an answer that nobody reads ends after the send timeout, not after two', async t => {
+t.test('an answer that the client does not read ends after the send timeout, not after two', async t => {
   const socket = await stalledSocket(t)
   const connection = new Connection('127.0.0.1', false, proxies)
   connection.requests = connection.inFlight = 1

@@ -13,7 +13,7 @@ t.test('CreateBucket names the bucket by its ARN', async t => {
   t.equal(created.headers['x-amz-bucket-arn'], `arn:aws:s3:::${bucket}`)
 })
 
-t.test('a message is in the words of AWS, and ours stand beside it', async t => {
+t.test('a message is that of AWS, and the element Detail has ours', async t => {
   const missing = await server.send({ path: '/no-such-bucket/key' })
   t.equal(missing.xml('Message'), 'The specified bucket does not exist')
   t.equal(missing.xml('Detail'), undefined)
@@ -40,7 +40,7 @@ t.test('POST to a key without a query is not allowed', async t => {
   t.equal(status, 405, text)
 })
 
-t.test('a part may be listed once', async t => {
+t.test('a part may be listed only once', async t => {
   const uploadId = (await server.send({ method: 'POST', path: `/${bucket}/parts`, query: 'uploads=' })).xml('UploadId')!
   const query = `partNumber=1&uploadId=${uploadId}`
   const { headers } = await server.send({ method: 'PUT', path: `/${bucket}/parts`, query, body: 'x' })
@@ -55,7 +55,7 @@ t.test('a part may be listed once', async t => {
   t.match(text, '<Code>InvalidPartOrder</Code>')
 })
 
-t.test('a negative MaxAgeSeconds is taken', async t => {
+t.test('a negative MaxAgeSeconds is accepted', async t => {
   const rule = '<AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET</AllowedMethod><MaxAgeSeconds>-1</MaxAgeSeconds>'
   const body = `<CORSConfiguration><CORSRule>${rule}</CORSRule></CORSConfiguration>`
   t.equal((await server.send({ method: 'PUT', path: `/${bucket}`, query: 'cors=', body })).status, 200)
@@ -63,7 +63,7 @@ t.test('a negative MaxAgeSeconds is taken', async t => {
   t.match(text, '<MaxAgeSeconds>-1</MaxAgeSeconds>')
 })
 
-t.test('the headers of a preflight choose the rule of a plain request, too', async t => {
+t.test('the headers of a preflight also select the rule of another request', async t => {
   const rule = (method: string, header: string) =>
     `<CORSRule><AllowedOrigin>*</AllowedOrigin><AllowedMethod>${method}</AllowedMethod><ExposeHeader>${header}</ExposeHeader></CORSRule>`
   const body = `<CORSConfiguration>${rule('GET', 'x-get')}${rule('PUT', 'x-put')}</CORSConfiguration>`
@@ -75,7 +75,7 @@ t.test('the headers of a preflight choose the rule of a plain request, too', asy
   t.equal((await ask({ 'access-control-request-method': 'DELETE' }))['access-control-allow-origin'], undefined)
 })
 
-t.test('writes in a suspended bucket name no version', async t => {
+t.test('writes in a suspended bucket return no version id', async t => {
   for (const status of ['Enabled', 'Suspended']) {
     const body = `<VersioningConfiguration><Status>${status}</Status></VersioningConfiguration>`
     await server.send({ method: 'PUT', path: `/${bucket}`, query: 'versioning=', body })
@@ -87,7 +87,7 @@ t.test('writes in a suspended bucket name no version', async t => {
   t.equal((await server.send({ path: `/${bucket}/suspended` })).headers['x-amz-version-id'], 'null')
 })
 
-t.test('values of a metadata header that comes twice are joined by a comma alone', async t => {
+t.test('values of a repeated metadata header are joined by a comma without a blank', async t => {
   const path = `/${bucket}/repeated`
   const { headers } = server.sign({
     method: 'PUT',
@@ -122,7 +122,7 @@ t.test('markers of uploads', async t => {
   t.equal(foreign.xml('ArgumentName'), 'upload-id-marker')
 })
 
-t.test('canned access control lists are refused, or ignored where the operator says so', async t => {
+t.test('canned access control lists are refused, or ignored if the settings say so', async t => {
   const acl = { 'x-amz-acl': 'public-read' }
   const outcome = ({ status, xml }: Awaited<ReturnType<typeof put>>) => `${status} ${xml('Code') ?? ''}`
   const all = async () => [
@@ -154,7 +154,7 @@ t.test('clients of MinIO may delete a bucket with everything in it', async t => 
   t.equal((await server.send({ path })).status, 404)
 })
 
-t.test('clients of MinIO that listen are told that they cannot', async t => {
+t.test('clients of MinIO that listen for events get an error that explains it', async t => {
   for (const path of [`/${bucket}`, '/']) {
     const { status, text } = await server.send({
       path,
@@ -165,7 +165,7 @@ t.test('clients of MinIO that listen are told that they cannot', async t => {
   }
 })
 
-t.test('an id of a version that another server made is no version here', async t => {
+t.test('a version id of another server is not found', async t => {
   const query = 'versionId=0b7c9b1e-3f0a-4c52-9d3e-8a7f4d2c1b6a'
   const found = await server.send({ path: `/${bucket}/suspended`, query })
   t.equal(found.status, 404)
@@ -174,7 +174,7 @@ t.test('an id of a version that another server made is no version here', async t
   t.equal((await server.send({ path: `/${bucket}/suspended` })).status, 200, 'nothing else is deleted')
 })
 
-t.test("clients of MinIO's Admin API are told that it is not here, and a bucket of that name is one", async t => {
+t.test("clients of MinIO's Admin API get an error that explains it, and a bucket of that name can be used", async t => {
   const path = '/minio/admin/v3/info'
   const Authorization = (region: string) =>
     `AWS4-HMAC-SHA256 Credential=someone/20300101/${region}/s3/aws4_request, SignedHeaders=host, Signature=${'0'.repeat(64)}`

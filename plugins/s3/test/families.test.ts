@@ -1,4 +1,4 @@
-/** The families of S3 requests, counted from the records that the dispatcher writes. */
+/** The metrics of S3 requests, from the records of the dispatcher. */
 import { defineErrors } from 'svc/kernel'
 import metrics from 'svc/plugins/metrics/index'
 import type { Bucket } from 'svc/plugins/objects/api'
@@ -11,7 +11,7 @@ const getBucket = (): never => {
   throw new Error('no question expected')
 }
 
-t.test('requests are counted by operation and status, their bytes and times beside them', async t => {
+t.test('requests are counted by operation and status, with their bytes and times', async t => {
   const kernel = await startKernel({ plugins: [metrics] })
   const count = createRequestFamilies(kernel.services.metrics, { getBucket })
   const usual = { operation: 'GetObject', status: 200, durationMs: 3, receivedBytes: 0, sentBytes: 0, bucket: '' }
@@ -45,7 +45,7 @@ t.test('requests are counted by operation and status, their bytes and times besi
   await kernel.stop()
 })
 
-t.test('buckets have series of their own, a thousand of them', async t => {
+t.test('buckets have series of their own, at most a thousand', async t => {
   const kernel = await startKernel({ plugins: [metrics] })
   const gone = new Set<string>()
   const { NoSuchBucket } = defineErrors({ NoSuchBucket: { status: 404, title: 'gone' } })

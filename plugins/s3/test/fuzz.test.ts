@@ -1,6 +1,6 @@
 /**
- * Whatever arrives, every answer is a well-formed one, and none is an internal error. A failure prints its seed and path:
- * put them into `options` to repeat it.
+ * Any request gets a well-formed answer, and none gets an internal error. A failure prints its seed and path: put them into `options` to
+ * repeat it.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ const server = await startServer()
 t.teardown(() => server.stop())
 const Bucket = 'fuzz-bucket'
 
-/** Puts back what any request may have deleted: the bucket, its key and its upload. Returns the upload's id. */
+/** Creates what a request may have deleted: the bucket, its key and its upload. Returns the id of the upload. */
 async function restore(): Promise<string> {
   await server.send({ method: 'PUT', path: `/${Bucket}` })
   await server.send({ method: 'PUT', path: `/${Bucket}/key`, body: 'x'.repeat(100) })
@@ -27,7 +27,7 @@ function check(answer: Answer, method: string): void {
   const what = `${method} -> ${answer.status} ${answer.text.slice(0, 300)}`
   assert.ok(answer.status >= 200 && answer.status < 600, what)
   assert.ok(answer.status !== 500, what)
-  // HTTP itself has refused the head: then nobody knows the method, and the connection ends.
+  // HTTP itself refused the head: the method is unknown then, and the connection ends.
   const isUnparsed = answer.xml('Code') === 'BadRequest' && answer.headers.connection === 'close'
   if ((method === 'HEAD' && !isUnparsed) || answer.status === 204 || answer.status === 304) {
     assert.equal(answer.body.length, 0, what)
@@ -237,7 +237,7 @@ t.test('any request gets a well-formed answer', async () => {
       const parameters = query.map(([key, text, bare]) => (bare ? key : `${key}=${text}`))
       const rawQuery = [inTarget, ...parameters].filter(part => part !== '').join('&')
       const given = Object.fromEntries(headers)
-      // What no client can send is nothing that a server must answer in S3's words.
+      // Requests that no client can send need no answer of S3.
       const wire = `${path}${rawQuery === '' ? '' : `?${rawQuery}`}`.replaceAll(' ', '%20').replace(/#.*/, '')
       const [wirePath = '/', wireQuery = ''] = wire.split('?', 2)
       const bytes = Buffer.from(body ?? '')
@@ -287,7 +287,7 @@ const documentsOf = (living: string) =>
     ],
   ] as const
 
-t.test('any damage to a document is answered, and never taken for something else', async () => {
+t.test('any damaged document gets an error answer, or has the same meaning', async () => {
   const documents = documentsOf(await restore())
   const damage = fc.array(
     fc.tuple(
@@ -318,7 +318,7 @@ t.test('any damage to a document is answered, and never taken for something else
   assert.equal(key.text, 'x'.repeat(100))
 })
 
-t.test('garbage instead of HTTP gets an answer or nothing, and harms nobody', async () => {
+t.test('random bytes instead of HTTP get an answer or none, and affect no other client', async () => {
   await restore()
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async bytes => {

@@ -1,4 +1,4 @@
-/** Requests that were found to harm: each is refused, or harmless, and the server goes on. */
+/** Requests that were harmful once: each is refused or harmless, and the server keeps running. */
 import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { presignUrl } from 'svc/plugins/auth-sigv4/api'
 import t from 'tap'
@@ -25,12 +25,12 @@ function presigned(
   )
 }
 
-t.test('a Range of nothing but blanks is no range, however long', async t => {
+t.test('a Range of blanks is no range, at any length', async t => {
   t.equal(readRange(`bytes=${' '.repeat(1_000_000)}x`, 10), undefined)
   t.same(readRange('bytes= 1 - 2 ', 10), { start: 1, length: 2 })
 })
 
-t.test('a parameter that stands for a header holds only what a header can hold', async t => {
+t.test('a parameter that stands for a header may only have characters of headers', async t => {
   for (const parameter of ['x-amz-meta-foo=a%0D%0ASet-Cookie%3A%20x', 'x-amz-meta-a%20b=c', 'x-amz-meta-a=%01']) {
     const answer = await presigned('PUT', `/${Bucket}/injected`, `?${parameter}`)
     t.match([answer.status, answer.xml('Code')], [400, 'InvalidArgument'], parameter)
@@ -38,7 +38,7 @@ t.test('a parameter that stands for a header holds only what a header can hold',
   await t.rejects(server.client.send(new HeadObjectCommand({ Bucket, Key: 'injected' })), { name: 'NotFound' })
 })
 
-t.test('prefixes and markers that no key can have are answered, not tripped over', async t => {
+t.test('prefixes and markers that no key can have get an answer', async t => {
   const long = 'p'.repeat(4100)
   for (const query of [`?list-type=2&prefix=${long}`, `?prefix=${long}`, `?uploads&prefix=${long}`]) {
     t.equal((await presigned('GET', `/${Bucket}`, query)).status, 200, query.slice(0, 20))
@@ -53,7 +53,7 @@ t.test('prefixes and markers that no key can have are answered, not tripped over
   t.equal((await presigned('GET', '/', `?prefix=${'%C5%A3'.repeat(5000)}`)).status, 200)
 })
 
-t.test('a document of nothing but attributes is refused', async t => {
+t.test('a document that consists of attributes is refused', async t => {
   const attributes = Array.from({ length: 100_000 }, (_, i) => `a${i}="x"`).join(' ')
   const body = `<Delete ${attributes}><Object><Key>k</Key></Object></Delete>`
   const answer = await server.send({ method: 'POST', path: `/${Bucket}`, query: 'delete', body, headers: {} })
@@ -61,7 +61,7 @@ t.test('a document of nothing but attributes is refused', async t => {
   await server.client.send(new HeadObjectCommand({ Bucket, Key: 'k' }))
 })
 
-t.test('a connection may ask for much, but not for everything at once', async t => {
+t.test('the streams of a connection are limited', async t => {
   const url = new URL(
     presignUrl(signer, {
       method: 'GET',

@@ -80,7 +80,7 @@ t.test('a host below a domain names the bucket', async t => {
   }
 })
 
-t.test('targets that name nothing are refused by name', async t => {
+t.test('invalid targets are refused by name', async t => {
   const refused: [raw: string, code: string][] = [
     ['/bucket/%', 'InvalidURI'],
     ['/bucket/%zz', 'InvalidURI'],
@@ -115,7 +115,7 @@ t.test('targets that name nothing are refused by name', async t => {
   )
 })
 
-t.test('any key survives percent-encoding; NFC joins what looks the same', async t => {
+t.test('any key is preserved by percent-encoding; NFC unites keys that look alike', async t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), key => {
       assert.equal(parseTarget(`/bucket/${encodeURIComponent(key)}`, 'h', domain).key, key)
@@ -157,7 +157,7 @@ function operation(name: string, match: S3Operation['match']) {
   return { id: name, plugin: 'test', value }
 }
 
-t.test('the operation with the most constraints wins, whatever the order of registration', async t => {
+t.test('the operation with the most constraints wins, for any order of registration', async t => {
   const all = [
     operation('Get', { method: 'GET', level: 'object' }),
     operation('GetX', { method: 'GET', level: 'object', query: ['x'] }),
@@ -191,9 +191,9 @@ t.test('two operations with the same constraints are refused by name', async t =
   t.throws(() => createDispatchTable(same), { message: /B of the plugin "test" has the same constraints as A/ })
 })
 
-t.test('what the writer writes the reader reads, character for character', async () => {
+t.test('the parser reads every character that the writer wrote', async () => {
   const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{0,8}$/)
-  // U+FFFE and U+FFFF are no characters of XML; everything else that UTF-8 can carry must pass, \r and \0 included.
+  // U+FFFE and U+FFFF are no characters of XML; all other characters must be preserved, including \r and \0.
   const text = fc.string({ unit: 'binary', maxLength: 30 })
   const tree = fc.letrec<{ node: XmlNode }>(tie => ({
     node: fc.record(
@@ -213,7 +213,7 @@ t.test('what the writer writes the reader reads, character for character', async
     fc.property(name, fc.array(fc.tuple(name, text), { maxLength: 5 }), tree, (root, leaves, nested) => {
       const children = leaves.map(([leaf, value]) => ({ name: leaf, text: value, children: [] }))
       const document: XmlNode = { name: root, text: '', children: [...children, nested] }
-      // One of the few names that the parser keeps for itself cannot come back.
+      // The parser reserves a few names, which cannot be read again.
       fc.pre(!/__proto__|prototype|constructor|toString|valueOf|hasOwnProperty/.test(JSON.stringify(document)))
       assert.deepEqual(readXml(Buffer.from(write(document)), root, 1000), document)
     }),
@@ -221,7 +221,7 @@ t.test('what the writer writes the reader reads, character for character', async
   )
 })
 
-t.test('references, CDATA, comments, prefixes and white space mean what XML says', async t => {
+t.test('references, CDATA, comments, prefixes and white space have the meaning that XML defines', async t => {
   const read = (xml: string) => readXml(Buffer.from(xml), 'a', 1000)
   t.equal(read('<a>&#x1;&#1;&#65;&#x41;&lt;&amp;lt;&quot;&apos;&gt;</a>').text, '\u0001\u0001AA<&lt;"\'>')
   t.equal(read('<a>  x <!-- c -->y<![CDATA[<&amp;>]]>&amp;</a>').text, '  x y<&amp;>&')
@@ -322,7 +322,7 @@ t.test('the answer to a deep document is short', async t => {
   }
 })
 
-t.test('elements are of the namespace of S3 or of none', async t => {
+t.test('elements have the namespace of S3 or none', async t => {
   const own = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
   const prefixed = 'xmlns:s="http://s3.amazonaws.com/doc/2006-03-01/"'
   for (const xml of [
@@ -359,7 +359,7 @@ t.test('elements are of the namespace of S3 or of none', async t => {
   }
 })
 
-t.test('what nobody would read is refused: text for elements, elements for text', async t => {
+t.test('text instead of elements and elements instead of text are refused', async t => {
   const read = (xml: string) => readXml(Buffer.from(xml), 'a', 1000)
   const nested = read('<a><b><c/></b></a>')
   const blank = read('<a>\r\n\t <b> 1 </b> <b/></a>')
@@ -385,7 +385,7 @@ t.test('what nobody would read is refused: text for elements, elements for text'
   for (const reading of refused) t.equal(codeOf(reading), 'MalformedXML', String(reading))
 })
 
-t.test('random bytes and damaged documents never do worse than MalformedXML', async () => {
+t.test('random bytes and damaged documents give MalformedXML at worst', async () => {
   const valid = '<a xmlns="" n=""><b>1 &amp; 2</b><![CDATA[x]]><!-- y --><c d="e"/></a>'
   const damaged = fc
     .tuple(
@@ -413,7 +413,7 @@ t.test('random bytes and damaged documents never do worse than MalformedXML', as
   )
 })
 
-t.test('answers escape markup and control characters, and leave out what is undefined', async t => {
+t.test('answers escape markup and control characters, and omit undefined values', async t => {
   t.equal(escapeXml('a<b>&"\'\u0001\r\t\n\u007f\uffff'), "a&lt;b&gt;&amp;&quot;'&#x1;&#xd;&#x9;&#xa;&#x7f;&#xffff;")
   t.equal(
     writeXmlRoot('R', { A: 1, B: undefined, C: [{ D: 'x' }, { D: '' }], E: [], F: false }),
@@ -495,7 +495,7 @@ t.test('conditions of reads follow the order of RFC 9110', async t => {
   t.equal(check({ 'if-match': '"x"', 'if-none-match': '"abc"' }), 'PreconditionFailed')
 })
 
-t.test('conditions of writes are carried on, or refused where AWS has none', async t => {
+t.test('conditions of writes are passed on, or refused if AWS has none', async t => {
   t.equal(readWriteConditions({}), undefined)
   t.same(readWriteConditions({ 'if-match': '"abc"' }), { ifMatch: 'abc' })
   t.same(readWriteConditions({ 'if-none-match': '*' }), { ifNoneMatch: '*' })
@@ -510,7 +510,7 @@ t.test('conditions of writes are carried on, or refused where AWS has none', asy
   t.equal(unquoteEtag(' W/"abc" '), 'abc')
 })
 
-t.test('attributes keep what belongs to the object and drop the framing of the request', async t => {
+t.test('attributes have the values of the object, without the encoding of the request', async t => {
   t.same(
     readAttributes({
       'content-type': 'text/plain',
@@ -570,7 +570,7 @@ t.test(
   'a body reaches a slow sink whole, in order, one chunk at a time, and never counts its own end as a loss',
   async () => {
     const claims = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined }
-    // Cuts each read in two, as a decoder of chunks may.
+    // Splits each read in two, as a decoder of chunks may.
     const decoder = {
       push(bytes: Buffer, emit: (payload: Buffer) => void) {
         emit(bytes.subarray(0, bytes.length >> 1))
@@ -618,7 +618,7 @@ t.test(
   },
 )
 
-t.test('a body that breaks off or has another length is an error', async t => {
+t.test('a truncated body, or one of another length, is an error', async t => {
   const claims = { md5: undefined, checksum: undefined, trailer: undefined, algorithm: undefined, sizeBytes: 5 }
   const consume = async (feed: (request: PassThrough) => void) => {
     const request = new PassThrough()
@@ -637,7 +637,7 @@ t.test('a body that breaks off or has another length is an error', async t => {
   t.equal(await consume(request => request.write('123') && request.destroy()), 'ClientGoneError')
 })
 
-t.test('times are written as Date writes them', async () => {
+t.test('times are formatted as by Date', async () => {
   const any = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) })
   fc.assert(
     fc.property(fc.array(any, { minLength: 1, maxLength: 5 }), times => {

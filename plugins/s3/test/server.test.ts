@@ -21,7 +21,7 @@ import { headOf, parseAnswer, readAll, rootUser, signer, startServer } from './s
 
 const records: S3RequestRecord[] = []
 let slowFails = false
-/** The slow operation takes so long. */
+/** The duration of the slow operation. */
 let slowUntil: Promise<void> = Promise.resolve()
 let storageProblem = ''
 
@@ -81,7 +81,7 @@ const put = (key: string, body: string | Buffer, headers: Record<string, string>
   send({ method: 'PUT', path: `/${Bucket}/${key}`, headers, body })
 const statusOf = async (key: string) => (await send({ path: `/${Bucket}/${key}` })).status
 
-/** The record of a request, once its connection is done with. */
+/** The record of a request, once its connection is finished. */
 async function recordOf(requestId: string | undefined): Promise<S3RequestRecord[]> {
   for (let tries = 0; tries < 100; tries++) {
     const found = records.filter(record => requestId === undefined || record.requestId === requestId)
@@ -110,7 +110,7 @@ t.test('an error is the XML document of S3, and only its head for HEAD', async t
   t.notOk('x-minio-error-code' in answer.headers, 'the document says it')
 })
 
-t.test('strangers and forgers are refused, whatever they ask for', async t => {
+t.test('anonymous and forged requests are refused, for any operation', async t => {
   for (const [method, path, query] of [
     ['GET', '/', ''],
     ['GET', `/${Bucket}`, 'list-type=2'],
@@ -137,7 +137,7 @@ t.test('strangers and forgers are refused, whatever they ask for', async t => {
   t.equal(bucket.headers['x-amz-bucket-region'], 'us-east-1')
 })
 
-t.test('what no loaded plugin does is answered 501 with the name of the plugin', async t => {
+t.test('operations of plugins that are not loaded are answered 501 with the name of the plugin', async t => {
   const bucketLevel: [method: string, parameter: string, operation: string, plugin: string][] = [
     ['PUT', 'replication', 'PutBucketReplication', 'replication'],
     ['PUT', 'website', 'PutBucketWebsite', 'website'],
@@ -191,7 +191,7 @@ t.test('wrong methods and contradicting parameters are named', async t => {
   t.equal(`${version.status} ${version.xml('Code')}`, '400 InvalidArgument')
 })
 
-t.test('headers that ask for what is not built are answered, never ignored', async t => {
+t.test('headers that request missing features are refused, never ignored', async t => {
   const refused: [header: string, value: string, answer: string][] = [
     ['x-amz-server-side-encryption', 'rot13', '400 InvalidArgument undefined'],
     ['x-amz-server-side-encryption-customer-algorithm', 'AES256', '400 InvalidRequest undefined'],
@@ -223,7 +223,7 @@ t.test('headers that ask for what is not built are answered, never ignored', asy
   t.equal(`${read.status} ${read.xml('Code')}`, '400 InvalidRequest')
 })
 
-t.test('what a request claims of its payload must hold', async t => {
+t.test('the digests that a request announces must match its payload', async t => {
   const body = 'hello world'
   const crc32c = 'yZRlqg=='
   const cases: [name: string, headers: Record<string, string>, code: string | undefined][] = [
@@ -316,27 +316,30 @@ t.test('aws-chunked bodies are unwrapped, and checked before anything is stored'
   for (let i = 1; i <= 6; i++) t.equal(await statusOf(`bad-${i}`), 404, `bad-${i}`)
 })
 
-t.test('presigned URLs: parameters stand for headers, and the trap of the empty checksum is named', async t => {
-  const upload = async (query: string, body: string) => {
-    const url = presignUrl(signer, {
-      method: 'PUT',
-      url: `http://${server.host}/${Bucket}/presigned?${query}`,
-      expiresSeconds: 60,
-      nowMs: Date.now(),
-    })
-    const answer = await fetch(url, { method: 'PUT', body })
-    return { status: answer.status, text: await answer.text() }
-  }
-  t.equal((await upload('x-amz-meta-color=gr%C3%BCn&x-amz-storage-class=STANDARD', 'x')).status, 200)
-  const head = await send({ method: 'HEAD', path: `/${Bucket}/presigned` })
-  t.equal(Buffer.from(head.headers['x-amz-meta-color']!, 'latin1').toString('utf8'), 'grün')
-  t.match(await upload('x-amz-server-side-encryption=rot13', 'x'), { status: 400 })
-  t.match(await upload('x-amz-acl=public-read', 'x'), { status: 400 })
-  const trap = 'x-amz-checksum-crc32=AAAAAA%3D%3D&x-amz-sdk-checksum-algorithm=CRC32'
-  t.match(await upload(trap, 'not empty'), { status: 400, text: /requestChecksumCalculation: WHEN_REQUIRED/ })
-  t.match(await upload(trap, ''), { status: 200 })
-  t.match(await upload(`x-amz-checksum-crc32=${encodeURIComponent(crc('x'))}`, 'x'), { status: 200 })
-})
+t.test(
+  'presigned URLs: parameters stand for headers, and a presigned checksum of an empty body gets an error that explains it',
+  async t => {
+    const upload = async (query: string, body: string) => {
+      const url = presignUrl(signer, {
+        method: 'PUT',
+        url: `http://${server.host}/${Bucket}/presigned?${query}`,
+        expiresSeconds: 60,
+        nowMs: Date.now(),
+      })
+      const answer = await fetch(url, { method: 'PUT', body })
+      return { status: answer.status, text: await answer.text() }
+    }
+    t.equal((await upload('x-amz-meta-color=gr%C3%BCn&x-amz-storage-class=STANDARD', 'x')).status, 200)
+    const head = await send({ method: 'HEAD', path: `/${Bucket}/presigned` })
+    t.equal(Buffer.from(head.headers['x-amz-meta-color']!, 'latin1').toString('utf8'), 'grün')
+    t.match(await upload('x-amz-server-side-encryption=rot13', 'x'), { status: 400 })
+    t.match(await upload('x-amz-acl=public-read', 'x'), { status: 400 })
+    const trap = 'x-amz-checksum-crc32=AAAAAA%3D%3D&x-amz-sdk-checksum-algorithm=CRC32'
+    t.match(await upload(trap, 'not empty'), { status: 400, text: /requestChecksumCalculation: WHEN_REQUIRED/ })
+    t.match(await upload(trap, ''), { status: 200 })
+    t.match(await upload(`x-amz-checksum-crc32=${encodeURIComponent(crc('x'))}`, 'x'), { status: 200 })
+  },
+)
 
 t.test('connections stay in step when a request is refused before its body was read', async t => {
   const path = `/no-such-bucket/k`
@@ -366,7 +369,7 @@ t.test('connections stay in step when a request is refused before its body was r
   t.ok(wroteBytes < 100 * 1024 ** 2, `the connection was closed after ${wroteBytes} bytes`)
 })
 
-t.test('100-continue is sent only when the body is wanted', async t => {
+t.test('100-continue is sent only when the body is read', async t => {
   const ask = async (path: string, good = true, length = 5) => {
     const { headers } = server.sign({ method: 'PUT', path, payload: 'UNSIGNED-PAYLOAD' })
     const socket = await server.open()
@@ -387,7 +390,7 @@ t.test('100-continue is sent only when the body is wanted', async t => {
   t.match(await ask('/no-such-bucket/k', true, 1_000_000), { status: 404, refusedAtOnce: true })
 })
 
-t.test('an upload that is broken off leaves nothing, and is recorded once', async t => {
+t.test('a truncated upload leaves nothing, and is recorded once', async t => {
   for (const sizeBytes of [1000, 5_000_000]) {
     records.length = 0
     const path = `/${Bucket}/aborted`
@@ -403,7 +406,7 @@ t.test('an upload that is broken off leaves nothing, and is recorded once', asyn
   t.equal(server.kernel.logs.filter(line => line.msg === 'a request failed').length, 0)
 })
 
-t.test('a large object reaches a slow reader whole, and one that leaves is recorded', async t => {
+t.test('a large object reaches a slow reader whole, and one that disconnects is recorded', async t => {
   const body = Buffer.alloc(12_000_000)
   for (let i = 0; i < body.length; i += 4) body.writeUInt32LE((i * 2654435761) >>> 0, i)
   await client.send(new PutObjectCommand({ Bucket, Key: 'large', Body: body }))
@@ -434,7 +437,7 @@ t.test('a large object reaches a slow reader whole, and one that leaves is recor
   t.equal(others.length, 0)
 })
 
-t.test('each request is observed once, with what it was', async t => {
+t.test('each request is observed once, with its facts', async t => {
   records.length = 0
   await send({
     method: 'PUT',
@@ -472,7 +475,7 @@ t.test('each request is observed once, with what it was', async t => {
   }
 })
 
-t.test('a defect is answered as InternalError and tells nothing', async t => {
+t.test('a defect is answered as InternalError and reveals nothing', async t => {
   const answer = await send({ method: 'PUT', path: `/${Bucket}`, query: 'broken-test' })
   t.equal(`${answer.status} ${answer.xml('Code')}`, '500 InternalError')
   t.notMatch(answer.text, /secret/)
@@ -482,11 +485,11 @@ t.test('a defect is answered as InternalError and tells nothing', async t => {
 })
 
 t.test('a slow operation keeps the connection alive and ends with its document', async t => {
-  // Only the wait for white space is shorter: deadlines that a busy machine needs stay what they are.
+  // Only the wait before the white space is shorter; other deadlines stay long enough for a busy machine.
   const { clock } = server.kernel.ports
   let onWhiteSpace = () => {}
   const after = (ms: number, callback: () => void) => {
-    // Others may wait as long.
+    // Other waits keep their length.
     if (ms !== patienceMs || callback.name !== 'keepAlive') return clock.after(ms, callback)
     return clock.after(1, () => {
       callback()
@@ -525,7 +528,7 @@ t.test('a slow operation keeps the connection alive and ends with its document',
   slowFails = false
 })
 
-t.test('why the storage cannot serve is told to who has signed, without its paths', async t => {
+t.test('the reason why the storage cannot serve is shown to signed requests, without paths', async t => {
   const ask = async (problem: string) => {
     storageProblem = problem
     const answer = await send({ method: 'PUT', path: `/${Bucket}`, query: 'away-test' })
@@ -540,7 +543,7 @@ t.test('why the storage cannot serve is told to who has signed, without its path
   t.match(toS3Error(stranger, storageErrors.unavailable(few)), { code: 'ServiceUnavailable', message: plain })
 })
 
-t.test('virtual hosts, keys kept as they are, and a server that drains', async t => {
+t.test('virtual hosts, keys without normalization, and a draining server', async t => {
   const other = await startServer({ config: { s3: { domain: ['s3.test'], keyNormalization: 'none' } } })
   t.teardown(() => other.stop())
   const ask = async (method: string, host: string, path: string, body = '') => {
@@ -566,7 +569,7 @@ t.test('virtual hosts, keys kept as they are, and a server that drains', async t
   t.equal(refused.headers.connection, 'close')
 })
 
-t.test('HTTP/2 carries the same answers, and a refused upload ends its stream alone', async t => {
+t.test('HTTP/2 has the same answers, and a refused upload ends only its stream', async t => {
   const certsDir = mkdtempSync(join(tmpdir(), 'svc-s3-certs-'))
   t.teardown(() => rmSync(certsDir, { recursive: true }))
   const files = ['-keyout', join(certsDir, 'private.key'), '-out', join(certsDir, 'public.crt')]
@@ -615,7 +618,7 @@ t.test('HTTP/2 carries the same answers, and a refused upload ends its stream al
   }
   t.equal((await ask('GET', `/${Bucket}/small`)).body.toString(), 'grün', 'the connection goes on')
 
-  // Clients in Go lose an answer whose stream is reset before its end. A stranger is refused before the body has come.
+  // Clients in Go lose an answer whose stream is reset before its end. An anonymous request is refused before its body arrives.
   const stranger = { ':method': 'PUT', ':path': `/${Bucket}/a`, ':authority': secure.host, 'content-length': '3' }
   for (let i = 0; i < 10; i++) {
     const frames = await framesOf(secure.host, stranger)
@@ -625,7 +628,7 @@ t.test('HTTP/2 carries the same answers, and a refused upload ends its stream al
   }
 })
 
-/** Frames of the only stream of a connection, as they come, until that stream has closed; the body is three bytes. */
+/** Frames of the only stream of a connection, until that stream is closed; the body has three bytes. */
 function framesOf(host: string, headers: OutgoingHttpHeaders): Promise<{ type: number; flags: number }[]> {
   const [hostname, port] = host.split(':')
   const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ['h2'] })

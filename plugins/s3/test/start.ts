@@ -1,4 +1,4 @@
-/** The real server in this process, on a folder and ports of its own, and clients for it. */
+/** The real server in this process, with its own folder and ports, and clients for it. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -19,9 +19,9 @@ export interface TestServer {
   readonly port: number
   readonly host: string
   readonly client: S3Client
-  /** Writes bytes on a connection of its own and resolves with what comes back until it is closed or complete. */
+  /** Writes bytes on a new connection and resolves with the answer when it is complete or the connection is closed. */
   exchange(bytes: string | Buffer): Promise<Answer>
-  /** A signed request, raw; `Connection: close` unless given otherwise. */
+  /** A signed request, raw; with `Connection: close` unless given otherwise. */
   send(request: SignedRequestOptions): Promise<Answer>
   sign(request: Omit<RequestToSign, 'host' | 'nowMs'>): SignedHead
   open(): Promise<Socket>
@@ -63,7 +63,7 @@ export async function startServer(
       http: { address: '127.0.0.1:0', consoleAddress: '127.0.0.1:0' },
       iam: { rootUser, rootPassword },
       storage: { endpoints: [folder] },
-      // Without one, opening the store takes a quarter of a second: the root password is stretched.
+      // Without a master key, opening the store takes a quarter of a second: the key is derived from the root password.
       store: { masterKey: `test:${Buffer.alloc(32, 7).toString('base64')}` },
       ...options.config,
     },
@@ -128,7 +128,7 @@ export function headOf(method: string, target: string, headers: Readonly<Record<
   return Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
 }
 
-/** Everything until the other side closes. */
+/** All bytes until the other side closes. */
 export function readAll(socket: Socket, timeoutMs = 10_000): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -139,7 +139,7 @@ export function readAll(socket: Socket, timeoutMs = 10_000): Promise<Buffer> {
   })
 }
 
-/** One answer, well-formed or an error; interim answers (100) are skipped. */
+/** One answer, or an error if it is malformed; interim answers (100) are skipped. */
 export function parseAnswer(bytes: Buffer): Answer {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) throw new Error(`no complete head: ${JSON.stringify(bytes.toString('latin1').slice(0, 200))}`)

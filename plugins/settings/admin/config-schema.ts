@@ -4,7 +4,7 @@ import type { SettingsMap, ShownSubsystem } from '../api.ts'
 export const ConfigSettings = Type.Record(Type.String(), Type.String(), {
   $id: 'ConfigSettings',
   description:
-    'Values by key, as text; booleans are `on` and `off`. Secrets are masked; a masked value that is sent back keeps them.',
+    'Values by key, as text; booleans are `on` and `off`. Secrets are masked; a masked value in a request keeps the stored secret.',
 })
 
 export const ConfigMap = Type.Record(Type.String(), ConfigSettings, {
@@ -17,7 +17,7 @@ export const ConfigSubsystem = Type.Object(
     name: Type.String(),
     settings: ConfigSettings,
     warning: Type.Optional(
-      Type.String({ description: 'Where no loaded plugin knows the settings: which one would. They have no effect.' }),
+      Type.String({ description: 'Names the plugin of the settings, if it is not loaded: then they have no effect.' }),
     ),
   },
   { $id: 'ConfigSubsystem' },
@@ -27,11 +27,11 @@ export const SubsystemParameters = Type.Object({
   subsys: Type.String({
     minLength: 1,
     maxLength: 129,
-    description: 'Name of a subsystem, with `:` and an id where it may exist several times.',
+    description: 'Name of a subsystem, with `:` and an id if it may exist several times.',
   }),
 })
 
-/** Who may change settings may read them. */
+/** Callers who may change settings may also read them. */
 export const readers = [['admin:GetConfig', 'admin:ConfigUpdate']] as const
 
 export function mapOf(subsystems: readonly ShownSubsystem[]): SettingsMap {

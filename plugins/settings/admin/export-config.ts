@@ -12,7 +12,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/config/export',
   tag: 'config',
-  summary: 'Returns what somebody has set, as a file for an import. Secrets are masked unless they are asked for.',
+  summary: 'Returns all values that were set, as a file for an import. Secrets are masked unless they are requested.',
   authorize: ['admin:GetConfig'],
   authorizeRequest: ({ query }) => ({
     actions: query.includeSecrets ? ['admin:GetConfig', 'admin:ExportCluster'] : ['admin:GetConfig'],

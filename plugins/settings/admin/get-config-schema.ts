@@ -7,7 +7,7 @@ const Key = Type.Object({
   type: Type.String({ description: '`string`, `integer`, `boolean`, `choice`, `list`, `size` or `duration`.' }),
   description: Type.String(),
   default: Type.String(),
-  values: Type.Array(Type.String(), { description: 'All that there are; empty where any text will do.' }),
+  values: Type.Array(Type.String(), { description: 'The allowed values; empty if any text is allowed.' }),
   sensitive: Type.Boolean({ description: 'Sealed at rest, and masked in every answer.' }),
   applied: Type.Boolean({ description: 'A change takes effect without a restart.' }),
 })
@@ -17,7 +17,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/config/schema',
   tag: 'config',
-  summary: 'Returns the subsystems that can be set, with all their keys.',
+  summary: 'Returns all subsystems with their keys.',
   authorize: readers,
   response: Type.Array(
     Type.Object(

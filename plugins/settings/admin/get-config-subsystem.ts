@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/config/{subsys}',
   tag: 'config',
-  summary: 'Returns the settings of a subsystem, with defaults for what nobody has set. Secrets are masked.',
+  summary: 'Returns the settings of a subsystem, with defaults for keys that were not set. Secrets are masked.',
   authorize: readers,
   params: SubsystemParameters,
   response: ConfigSubsystem,

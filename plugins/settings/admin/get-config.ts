@@ -6,7 +6,7 @@ export default defineAdminOperation({
   method: 'GET',
   path: '/config',
   tag: 'config',
-  summary: 'Returns the settings of all subsystems, with defaults for what nobody has set. Secrets are masked.',
+  summary: 'Returns the settings of all subsystems, with defaults for keys that were not set. Secrets are masked.',
   authorize: readers,
   response: ConfigMap,
   uses: ['settings'],

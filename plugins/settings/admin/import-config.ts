@@ -10,11 +10,11 @@ export default defineAdminOperation({
   path: '/config/import',
   tag: 'config',
   summary:
-    'Takes settings from a file, as the export writes it, in one change, or none. With `replace` whatever the file does not have is reset. A masked secret keeps the one that is stored.',
+    'Imports settings from a file in the format of the export, all in one change, or none. With `replace` keys that are not in the file are reset. A masked secret keeps the stored one.',
   authorize: ['admin:ConfigUpdate'],
   query: Type.Object({
     mode: Type.Union([Type.Literal('merge'), Type.Literal('replace')], { default: 'merge' }),
-    dryRun: Type.Boolean({ default: false, description: 'Only says what would be.' }),
+    dryRun: Type.Boolean({ default: false, description: 'Only returns the result, without a change.' }),
   }),
   body: Type.Union([
     ConfigMap,

@@ -7,7 +7,7 @@ export default defineAdminOperation({
   path: '/config',
   tag: 'config',
   summary:
-    'Replaces the settings of all subsystems in one change, or none. What is not there is reset; a masked secret is kept; a value that is its default and was not set stays unset.',
+    'Replaces the settings of all subsystems in one change, or none. Missing keys are reset; a masked secret is kept; a default value of a key that was not set stays unset.',
   authorize: ['admin:ConfigUpdate'],
   body: ConfigMap,
   response: ConfigMap,

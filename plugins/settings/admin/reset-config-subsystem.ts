@@ -7,7 +7,7 @@ export default defineAdminOperation({
   method: 'DELETE',
   path: '/config/{subsys}',
   tag: 'config',
-  summary: 'Resets a subsystem, or some of its keys, to defaults; one of several by id is then gone.',
+  summary: 'Resets a subsystem, or some of its keys, to defaults; a subsystem with an id is removed.',
   authorize: ['admin:ConfigUpdate'],
   params: SubsystemParameters,
   query: Type.Object({

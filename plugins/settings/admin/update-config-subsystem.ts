@@ -8,7 +8,7 @@ export default defineAdminOperation({
   path: '/config/{subsys}',
   tag: 'config',
   summary:
-    'Sets keys of a subsystem in the whole deployment, at once. Others keep their values; null resets one. Secrets are better imported from a file than written on a command line.',
+    'Sets keys of a subsystem in the whole deployment, at once. Other keys keep their values; null resets a key. Secrets are better imported from a file than written on a command line.',
   authorize: ['admin:ConfigUpdate'],
   params: SubsystemParameters,
   body: Type.Object(
@@ -24,8 +24,7 @@ export default defineAdminOperation({
       name: Type.String(),
       settings: ConfigSettings,
       notApplied: Type.Array(Type.String(), {
-        description:
-          'Keys among those sent whose values take effect only after a restart, or not at all: see the schema.',
+        description: 'Keys of the request that take effect only after a restart, or not at all: see the schema.',
       }),
     },
     { $id: 'ChangedConfigSubsystem' },

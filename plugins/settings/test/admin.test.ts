@@ -1,4 +1,4 @@
-/** The operations under /config, over the wire: shapes, rights, every named error, masks, and files there and back. */
+/** The operations under /config, over the wire: shapes, permissions, every named error, masks, exports and imports. */
 import { definePlugin } from 'svc/kernel'
 import { responseProblems, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t, { type Test } from 'tap'
@@ -87,7 +87,7 @@ t.test('a subsystem is set, read, listed and reset', async t => {
   t.equal((await signed({ method: 'DELETE', path: `${config}/probe:one` })).json.code, 'subsystem_not_found')
 })
 
-t.test('whoever lacks the right gets nothing, and whoever may write may read', async t => {
+t.test('callers without the action are refused, and callers who may write may read', async t => {
   const reads = ['', '/schema', '/logger'].map(path => ({ method: 'GET', path: config + path }))
   const writes = [
     { method: 'PUT', path: config, body: {} },
@@ -117,7 +117,7 @@ t.test('whoever lacks the right gets nothing, and whoever may write may read', a
   for (const request of [...reads, ...writes, ...exports]) t.equal((await server.anonymous(request)).status, 401)
 })
 
-t.test('what is wrong is named by subsystem and key, nothing of it is stored, and no secret is told', async t => {
+t.test('problems are reported by subsystem and key, nothing is stored, and no secret is repeated', async t => {
   await patch('probe:one', { endpoint: 'http://a.test', token: secret })
   const before = (await signed({ path: `${config}/export` })).text
   const body = { probe: { enable: 'maybe', shape: 'x' }, 'probe:one': { token: secret }, other: {}, schema: {} }
@@ -156,7 +156,7 @@ t.test('what is wrong is named by subsystem and key, nothing of it is stored, an
   t.equal((await signed({ path: `${config}/export` })).text, before)
 })
 
-t.test('an export is imported again, as JSON and as text, with secrets and without', async t => {
+t.test('an export can be imported again, as JSON and as text, with secrets and without', async t => {
   const odd = 'a "quoted" # value\nof two lines \\ '
   await patch('probe:one', { endpoint: odd, token: secret, enable: 'on' })
   await patch('probe', { enable: 'off', queue_dir: '#x', endpoint: 'x#y=z' })
@@ -199,7 +199,7 @@ t.test('an export is imported again, as JSON and as text, with secrets and witho
   t.equal((await signed(tooLarge)).status, 413)
 })
 
-t.test('of a document with more mistakes than can be read, the first are told', async t => {
+t.test('of a document with too many problems, the first are reported', async t => {
   const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key${i}`, 'x']))
   const unknown = Object.fromEntries(Array.from({ length: 999 }, (_, i) => [`probe${i}`, {}]))
   for (const body of [{ probe: keys }, unknown, { probe: keys, ...unknown }]) {
@@ -212,7 +212,7 @@ t.test('of a document with more mistakes than can be read, the first are told', 
   t.same(json.errors, [{ element: 'configuration', message: 'has more than 1000 subsystems' }], 'and none is looked at')
 })
 
-t.test('lines that are wrong are named by their number', async t => {
+t.test('invalid lines are reported by their number', async t => {
   const text =
     'logger level=info\n\n# a comment\n=x\nlogger level\nlogger format="js\nlogger a="b"c\nlogger level=warn\nlogger b=c"d\n'
   const wrong = { method: 'POST', path: `${config}/import`, body: text, headers: { 'content-type': 'text/plain' } }
@@ -256,7 +256,7 @@ t.test('lines that are wrong are named by their number', async t => {
   }
 })
 
-t.test('the schema tells everything about every key', async t => {
+t.test('the schema describes every key', async t => {
   const { json } = await signed({ path: `${config}/schema` })
   check(t, 'getConfigSchema', json)
   const described = json.find(({ name }: { name: string }) => name === 'probe')

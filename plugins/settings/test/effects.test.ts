@@ -1,4 +1,4 @@
-/** What settings do to a real server in one thread: root, the limit of requests, sessions of the console, work in the background. */
+/** Effects of settings on a real server in one thread: root, the limit of requests, sessions of the console, background work. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -36,7 +36,7 @@ async function start(t: Test, drive: string) {
   return { server, set }
 }
 
-t.test('root_access off denies the S3 API to root and to what has its rights, and to nobody else', async t => {
+t.test('root_access off denies the S3 API to root and to credentials with its rights, and to no others', async t => {
   const { server, set } = await start(t, 'root')
   const { s3, signed, s3Port } = server
   const endpoint = `http://127.0.0.1:${s3Port}`
@@ -47,7 +47,7 @@ t.test('root_access off denies the S3 API to root and to what has its rights, an
   const limited = await create({ policy: everything })
   const user = { accessKey: 'ada', secretKey: 'a-secret-of-a-user', policyNames: ['readwrite'] }
   t.equal((await signed({ method: 'POST', path: '/api/v1/users', body: user })).status, 201)
-  /** `ok` with the credentials, or what refused them. */
+  /** `ok` for accepted credentials, otherwise the error. */
   const assumeRole = async () => {
     const env = { ...process.env, ENDPOINT: endpoint, KEY: rootUser, SECRET: rootPassword }
     return JSON.parse((await promisify(execFile)('python3', ['-c', assumeRoleScript], { env })).stdout)
@@ -102,11 +102,11 @@ t.test('root_access off denies the S3 API to root and to what has its rights, an
   t.equal((await all()).root, 'ok')
 })
 
-t.test('beyond requests_max a request waits its turn, and is refused after the deadline', async t => {
+t.test('beyond requests_max a request waits for its turn, and is refused after the deadline', async t => {
   const { server, set } = await start(t, 'limit')
   const { s3, s3Port } = server
   await s3.send(new CreateBucketCommand({ Bucket: 'photos' }))
-  /** An upload that does not go on until it is told to. */
+  /** An upload that pauses until the test continues it. */
   const begin = async (key: string): Promise<{ socket: Socket; end(): Promise<string> }> => {
     const payload = Buffer.from('text')
     const host = `127.0.0.1:${s3Port}`
@@ -128,7 +128,7 @@ t.test('beyond requests_max a request waits its turn, and is refused after the d
     const lines = Object.entries({ host, ...head.headers, 'content-length': '4', connection: 'close' })
     socket.write(`PUT /photos/${key} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
     socket.write('te')
-    // The request has to be there before the next one is sent.
+    // The request must have arrived before the next one is sent.
     await new Promise(resolve => setTimeout(resolve, 100))
     return {
       socket,
@@ -176,11 +176,11 @@ t.test('beyond requests_max a request waits its turn, and is refused after the d
   for (let i = 0; i < 20; i++) t.equal(await list(), 'ok', 'every place was given back')
   const scrape = await server.kernel.services.metrics.scrape()
   const refused = /^svc_ratelimit_throttled_total\{api="s3",kind="concurrency",server="[^"]+"\} (\d+)$/m.exec(scrape)
-  // Those above, and those that the SDK has tried again.
+  // Those above, and retries of the SDK.
   t.ok(Number(refused?.[1]) >= 3)
 })
 
-t.test('sessions of the console last as long as was set before the start', async t => {
+t.test('sessions of the console last as long as set before the start', async t => {
   const { server, set } = await start(t, 'browser')
   const lifetimeMs = async (one: typeof server) => {
     const { call } = await one.login()
@@ -194,7 +194,7 @@ t.test('sessions of the console last as long as was set before the start', async
   t.equal(await lifetimeMs(again), 30 * 60_000)
 })
 
-t.test('uploads of the console are as large as is allowed, whether the size is announced or not', async t => {
+t.test('uploads of the console are limited in size, announced or not', async t => {
   const { server, set } = await start(t, 'uploads')
   await server.s3.send(new CreateBucketCommand({ Bucket: 'photos' }))
   const { cookie, csrfToken } = await server.login()

@@ -1,4 +1,4 @@
-/** The service in one thread, over a real store: declarations, values, changes, and what is on the drive. */
+/** The service in one thread, over a real store: declarations, values, changes, and stored documents. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ async function start(
       declared.service = services.settings
       declared.lamp = services.settings.declare('lamp', options.lamp ?? lampDeclaration)
       return {
-        // While plugins start is early enough.
+        // Settings may be declared until the plugins have started.
         start() {
           if (!options.withoutBulb) declared.bulb = services.settings.declare('bulb', bulbDeclaration)
         },
@@ -162,7 +162,7 @@ t.test(
   },
 )
 
-t.test('nothing is stored while anything is wrong, and everything that is wrong is named', async t => {
+t.test('nothing is stored while there is a problem, and all problems are reported', async t => {
   const { kernel, service, lamp } = await start('problems')
   t.teardown(() => kernel.stop())
   const { administration } = service
@@ -199,7 +199,7 @@ t.test('nothing is stored while anything is wrong, and everything that is wrong 
     applied.cause.map(({ element, message }: Record<string, string>) => `${element} ${message}`.slice(0, 50)),
     [
       'bulb.timeout is not a duration: write a number wit',
-      'chair is no subsystem of a plugin that is loaded',
+      'chair is no subsystem of a loaded plugin',
       'bulb:_ is there twice',
     ],
   )
@@ -207,7 +207,7 @@ t.test('nothing is stored while anything is wrong, and everything that is wrong 
   t.same(await administration.export(true), {})
 })
 
-t.test('secrets are masked where they are shown, kept where the mask comes back, and sealed on the drive', async t => {
+t.test('secrets are masked in answers, kept if a request has the mask, and sealed on the drive', async t => {
   const secret = 'a-very-secret-code-31415'
   const first = await start('secrets')
   const { administration } = first.service
@@ -277,7 +277,7 @@ t.test('secrets are masked where they are shown, kept where the mask comes back,
   await fourth.kernel.stop()
 })
 
-t.test('who changes where secrets are sent has to give them again, whatever way the change comes', async t => {
+t.test('a change of the destination of secrets must contain them, in every operation', async t => {
   const { kernel, service } = await start('destinations')
   t.teardown(() => kernel.stop())
   const { administration } = service
@@ -367,7 +367,7 @@ t.test(
       t.equal((await place.get()).url, url, 'the mask, sent back, keeps it')
       t.match(
         await problemOf(administration.update('place', { url: expected.replace('a.test', 'evil.test') })),
-        /^invalid_argument: place\.url has a masked part, which is kept only where nothing else of it changes\.$/,
+        /^invalid_argument: place\.url has a masked part, which is kept only if nothing else of it changes\.$/,
       )
     }
     await administration.update('place', { url: 'https://a.test/h?key=s3cret-sealed' })
@@ -381,7 +381,7 @@ t.test(
   },
 )
 
-t.test('a replacement is one change, and what is in use is not removed by it', async t => {
+t.test('a replacement is one change, and does not remove subsystems in use', async t => {
   const { kernel, service, lamp, bulb } = await start('replace')
   t.teardown(() => kernel.stop())
   const { administration } = service
@@ -446,7 +446,7 @@ t.test(
   },
 )
 
-t.test('a subsystem that is declared wrongly is a defect of its plugin', async t => {
+t.test('an invalid declaration of a subsystem is a defect of its plugin', async t => {
   const { kernel, service } = await start('defects')
   t.teardown(() => kernel.stop())
   const key = Type.String({ default: '', description: 'A key.' })

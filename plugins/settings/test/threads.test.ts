@@ -17,7 +17,7 @@ const signer = { accessKey: 'admin', secret: 'change-me-please', region: 'us-eas
 
 interface Server {
   readonly lines: string[]
-  /** Over a connection of its own, so that each may come to another worker. */
+  /** Over a connection of its own, so that each may be accepted by another worker. */
   send(method: string, path: string, options?: { readonly body?: string; readonly origin?: string }): Promise<string>
   set(subsystem: string, settings: Record<string, string | null>): Promise<void>
   s3Port: number
@@ -122,7 +122,7 @@ const statuses = async (server: Server, count: number) => {
   return [...new Set(answers.map(text => text.split(' ')[1]))]
 }
 
-t.test('every thread sees a change at once, and the next start begins with it', async t => {
+t.test('every thread sees a change at once, and the next start uses it', async t => {
   const server = await start()
   t.same(await statuses(server, 20), ['200'])
   for (let i = 0; i < 5; i++) {
@@ -160,7 +160,7 @@ t.test('every thread sees a change at once, and the next start begins with it', 
   t.same(again.lines, [], 'as the environment says again')
 })
 
-t.test('one limit holds for all threads together', async t => {
+t.test('one limit applies to all threads together', async t => {
   const server = await start()
   await server.set('api', { requests_max: '3', requests_deadline: '0' })
   const sockets = []

@@ -1,7 +1,7 @@
 /**
- * What the listener adds to a request: our listener and a bare node:http server, each in a process of its own, answer the same
- * 1 KiB with the same headers to wrk; CPU per request from /proc, rounds alternating, medians of both and of the difference.
- * node --conditions=svc-src plugins/http/test/perf/overhead.ts [rounds]      Needs wrk. Nothing is asserted.
+ * Overhead of the listener per request: our listener and a bare node:http server, each in a process of its own, answer the same 1 KiB with
+ * the same headers to wrk; CPU per request from /proc, rounds alternating, medians of both and of the difference. `node
+ * --conditions=svc-src plugins/http/test/perf/overhead.ts [rounds]` Needs wrk. Nothing is asserted.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -40,7 +40,7 @@ async function serveOurs(): Promise<number> {
       contribute('http.mount', 's3', {
         listener: 's3',
         handler({ response, clientAddress, host }) {
-          // What every S3 request asks for.
+          // Facts that every S3 request needs.
           if (clientAddress === '' || host === '') throw new Error('nobody')
           response.writeHead(200, headers)
           response.end(body)

@@ -1,4 +1,4 @@
-/** What a request says about its own signature: who signed, for which scope, over which headers. */
+/** The presented credential of a request: access key, scope and signed headers, before the signature is verified. */
 import type { CatalogError, ErrorDetails } from 'svc/kernel'
 import { algorithmName } from './canonical.ts'
 import { authErrors } from './errors.ts'
@@ -11,36 +11,36 @@ export interface CredentialScope {
   /** `20250830` */
   readonly date: string
   readonly region: string
-  /** `s3`, or `sts` where that is what is asked. */
+  /** `s3`, or `sts` for requests to that service. */
   readonly service: string
   /** `date/region/service/aws4_request` */
   readonly scope: string
 }
 
-export interface Claim {
+export interface PresentedCredential {
   readonly credential: CredentialScope
-  /** `host;x-amz-date`, as it came. */
+  /** `host;x-amz-date`, as sent. */
   readonly signedHeaders: string
-  /** Lower case, no name twice. */
+  /** Lower case, without repetition. */
   readonly names: readonly string[]
-  /** Those of `names` that begin with `x-amz-`. */
+  /** The `names` that begin with `x-amz-`. */
   readonly amzNames: readonly string[]
   readonly hostSigned: boolean
 }
 
-export interface ClaimAndSignature {
-  readonly claim: Claim
-  /** As the client sent it; unchecked. */
+export interface PresentedSignature {
+  readonly presented: PresentedCredential
+  /** As sent by the client; not verified. */
   readonly signature: string
 }
 
-/** Makes the error of the place where the claim stood: header, query or form. */
+/** Creates the error for the place of the credential: header, query or form. */
 export type Malformed = (detail: string, options?: ErrorDetails) => CatalogError
 
-/** At most this many characters of what a client sent are repeated to it. */
+/** Error messages repeat at most this many characters of a request. */
 const echoCharsMax = 128
 
-/** Part of a message: what was sent, cut to a length that does no harm. */
+/** Text of a request for a message, cut to a safe length. */
 export function echo(text: string): string {
   return text.length <= echoCharsMax ? text : `${text.slice(0, echoCharsMax)}…`
 }
@@ -48,7 +48,7 @@ export function echo(text: string): string {
 const inHeader: Malformed = (detail, options) =>
   authErrors.AuthorizationHeaderMalformed(`The authorization header is malformed; ${detail}`, options)
 
-/** `accessKey/date/region/service/aws4_request`, where the access key may hold slashes. */
+/** `accessKey/date/region/service/aws4_request`; the access key may have slashes. */
 export function parseCredential(
   text: string,
   region: string,
@@ -79,7 +79,7 @@ export function parseCredential(
   return { accessKey, date, region, service, scope: `${date}/${region}/${service}/${end}` }
 }
 
-/** `host;x-amz-date`: a name that came twice would let an unsigned header pass for a signed one, so it is refused. */
+/** `host;x-amz-date`. A repeated name is refused, because an unsigned header could pass for a signed one. */
 function parseSignedHeaders(text: string, malformed: Malformed): readonly string[] {
   const names = text.split(';')
   if (names.some(name => name === '' || name !== name.toLowerCase()) || new Set(names).size !== names.length) {
@@ -89,13 +89,13 @@ function parseSignedHeaders(text: string, malformed: Malformed): readonly string
 }
 
 /** From the texts of the credential and of the list of signed headers. */
-export function makeClaim(
+export function parsePresentedCredential(
   credential: string,
   signedHeaders: string,
   region: string,
   malformed: Malformed,
   service = serviceName,
-): Claim {
+): PresentedCredential {
   const names = parseSignedHeaders(signedHeaders, malformed)
   return {
     credential: parseCredential(credential, region, malformed, service),
@@ -106,11 +106,11 @@ export function makeClaim(
   }
 }
 
-/** Whether an `Authorization` header is of a scheme of Signature Version 4, symmetric or not. */
+/** Whether an `Authorization` header has a scheme of Signature Version 4, symmetric or asymmetric. */
 export const isOfVersion4 = (header: string): boolean => header.startsWith('AWS4-')
 
-/** An `Authorization` header. Throws the error of its scheme when it is not of AWS4-HMAC-SHA256. */
-export function parseAuthorization(header: string, region: string, service = serviceName): ClaimAndSignature {
+/** Parses an `Authorization` header. Throws the error of its scheme unless it is AWS4-HMAC-SHA256. */
+export function parseAuthorization(header: string, region: string, service = serviceName): PresentedSignature {
   const space = header.indexOf(' ')
   const scheme = space < 0 ? header : header.slice(0, space)
   if (scheme !== algorithmName) throw unsupportedScheme(scheme)
@@ -130,12 +130,12 @@ export function parseAuthorization(header: string, region: string, service = ser
     throw inHeader('the authorization header requires three components: Credential, SignedHeaders, and Signature.')
   }
   return {
-    claim: makeClaim(credential, signedHeaders, region, inHeader, service),
+    presented: parsePresentedCredential(credential, signedHeaders, region, inHeader, service),
     signature,
   }
 }
 
-/** Checked against each timestamp: the scope's date is part of the signing key. */
+/** Compared with each timestamp, because the scope's date is part of the signing key. */
 export function dateMismatch(
   credential: CredentialScope,
   timestamp: string,
