@@ -14,6 +14,7 @@ const folders = [
   'metrics-history',
   'prometheus',
   'trace',
+  'tracing',
   'logs',
   'diagnostics',
   'speedtest',

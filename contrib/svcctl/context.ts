@@ -9,7 +9,7 @@ import { confirm } from './prompt.ts'
 import { createClient, type S3Client } from './s3/client.ts'
 import { type Connection, createConnection } from './s3/connection.ts'
 import { parseRemote, parseTarget, type RemoteTarget, type Target } from './target.ts'
-import { createCount, createProgress } from './transfer/progress.ts'
+import { createCount, createProgress, createWait } from './transfer/progress.ts'
 import { createTransferStates, type TransferStates } from './transfer/transfer-state.ts'
 
 /** Options that every command has. */
@@ -25,6 +25,12 @@ export interface GlobalOptions {
   readonly timeout?: number
   readonly debug?: boolean
   readonly yes?: boolean
+}
+
+export interface ConnectAdminOptions {
+  readonly isStream?: boolean
+  /** Where an answer takes longer than others: waited for so long at least. */
+  readonly answersWithinMs?: number
 }
 
 export interface Context {
@@ -46,9 +52,11 @@ export interface Context {
   /** Where the Admin API of the server is. */
   adminUrl(alias: Alias): string
   /** The Admin API of the server. Throws `not_found`. */
-  connectAdmin(aliasName: string, options?: { readonly isStream?: boolean }): Promise<AdminClient>
+  connectAdmin(aliasName: string, options?: ConnectAdminOptions): Promise<AdminClient>
   /** For transfers: a progress line, where somebody can see it. */
   startProgress(): void
+  /** For one answer that takes about so long: how much of that time is over, where somebody can see it. */
+  startWaiting(expectedMs: number): void
   /** For listings: how many have been seen, where somebody can see it. */
   startCounting(): void
   /** Whether there have been any. */
@@ -63,12 +71,23 @@ export interface Context {
 /** More than any command has under way; opened as they are needed. */
 const connectionCount = 128
 
+/** Characters of a line; infinite where it is no terminal. */
+const widthOf = ({ isTTY, columns }: Io['stdout']): number => (isTTY && columns) || Number.POSITIVE_INFINITY
+
 export function createContext(io: Io, options: GlobalOptions): Context {
   const isJson = options.json === true
   const hasColor = options.color && io.stderr.isTTY === true && !io.env.NO_COLOR
-  const width = (io.stdout.isTTY && io.stdout.columns) || Number.POSITIVE_INFINITY
+  const width = widthOf(io.stdout)
   const hasColoredResults = options.color && io.stdout.isTTY === true && !io.env.NO_COLOR
-  const output = createOutput(io, { isJson, isQuiet: options.quiet === true, hasColor, hasColoredResults, width })
+  const noteWidth = widthOf(io.stderr)
+  const output = createOutput(io, {
+    isJson,
+    isQuiet: options.quiet === true,
+    hasColor,
+    hasColoredResults,
+    width,
+    noteWidth,
+  })
   const folder = resolve(io.cwd, configFolder(io, options.configDir))
   const aliases = createAliasStore(folder)
   const path = (text: string) => resolve(io.cwd, text)
@@ -98,10 +117,13 @@ export function createContext(io: Io, options: GlobalOptions): Context {
   const adminUrl = (alias: Alias) =>
     options.adminUrl === undefined ? adminUrlOf(alias) : parseEndpoint(options.adminUrl)
 
-  async function connectAdmin(aliasName: string, { isStream = false } = {}): Promise<AdminClient> {
+  async function connectAdmin(
+    aliasName: string,
+    { isStream = false, answersWithinMs = 0 }: ConnectAdminOptions = {},
+  ): Promise<AdminClient> {
     const alias = withOptions(await aliases.get(aliasName))
     // A stream that is followed for a short time has pauses that are longer.
-    const silenceMs = isStream ? timeoutMsDefault : timeoutMs
+    const silenceMs = isStream ? timeoutMsDefault : Math.max(timeoutMs, answersWithinMs)
     const client = createAdminClient({ alias, adminUrl: adminUrl(alias), timeoutMs: silenceMs, debug })
     opened.push(client)
     return client
@@ -138,6 +160,9 @@ export function createContext(io: Io, options: GlobalOptions): Context {
     startProgress() {
       hasTransfers = true
       output.progress = createProgress(io, isWatched)
+    },
+    startWaiting(expectedMs) {
+      output.progress = createWait(io, isWatched, expectedMs)
     },
     startCounting() {
       output.progress = createCount(io, isWatched)

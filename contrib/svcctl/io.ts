@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
-  readonly stderr: Writable & { readonly isTTY?: boolean }
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
   readonly env: Readonly<Record<string, string | undefined>>
   /** Relative paths are resolved from here. */
   readonly cwd: string

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { describeError, errorRecord } from './errors.ts'
-import { safeJson, safeText } from './formatting.ts'
+import { safeJson, safeText, wrapWords } from './formatting.ts'
 import type { Io } from './io.ts'
 import { noProgress, type Progress } from './transfer/progress.ts'
 
@@ -16,6 +16,8 @@ export interface OutputOptions {
   readonly hasColoredResults: boolean
   /** Characters of a line of standard output; infinite where that is no terminal. */
   readonly width: number
+  /** The same of standard error, whose sentences are broken between words. */
+  readonly noteWidth: number
 }
 
 export type Tone = 'plain' | 'warning' | 'error'
@@ -41,7 +43,8 @@ export interface Output {
 }
 
 export function createOutput(io: Io, options: OutputOptions): Output {
-  const { isJson, isQuiet, hasColor, hasColoredResults } = options
+  const { isJson, isQuiet, hasColor, hasColoredResults, noteWidth } = options
+  const sentence = (text: string) => wrapWords(safeText(text), noteWidth).join('\n')
   const red = (text: string) => (hasColor ? `\u001b[31m${text}\u001b[39m` : text)
   const output: Output = {
     options,
@@ -62,12 +65,12 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     },
     note(line) {
       output.progress.clear()
-      if (!isQuiet) io.stderr.write(`${safeText(line)}\n`)
+      if (!isQuiet) io.stderr.write(`${sentence(line)}\n`)
     },
     failed(error, what) {
       output.progress.clear()
       if (isJson) io.stderr.write(`${safeJson({ error: { ...errorRecord(error), ...what } })}\n`)
-      else io.stderr.write(`${red('svcctl:')} ${safeText(describeError(error))}\n`)
+      else io.stderr.write(`${sentence(`svcctl: ${describeError(error)}`).replace('svcctl:', red('svcctl:'))}\n`)
     },
     async drained() {
       if (io.stdout.writableNeedDrain) await once(io.stdout, 'drain')

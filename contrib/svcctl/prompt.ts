@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import type { Readable } from 'node:stream'
 import { usageError } from './errors.ts'
+import { wrapWords } from './formatting.ts'
 import type { Io } from './io.ts'
 
 const secretBytesMax = 4096
+/** Of what stands behind a question. */
+const answerChars = ' [y/N] yes'.length
 
 /** 240 bits. */
 export const randomSecret = (): string => randomBytes(30).toString('base64url')
@@ -59,7 +62,8 @@ export async function confirm(io: Io, isAssumed: boolean, question: string): Pro
   if (!io.stdin.isTTY) throw usageError(`${question} There is no terminal to answer at: add --yes.`)
   const lines = createInterface({ input: io.stdin, output: io.stderr })
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim())
+    const shown = wrapWords(question, (io.stderr.columns ?? Number.POSITIVE_INFINITY) - answerChars).join('\n')
+    return /^y(es)?$/i.test((await lines.question(`${shown} [y/N] `)).trim())
   } finally {
     lines.close()
   }

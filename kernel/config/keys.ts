@@ -1,7 +1,8 @@
 /**
  * Configuration keys, derived from the TypeBox schemas of plugins. A key's schema may carry, beside what TypeBox knows:
  *
- *   variable         `SVC_ADDRESS`: then flag `--address` and file key `address` follow. Without it the key lives in the
+ *   variable         `SVC_ADDRESS`: then flag `--address` and file key `address` follow. One that other programs read too, such as
+ *                    `OTEL_EXPORTER_OTLP_HEADERS`, is `environmentOnly` or `secret`. Without it the key lives in the
  *                    plugin's section of the file, as `SVC_<PLUGIN>_<KEY>` and `--<plugin>-<key>`.
  *   format           `size` and `duration` are parsed to bytes and milliseconds; other formats are documentation.
  *   secret           only from the environment or the file named by `<VARIABLE>_FILE`; never shown.
@@ -134,7 +135,7 @@ function keyOf(plugin: string, property: string, schema: TSchema, listed: boolea
 
 /** Without dashes. */
 export function flagOf(variable: string): string {
-  return variable.slice('SVC_'.length).replaceAll('_', '-').toLowerCase()
+  return variable.replace(/^SVC_/, '').replaceAll('_', '-').toLowerCase()
 }
 
 export function camelCase(flag: string): string {

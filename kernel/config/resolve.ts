@@ -223,7 +223,9 @@ function readSources(
     known: new Map([...byVariable, ...secrets.map(([name, same]) => [`${name}_FILE`, same] as const)]),
   }
   for (const [name, text] of Object.entries(env)) {
-    if (!name.startsWith('SVC_') || name.startsWith('SVC_SECRET_') || SERVICE_LINK.test(name)) continue
+    // A name that other programs read too, as OTEL_…, is looked at where a key has it, and never suspected of being mistyped.
+    const isOurs = name.startsWith('SVC_') && !name.startsWith('SVC_SECRET_') && !SERVICE_LINK.test(name)
+    if (!isOurs && !variables.known.has(name)) continue
     for (const key of keysOf(variables, 'environment', name)) {
       // An empty variable counts as unset: that is what container tools pass for a variable without a value.
       if (text === undefined || text === '') continue

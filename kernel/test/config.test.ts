@@ -161,6 +161,23 @@ t.test('a key without a variable lives in the section of its plugin', async t =>
   t.same([timeoutMs, table], [9, { a: 2 }])
 })
 
+t.test(
+  'a variable that other programs read too is for the environment alone, and its neighbours are nobody’s',
+  async t => {
+    const traced = {
+      name: 'traced',
+      config: Type.Object({
+        headers: Type.Optional(Type.String({ variable: 'OTHER_HEADERS', secret: true })),
+        name: Type.Optional(Type.String({ variable: 'OTHER_NAME', environmentOnly: true })),
+      }),
+    }
+    const env = { OTHER_HEADERS: 'a=b', OTHER_NAME: 'n', OTHER_NAMES: 'x', PATH: '/bin' }
+    t.same(resolveConfiguration([traced], { argv: [], env }).sections.traced, { headers: 'a=b', name: 'n' })
+    const { problems } = resolveConfiguration([traced], { argv: ['--other-name=x'], env })
+    t.match(problems, [{ key: '--other-name', message: 'is not allowed: set OTHER_NAME in the environment' }])
+  },
+)
+
 t.test('arguments win over the flag and the variable; the variable separates by spaces', async t => {
   t.same(sectionOf({ env: { ...complete, SVC_ROOMS: '/a,b  /c ' } }).rooms, ['/a,b', '/c'])
   t.same(sectionOf({ argv: ['--rooms=/d /e'] }).rooms, ['/d', '/e'])

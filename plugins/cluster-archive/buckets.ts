@@ -45,9 +45,9 @@ export interface BucketTransferOptions {
 
 export interface BucketPlan {
   readonly created: readonly string[]
-  /** `bucket/photos` */
+  /** `bucket/photos/versioning`, `bucket/photos/bucket-policy` */
   readonly changed: readonly string[]
-  /** `bucket/photos/bucket-policy` */
+  /** The same. */
   readonly removed: readonly string[]
 }
 
@@ -96,7 +96,9 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
   const changeOf = (bucket: Bucket, wanted: ArchivedBucket, mode: 'merge' | 'replace'): BucketChange | undefined => {
     const isReplaced = mode === 'replace'
     const tags = new Map(Object.entries(wanted.tags))
-    const lock = wanted.objectLock ?? (isReplaced && bucket.objectLock !== undefined ? {} : undefined)
+    const lock = isReplaced
+      ? (wanted.objectLock ?? (bucket.objectLock && {}))
+      : wanted.objectLock && { ...bucket.objectLock, ...wanted.objectLock }
     const quotaBytes = wanted.quotaBytes ?? (isReplaced ? 0 : undefined)
     // Object lock is for ever, and needs versioning; a bucket never goes back to `off`.
     const versioning = lock !== undefined || bucket.objectLock !== undefined ? 'enabled' : wanted.versioning
@@ -166,9 +168,10 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
           continue
         }
         const documents = await documentsOf(name, wanted, mode)
-        if (changeOf(bucket, wanted, mode) !== undefined || documents.changed.length > 0)
-          changed!.push(`bucket/${name}`)
-        removed!.push(...documents.removed.map(kind => `bucket/${name}/${kind}`))
+        const own = namesOf(bucket, changeOf(bucket, wanted, mode))
+        const place = (kind: string) => `bucket/${name}/${kind}`
+        changed!.push(...[...own.changed, ...documents.changed.map(([kind]) => kind)].map(place))
+        removed!.push(...[...own.removed, ...documents.removed].map(place))
       }
       return { created: created!, changed: changed!, removed: removed! }
     },
@@ -201,6 +204,21 @@ export function createBucketTransfer({ objects, store, sections, owner }: Bucket
 
 /** As CreateBucket has it, without the names that are reserved, which it refuses itself. */
 const bucketName = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]$/
+
+/** What of a bucket's own record a change sets, and what it takes away. */
+function namesOf(bucket: Bucket, { versioning, tags, objectLock, quotaBytes }: BucketChange = {}) {
+  const facts: readonly [name: string, value: unknown, isRemoved: boolean][] = [
+    ['versioning', versioning, false],
+    ['tags', tags, tags?.size === 0],
+    ['object-lock', objectLock, bucket.objectLock !== undefined && objectLock?.defaultRetention === undefined],
+    ['quota', quotaBytes, quotaBytes === 0],
+  ]
+  const given = facts.filter(([, value]) => value !== undefined)
+  return {
+    changed: given.filter(([, , isRemoved]) => !isRemoved).map(([name]) => name),
+    removed: given.filter(([, , isRemoved]) => isRemoved).map(([name]) => name),
+  }
+}
 
 function isSame(one: unknown, other: unknown): boolean {
   return other !== undefined && canonicalJson(one) === canonicalJson(other)

@@ -39,9 +39,9 @@ export interface ImportOutcome {
   readonly configSubsystems: number
   readonly buckets: number
   readonly bucketsCreated: readonly string[]
-  /** `user/ann`, `config/api`, `bucket/photos`. */
+  /** `user/ann`, `config/api`, `bucket/photos/tags`, `bucket/photos/bucket-policy`. */
   readonly changed: readonly string[]
-  /** The same, and `bucket/photos/bucket-policy`. */
+  /** The same. */
   readonly removed: readonly string[]
 }
 
@@ -110,6 +110,33 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
     await pending.end()
   }
 
+  /** Resolves with whether there was an import to complete. */
+  const complete = async (lease: Lease): Promise<boolean> => {
+    const head = await pending.head()
+    if (head === undefined) return false
+    const { mode, startedBy, startedMs } = head
+    const contents = await unpackArchive(await pending.bytes(head), credentials())
+    await apply(contents, mode, lease)
+    log.warn(
+      { mode, startedBy, started: new Date(startedMs).toISOString() },
+      'an import of a cluster archive was interrupted, and is complete now',
+    )
+    return true
+  }
+
+  /** Before another import: half of one must not stay. One that cannot be completed gives way, so that nobody is stuck with it. */
+  const completeFormer = async (lease: Lease): Promise<void> => {
+    try {
+      await complete(lease)
+    } catch (error) {
+      await lease.check()
+      log.error(
+        { err: error },
+        'an interrupted import of a cluster archive cannot be completed; another one takes its place',
+      )
+    }
+  }
+
   return {
     async export() {
       const contents = await gather()
@@ -134,6 +161,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       const contents = await unpackArchive(bytes, credentials())
       if (isDryRun) return plan(contents, mode)
       return locks.hold(lockName, { source: 'importCluster' }, async lease => {
+        await completeFormer(lease)
         const outcome = await plan(contents, mode)
         const id = Buffer.from(ports.random.bytes(8)).toString('hex')
         await pending.begin(bytes, { id, mode, startedMs: ports.clock.now(), startedBy })
@@ -146,18 +174,7 @@ export function createClusterArchive(options: ClusterArchiveOptions): ClusterArc
       if ((await pending.head()) === undefined) return false
       // One that runs is not interrupted.
       if ((await locks.list()).some(({ resource }) => resource === lockName)) return false
-      return locks.hold(lockName, { source: 'importCluster' }, async lease => {
-        const head = await pending.head()
-        if (head === undefined) return false
-        const { mode, startedBy, startedMs } = head
-        const contents = await unpackArchive(await pending.bytes(head), credentials())
-        await apply(contents, mode, lease)
-        log.warn(
-          { mode, startedBy, started: new Date(startedMs).toISOString() },
-          'an import of a cluster archive was interrupted, and is complete now',
-        )
-        return true
-      })
+      return locks.hold(lockName, { source: 'importCluster' }, complete)
     },
   }
 }

@@ -105,6 +105,8 @@ export interface HttpRequestRecord {
   readonly durationMs: number
   readonly receivedBytes: number
   readonly sentBytes: number
+  /** The request itself, for what is rarely asked: other headers, the connection. Its body is over. */
+  readonly request?: Pick<IncomingMessage, 'headers' | 'httpVersion' | 'socket'>
 }
 
 /** Must not throw, and must not wait. */

@@ -62,6 +62,7 @@ function recordOf(
     durationMs,
     receivedBytes: facts?.receivedBytes ?? Number(headers['content-length'] ?? 0),
     sentBytes: facts?.sentBytes ?? Number(reply.getHeader('content-length') ?? 0),
+    request: exchange.request,
   }
 }
 

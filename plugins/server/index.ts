@@ -3,6 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import { noHeal } from 'svc/plugins/heal/api'
 import { noKms } from 'svc/plugins/kms/api'
+import { noTracing } from 'svc/plugins/tracing/api'
 import getServerInfo from './admin/get-server-info.ts'
 import listPlugins from './admin/list-plugins.ts'
 import restartService from './admin/restart-service.ts'
@@ -16,13 +17,13 @@ const server = definePlugin({
   name: 'server',
   description: 'Information about the server, restart and stop, and `svc init`.',
   requires: ['kernel', 'settings', 'storage', 'objects', 'tls', 'authSigv4'],
-  optional: ['heal', 'kms'],
+  optional: ['heal', 'kms', 'tracing'],
   contributes: { 'admin.operation': [getServerInfo, listPlugins, restartService, stopService] },
   config: ServerConfig,
   setup({ config, services, log }) {
-    const { heal = noHeal, kms = noKms, settings, authSigv4 } = services
+    const { heal = noHeal, kms = noKms, tracing = noTracing, settings, authSigv4 } = services
     declareRegion(settings, authSigv4)
-    return { internal: { heal, kms }, ...followLoggerSettings({ ...services, config, log }) }
+    return { internal: { heal, kms, tracing }, ...followLoggerSettings({ ...services, config, log }) }
   },
 })
 

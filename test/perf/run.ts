@@ -25,6 +25,7 @@ import { rebuild } from './scenarios/rebuild.ts'
 import { rebuildLatency } from './scenarios/rebuild-latency.ts'
 import { sets } from './scenarios/sets.ts'
 import { svcctlClient } from './scenarios/svcctl.ts'
+import { watched } from './scenarios/watched.ts'
 import { type ServerTarget, startServer } from './targets.ts'
 
 const SCENARIOS: readonly Scenario[] = [
@@ -37,6 +38,7 @@ const SCENARIOS: readonly Scenario[] = [
   svcctlClient,
   encryption,
   events,
+  watched,
   memory,
   codec,
   sets,

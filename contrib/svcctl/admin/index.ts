@@ -5,6 +5,7 @@ import adminDiagnose from '../commands/admin-diagnose.ts'
 import adminInfo from '../commands/admin-info.ts'
 import adminMetricsQuery from '../commands/admin-metrics-query.ts'
 import adminPrometheusGenerate from '../commands/admin-prometheus-generate.ts'
+import adminSpeedtest from '../commands/admin-speedtest.ts'
 import { createUserAddCommand } from '../commands/admin-user-add.ts'
 import { createAdminCommand, takesItsAnswer } from './command.ts'
 import { kebab } from './fields.ts'
@@ -20,6 +21,7 @@ export function listAdminCommands(): readonly CommandDeclaration[] {
     adminInfo,
     adminMetricsQuery,
     adminPrometheusGenerate,
+    adminSpeedtest,
     createUserAddCommand(createUser),
     ...derived,
   ]

@@ -120,10 +120,7 @@ export const overrides: Readonly<Record<string, Override>> = {
     example: 'svcctl admin locks release home photos/delete',
   },
   captureProfile: { name: 'profile', example: 'svcctl admin profile home cpu --seconds 10 --output cpu.pb.gz' },
-  runSpeedtest: {
-    name: 'speedtest',
-    example: 'svcctl admin speedtest home object --size 1MiB --duration-seconds 5',
-  },
+  runSpeedtest: { elsewhere: 'admin speedtest' },
   searchAudit: { columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'] },
   listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
 

@@ -6,6 +6,7 @@ import { listOperations } from '../admin/operations.ts'
 import { defineCommand } from '../command.ts'
 import type { Context } from '../context.ts'
 import { describeError } from '../errors.ts'
+import { wrapWords } from '../formatting.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { writeWholeFile } from '../whole-file.ts'
 import { describeServer } from './admin-info.ts'
@@ -75,7 +76,9 @@ export default defineCommand<Options>({
     const saved = name ?? `svc-diagnosis-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z.zip`
     await writeWholeFile(context.path(saved), file => pipeline(archive.outputStream, file.createWriteStream()))
     const { output } = context
-    if (!output.options.isJson) for (const line of [...summary, '']) output.done({}, line)
+    if (!output.options.isJson)
+      for (const line of [...summary, ''])
+        for (const part of wrapWords(line, output.options.width)) output.done({}, part)
     output.done({ status: 'saved', file: saved, missing }, `Saved ${saved}.`)
   },
 })

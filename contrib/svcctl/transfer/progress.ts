@@ -95,6 +95,36 @@ export function createProgress(io: Io, isShown: boolean): Progress {
   }
 }
 
+/** Of one answer that takes about so long: how much of that time is over. */
+export function createWait(io: Io, isShown: boolean, expectedMs: number): Progress {
+  if (!isShown) return noProgress
+  const startedMs = performance.now()
+  const barChars = 24
+  let hasLine = false
+  const clear = () => {
+    if (hasLine) io.stderr.write('\r\u001b[2K')
+    hasLine = false
+  }
+  const timer = setInterval(() => {
+    const passedMs = performance.now() - startedMs
+    if (passedMs < delayMs) return
+    const filled = Math.min(Math.floor((passedMs / expectedMs) * barChars), barChars)
+    const bar = '█'.repeat(filled) + '░'.repeat(barChars - filled)
+    clear()
+    io.stderr.write(`${bar} ${formatSeconds(passedMs / 1000)} of about ${formatSeconds(expectedMs / 1000)}`)
+    hasLine = true
+  }, intervalMs)
+  timer.unref()
+  return {
+    ...noProgress,
+    clear,
+    stop() {
+      clearInterval(timer)
+      clear()
+    },
+  }
+}
+
 /** Of a listing, whose end nobody knows. */
 export function createCount(io: Io, isShown: boolean): Progress {
   if (!isShown) return noProgress

@@ -2,6 +2,7 @@
 
 import { get, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
+import { definePlugin } from 'svc/kernel'
 import {
   responseProblems,
   rootPassword,
@@ -12,6 +13,7 @@ import {
 } from 'svc/plugins/admin/testing'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import t from 'tap'
+import { Type } from 'typebox'
 import { readZip, writeZip } from '../zip-file.ts'
 
 const source = await startAdmin()
@@ -204,6 +206,107 @@ t.test('merge keeps what the archive does not have, replace removes it', async t
     ['__proto__', 'ann'],
   )
   t.equal((await target.signed({ path: '/api/v1/buckets/own' })).status, 200, 'buckets are never removed')
+})
+
+t.test('what would change of a bucket is named, thing by thing', async t => {
+  const call = async (method: string, path: string, body?: object) => {
+    const { status, text } = await target.signed({ method, path: `/api/v1/buckets/${path}`, body })
+    t.ok(status < 300, `${method} ${path}: ${status} ${text}`)
+  }
+  await call('PUT', 'photos/tags', { tags: { team: 'b' } })
+  await call('PUT', 'photos/quota', { type: 'hard', size: 5 })
+  await call('DELETE', 'photos/policy')
+  await call('PUT', 'photos/objectlock', { enabled: true, mode: 'GOVERNANCE', days: 3 })
+  await call('PUT', 'plain/tags', { tags: { own: 'x' } })
+  await call('PUT', 'plain/quota', { type: 'hard', size: 5 })
+  const dryRun = async (mode: string) => {
+    const { changed, removed } = (await upload(target, archive, `dryRun=true&mode=${mode}`)).json
+    return { changed, removed }
+  }
+  const changes = ['bucket/photos/tags', 'bucket/photos/quota', 'bucket/photos/bucket-policy']
+  t.same(await dryRun('merge'), { changed: changes, removed: [] })
+  const removals = ['bucket/photos/object-lock', 'bucket/plain/tags', 'bucket/plain/quota']
+  t.same(await dryRun('replace'), { changed: changes, removed: removals })
+  t.same((await upload(target, archive, 'mode=replace')).json.removed, removals)
+  t.same(await dryRun('replace'), { changed: [], removed: [] }, 'so it is then')
+})
+
+t.test('one import at a time; a body that announces too much is refused before it is read', async t => {
+  const { locks } = target.kernel.services
+  await locks.hold('svc/cluster-import', { source: 'test' }, async () => {
+    t.match(await upload(target, archive), { status: 409, json: { code: 'conflict' } })
+    t.equal((await upload(target, archive, 'dryRun=true')).status, 200, 'a dry run waits for nobody')
+  })
+  const path = '/api/v1/cluster/import'
+  const host = `127.0.0.1:${target.port}`
+  const signer = { accessKey: rootUser, secret: rootPassword, region: 'us-east-1' }
+  const headers = { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }
+  const signed = signRequest(signer, { method: 'POST', host, path, query: '', headers, nowMs: Date.now() })
+  const status = await new Promise((done, fail) => {
+    const sent = request({ host: '127.0.0.1', port: target.port, path, method: 'POST', agent: false }, answer => {
+      done(answer.statusCode)
+      sent.destroy()
+    })
+    for (const [name, value] of Object.entries({ ...headers, ...signed.headers })) sent.setHeader(name, value)
+    sent.setHeader('content-length', 256 * 1024 * 1024 + 1)
+    sent.on('error', fail)
+    sent.flushHeaders()
+  })
+  t.equal(status, 413)
+})
+
+t.test('an import that stopped half-way is completed before another one begins', async t => {
+  let failures = 0
+  /** Settings of buckets that cannot be written as often as the test says. */
+  const brittle = definePlugin({
+    name: 'brittle',
+    requires: ['users'],
+    config: Type.Object({}),
+    setup({ contribute }) {
+      contribute('archive.section', 'brittle', {
+        documents: {
+          name: 'brittle',
+          read: async () => ({ is: 'brittle' }),
+          check: () => undefined,
+          stage() {
+            if (failures-- > 0) throw new Error('the drive is away')
+          },
+        },
+      })
+      return {}
+    },
+  })
+  const plugins = [brittle]
+  const [full, empty, own] = await Promise.all([1, 2, 3].map(() => startAdmin({ plugins })))
+  for (const server of [full!, empty!, own!]) t.teardown(server.stop)
+  await full!.signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'photos' } })
+  await full!.signed({ method: 'POST', path: '/api/v1/buckets', body: { name: 'plain' } })
+  const [whole, nothing] = await Promise.all([full!, empty!].map(download))
+  const namesIn = async ({ signed }: TestAdmin) =>
+    (await signed({ path: '/api/v1/buckets' })).json.items.map(({ name }: { name: string }) => name)
+  // Of a bucket that is there the document is the same; of one that is made it is written.
+  const sections = own!.kernel.point('archive.section').list()
+  const { documents } = sections.find(({ id }) => id === 'brittle')!.value
+  Object.assign(documents, { read: async () => undefined })
+  failures = 1
+  t.equal((await upload(own!, whole!)).status, 500)
+  t.same(await namesIn(own!), ['photos'], 'half of it is there')
+  t.equal((await upload(own!, nothing!)).status, 200)
+  t.same(await namesIn(own!), ['photos', 'plain'], 'and now all of it')
+  t.match(
+    own!.kernel.logs.filter(({ plugin, level }) => plugin === 'cluster-archive' && level === 'warn'),
+    [{ msg: /was interrupted, and is complete now/, startedBy: rootUser }],
+  )
+
+  failures = Number.POSITIVE_INFINITY
+  t.equal((await upload(own!, whole!)).status, 500)
+  t.equal((await upload(own!, nothing!)).status, 200, 'one that cannot be completed gives way')
+  t.match(
+    own!.kernel.logs.find(({ plugin, level }) => plugin === 'cluster-archive' && level === 'error'),
+    { msg: /cannot be completed; another one takes its place/ },
+  )
+  failures = 0
+  t.same((await upload(own!, nothing!)).json.removed, [])
 })
 
 t.test('what is refused, and that nothing is changed by it', async t => {

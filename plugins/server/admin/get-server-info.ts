@@ -22,8 +22,8 @@ export default defineAdminOperation({
   summary: 'Returns what the server is, how its drives are, and how much is stored.',
   authorize: ['admin:ServerInfo'],
   response: ServerInfo,
-  uses: ['kernel', 'storage', 'objects', 'heal', 'kms', 'tls', 'authSigv4', 'ports'],
-  async handle(_request, { kernel, storage, objects, heal, kms, tls, authSigv4, ports: { clock } }) {
+  uses: ['kernel', 'storage', 'objects', 'heal', 'kms', 'tls', 'authSigv4', 'tracing', 'ports'],
+  async handle(_request, { kernel, storage, objects, heal, kms, tls, authSigv4, tracing, ports: { clock } }) {
     const drives = await storage.drives()
     const { version, commit, buildDate, startedAtMs } = kernel
     const uptimeSeconds = Math.max(0, Math.floor((clock.now() - startedAtMs) / 1000))
@@ -64,7 +64,7 @@ export default defineAdminOperation({
         internodeVerify: false,
         certificates: tls.certificates().map(describeCertificate),
       },
-      telemetry: { enabled: false, endpoint: '', protocol: 'http/protobuf', sampleRatio: 0 },
+      telemetry: tracing.status(),
     }
   },
 })

@@ -1,0 +1,155 @@
+/** What operators see: commands of monitoring, diagnostics and cluster on a pseudo-terminal of 80 columns. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import stringWidth from 'fast-string-width'
+import { temporaryFolder } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { failuresOf, verdictOf } from '../speedtest-verdict.ts'
+import { startServer } from './server.ts'
+import { createSession } from './session.ts'
+import { runOnTerminal } from './terminal.ts'
+
+const server = await startServer()
+t.teardown(() => server.stop())
+const session = createSession(temporaryFolder(t))
+const { run } = session
+const controlCode = '\u001b'
+await run(['--admin-url', server.adminUrl, 'alias', 'set', 'home', server.endpoint, 'admin'], {
+  env: { SVCCTL_SECRET_KEY: 'change-me-please' },
+})
+await run(['mb', 'home/photos'])
+await run(['cp', '-', 'home/photos/2026/a-rather-long-name-of-a-photo-that-somebody-took-at-the-sea.jpg'], {
+  input: 'x',
+})
+await run(['admin', 'config', 'set', 'home', 'api', 'requests_max=500'])
+
+/** Fits in 80 columns, and is colored nowhere but where the test says. */
+async function show(t: Test, args: string, { code = 0, input }: { code?: number; input?: string } = {}) {
+  const outcome = await runOnTerminal(session, args.split(' '), { input })
+  t.equal(outcome.code, code, `${args}: ${outcome.raw}`)
+  for (const line of outcome.shown) t.ok(stringWidth(line) <= 80, `${args}: ${stringWidth(line)}: ${line}`)
+  return { ...outcome, text: outcome.lines.join('\n') }
+}
+
+t.test('what the server is and has', async t => {
+  for (const [args, expected] of [
+    ['admin info home', /^Drives +1 of 1 online/m],
+    ['admin server info home', /^version: /m],
+    ['admin usage home', /^objectsCount: +1$/m],
+    ['admin plugin list home', /^ORDER +NAME/m],
+    ['admin config list home', /requests_max/],
+    ['admin audit search home --limit 5', /^TIME +STATUS/m],
+    ['admin locks list home', /^There are none\.$/m],
+    ['admin metrics list home --prefix svc_drive', /svc_drive_free_bytes/],
+    ['admin metrics query home svc_drive_free_bytes', /^svc_drive_free_bytes/m],
+  ] as const) {
+    const { text } = await show(t, args)
+    t.match(text, expected, args)
+  }
+})
+
+t.test('the speed test: how far it is, a table, and what it means', async t => {
+  const drive = await show(t, 'admin speedtest home drive --size 8MiB --duration 1s')
+  t.match(drive.text, /^PATH +WRITE +READ$/m)
+  t.match(
+    drive.text.replaceAll('\n', ' '),
+    /The drive takes what a network of [\d.]+ [MG]bit\/s brings, and gives what/,
+  )
+  const object = await show(t, 'admin speedtest home object --size 64KiB --duration 1s --concurrency 2')
+  t.match(object.text, /^OF +RATE +OBJECTS\/S +P50 +P99 +MAX +FIRST BYTE +ERRORS$/m)
+  t.match(
+    object.text.replaceAll('\n', ' '),
+    /With 2 at a time, objects of 64\.0 KiB are stored as fast as a network of/,
+  )
+  t.ok(
+    object.shown.some(line => /^[█░]{24} \ds of about 2s$/.test(line)),
+    'it says how far it is',
+  )
+  t.notMatch(object.text, /█/, 'and leaves nothing of that')
+  t.match((await show(t, 'admin speedtest home net', { code: 1 })).text, /one node/)
+  const json = await run(['admin', 'speedtest', 'home', 'drive', '--size', '8MiB', '--duration-seconds', '1', '--json'])
+  t.match(json.records, [{ kind: 'drive', drive: { drives: [{ error: '' }] } }])
+  t.match(await run(['admin', 'speedtest', 'home', 'disk']), { code: 2 })
+  const full = await run(['admin', 'speedtest', 'home', 'drive', '--size', '1TiB'])
+  t.match(full, { code: 1, stderr: /was not measured: the drive has \d+ bytes free/ })
+})
+
+t.test('what the numbers of a speed test mean', t => {
+  const drives = (...rates: number[]) => ({
+    kind: 'drive',
+    drive: {
+      drives: rates.map((writeBytesPerSecond, i) => ({
+        path: `/mnt/d${i + 1}`,
+        writeBytesPerSecond,
+        readBytesPerSecond: 1e9,
+        error: writeBytesPerSecond === 0 ? 'the drive is offline' : '',
+      })),
+    },
+  })
+  t.same(verdictOf(drives(5e8, 4.5e8, 5e8)), ['All 3 drives are about as fast as each other.'])
+  t.same(verdictOf(drives(5e8, 4.5e8, 1e8, 5e8)), [
+    '/mnt/d3 writes at 22 % of the median of the drives.',
+    'A slow drive slows every write of its set: look at its health, its cable and its controller.',
+  ])
+  t.match(verdictOf(drives(1.25e9)), [/network of 10\.0 Gbit\/s brings, and gives what one of 8\.0 Gbit\/s carries/])
+  t.same(verdictOf(drives(0)), ['No drive was measured.'])
+  t.same(failuresOf(drives(5e8, 0)), ['/mnt/d2 was not measured: the drive is offline.'])
+  const speed = { bytesPerSecond: 1e8, objectsPerSecond: 100, latencyMs: { p50: 2, p90: 3, p99: 5, max: 9 }, errors: 0 }
+  const objects = (put: object, error = '') => ({
+    kind: 'object',
+    object: { size: 1 << 20, concurrency: 8, put: { ...speed, ...put }, get: speed, nodes: [{ error }] },
+  })
+  t.equal(verdictOf(objects({})).length, 1)
+  const tail = { latencyMs: { ...speed.latencyMs, p99: 60 } }
+  t.match(verdictOf(objects(tail))[1], /^One in a hundred uploads takes 30 times as long as half of them/)
+  t.same(verdictOf(objects({ objectsPerSecond: 0 })), ['Nothing was stored.'])
+  t.same(failuresOf(objects({ errors: 3 }, 'the drive is full')), [
+    '3 objects were not stored or read: the drive is full.',
+  ])
+  t.same(failuresOf(objects({})), [])
+  t.end()
+})
+
+t.test('streams: a line for each event, failures in color', async t => {
+  // Until they are watched, and then some that fail.
+  const asking = setInterval(() => void fetch(`${server.endpoint}/photos/none`).catch(() => {}), 200)
+  t.teardown(() => clearInterval(asking))
+  const trace = await runOnTerminal(session, ['admin', 'trace', 'home', '--errors', '--type', 's3', '--count', '2'])
+  t.equal(trace.code, 0, trace.raw)
+  t.match(trace.raw, new RegExp(`${controlCode}\\[33m20\\S+ .*403 .*GET .*/photos/none`))
+  t.equal(trace.lines.filter(line => line.includes('/photos/none')).length, 2)
+  const logs = await runOnTerminal(session, ['admin', 'logs', 'home', '--last', '3', '--count', '3'])
+  t.equal(logs.code, 0, logs.raw)
+  t.equal(logs.lines.filter(line => /^20\d\d-/.test(line)).length, 3)
+  const plain = await runOnTerminal(session, ['--no-color', 'admin', 'trace', 'home', '--count', '1'])
+  t.notOk(plain.raw.includes(`${controlCode}[3`))
+})
+
+t.test('files: a profile, a report, a scrape configuration', async t => {
+  await show(t, 'admin profile home cpu --seconds 1 --output cpu.pb.gz')
+  t.ok(existsSync(join(session.folder, 'cpu.pb.gz')))
+  t.match((await show(t, 'admin diagnose home --output report.zip')).text, /^Saved report\.zip\.$/m)
+  const { lines } = await runOnTerminal(session, ['admin', 'prometheus', 'generate', 'home'])
+  for (const line of lines)
+    t.ok(stringWidth(line) <= 80 || line.includes('credentials:'), 'nothing is long but the token')
+})
+
+t.test('the archive of the cluster: a dry run, a question, what was done', async t => {
+  await run(['admin', 'user', 'create', 'home', 'ada', '--generate'])
+  await run(['admin', 'policy', 'attach', 'home', 'readonly', '--user', 'ada'])
+  t.match((await show(t, 'admin cluster export home --output cluster.zip')).code, 0)
+  await run(['admin', 'group', 'create', 'home', 'staff'])
+  await run(['admin', 'bucket', 'tags', 'set', 'home/photos', 'a=b'])
+  const asked = 'admin cluster import home cluster.zip --mode replace'
+  const dry = await show(t, `${asked} --dry-run`)
+  t.match(dry.text, /^- group\/staff$/m)
+  t.match(dry.text, /^In the archive: users: \d, groups: 0, policies: \d+, subsystems: 1, buckets: 1\.$/m)
+  t.match(dry.text, /^Nothing was changed\.$/m)
+  const refused = await show(t, asked, { input: 'n\n', code: 1 })
+  t.match(refused.text, /Remove users, groups, policies/)
+  t.match((await run(['admin', 'group', 'list', 'home'])).stdout, /staff/)
+  const done = await show(t, asked, { input: 'y\n' })
+  t.match(done.text, /^All of it was taken over\.$/m)
+  t.notMatch((await run(['admin', 'group', 'list', 'home'])).stdout, /staff/)
+  t.match((await show(t, 'admin cluster import home cluster.zip')).text, /^Nothing is different\.$/m)
+})
