@@ -18,7 +18,7 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
   const { response } = context.exchange
   const error = toS3Error(context, thrown)
   context.errorCode = error.code
-  context.tags = auditTagsOf(error)
+  context.tags = auditTagsOf(error) ?? denialTagsOf(context, error)
   if (response.headersSent || context.isClosed) {
     // The status is out: all that can still be said is that the answer is not whole.
     response.destroy()
@@ -44,6 +44,11 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
     context.environment.log.error({ err, requestId: context.requestId }, 'an error could not be answered')
     response.destroy()
   }
+}
+
+/** Whoever is refused is not told by which rule; the audit record is. */
+function denialTagsOf({ refused, environment }: S3RequestContext, { code }: CatalogError) {
+  return code === 'AccessDenied' && refused !== undefined ? environment.policy.denialTags(refused) : undefined
 }
 
 /** The document alone, with its declaration; `Detail` is an element of ours, because clients compare AWS's words. Also the end of an answer whose status has long been sent. */

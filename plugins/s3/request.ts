@@ -93,6 +93,8 @@ export class S3RequestContext implements S3Request {
   answerHeaders: readonly string[] | undefined = undefined
   /** What the policies of who is not root are asked about the request as a whole, prepared for them. */
   asked: AccessRequest | undefined = undefined
+  /** The last question about this request that was answered with no. */
+  refused: AccessRequest | undefined = undefined
   /** The answer is over, or the client is gone. */
   isClosed = false
   #body: RequestBody | undefined = undefined
@@ -254,7 +256,9 @@ export class S3RequestContext implements S3Request {
     const request = this.question(action, bucket, key, versionId)
     // What a policy would have to know of the object, and nobody has fetched, may be what denies.
     if (key !== '' && !this.knowsTags(bucket, key, versionId) && this.needsTags(request)) return false
-    return this.environment.policy.isAllowed(request)
+    const isAllowed = this.environment.policy.isAllowed(request)
+    if (!isAllowed) this.refused = request
+    return isAllowed
   }
 
   #mayCarryTags(source: ObjectVersion): boolean {
