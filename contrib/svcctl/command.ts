@@ -55,6 +55,7 @@ export function defineCommand<O extends object>(declaration: CommandDeclaration<
 
 /** Of the first word; other groups are described by what is in them. */
 export const groups: Readonly<Record<string, string>> = {
+  access: 'Access rules of buckets, and blocked public access.',
   admin: 'Administration: users, policies, buckets and their settings, the server.',
   alias: 'Names for servers and credentials.',
   share: 'Links for people without credentials.',

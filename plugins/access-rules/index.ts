@@ -1,22 +1,63 @@
+import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
-import 'svc/plugins/admin/api'
-import 'svc/plugins/bucket-policy/api'
+import { withProblems } from 'svc/plugins/admin/api'
+import 'svc/plugins/iam/api'
 import 'svc/plugins/object-ownership/api'
 import 'svc/plugins/objects/api'
-import { Type } from 'typebox'
+import 'svc/plugins/stored-needs/api'
+import { createAccessRules } from './access-rules.ts'
+import getAccessRules from './admin/get-access-rules.ts'
 import getBlockPublic from './admin/get-block-public.ts'
 import getBucketBlockPublic from './admin/get-bucket-block-public.ts'
+import putAccessRules from './admin/put-access-rules.ts'
+import setAccessPreset from './admin/set-access-preset.ts'
+import setBlockPublic from './admin/set-block-public.ts'
 import setBucketBlockPublic from './admin/set-bucket-block-public.ts'
+import testAccessRules from './admin/test-access-rules.ts'
+import './api.ts'
+import { AccessRulesConfig } from './config.ts'
+import { accessRuleErrors } from './errors.ts'
+import type { AccessRuleProblem } from './problems.ts'
 
-const operations = [getBlockPublic, getBucketBlockPublic, setBucketBlockPublic]
+const operations = [
+  getAccessRules,
+  getBlockPublic,
+  getBucketBlockPublic,
+  putAccessRules,
+  setAccessPreset,
+  setBlockPublic,
+  setBucketBlockPublic,
+  testAccessRules,
+]
+
+/** The first is the detail. */
+const invalidRules = (problems: readonly AccessRuleProblem[]) => {
+  const [{ rule, id, field, message }] = problems as [AccessRuleProblem]
+  const place = rule < 0 ? '' : `Rule ${id === '' ? rule : `"${id}"`}${field === '' ? '' : `, ${field}`}: `
+  return withProblems(accessRuleErrors.invalid_access_rule(`${place}${message}.`), 'accessRuleErrors', problems)
+}
 
 export default definePlugin({
   name: 'access-rules',
-  description: 'Block public access over the Admin API.',
-  requires: ['objectOwnership', 'objects'],
-  // It has the cluster's block. Without it there are no public policies, and the flags are those of S3 alone.
-  optional: ['bucketPolicy'],
+  description: 'Rules of buckets by key, caller and circumstances; block public access.',
+  requires: ['iam', 'objectOwnership', 'objects', 'policy', 'store'],
+  provides: ['accessRules'],
   contributes: { 'admin.operation': operations },
-  config: Type.Object({}),
-  setup() {},
+  config: AccessRulesConfig,
+  setup({ services, config, log, contribute }) {
+    const { service: accessRules, source, section } = createAccessRules({ ...services, config, log, invalidRules })
+    contribute('policy.source', 'access-rules', source)
+    contribute('archive.section', section.documents.name, section, { optional: true })
+    contribute(
+      'stored.need',
+      'access-rules',
+      {
+        sign: { kind: 'bucket-document', name: 'access-rules' },
+        has: 'access rules',
+        consequence: 'no access rule counts, and requests that one denies are allowed where a policy allows them',
+      },
+      { optional: true },
+    )
+    return { services: { accessRules } }
+  },
 })

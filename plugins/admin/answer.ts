@@ -8,7 +8,7 @@ import { readAway, sendChunks } from 'svc/plugins/payload/api'
 import type { AdminOperation } from './api.ts'
 import { adminErrors, problemsOf } from './errors.ts'
 import type { BytesOptions, ReplyOptions } from './reply.ts'
-import { ruleProblemsOf } from './rule-problems.ts'
+import { problemListsOf } from './rule-problems.ts'
 
 export const basePath = '/api/v1'
 const jsonMediaType = 'application/json; charset=utf-8'
@@ -111,7 +111,6 @@ export function answerProblem(
 
 function problemBytes(request: FastifyRequest, error: CatalogError): Buffer {
   const errors = problemsOf(error)
-  const ruleErrors = ruleProblemsOf(error)
   return Buffer.from(
     problemDocument({
       status: error.status,
@@ -119,7 +118,7 @@ function problemBytes(request: FastifyRequest, error: CatalogError): Buffer {
       detail: error.message,
       requestId: request.exchange.requestId,
       instance: splitTarget(request).path,
-      more: { ...(errors && { errors }), ...(ruleErrors && { ruleErrors }) },
+      more: { ...(errors && { errors }), ...problemListsOf(error) },
     }),
   )
 }

@@ -23,7 +23,7 @@ export {
 export { BucketParameters, ObjectKey, objectParameters, readObjectParameters, VersionId } from './object-parameters.ts'
 export { decodeCursor, encodeCursor, pageOf, pageParameters } from './paging.ts'
 export { type AdminBytes, AdminReply, replyWith, replyWithBytes } from './reply.ts'
-export { invalidRules, type RuleProblem } from './rule-problems.ts'
+export { invalidRules, type RuleProblem, withProblems } from './rule-problems.ts'
 export { StreamDropped } from './stream-schema.ts'
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

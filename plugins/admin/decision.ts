@@ -13,7 +13,7 @@ import type { Caller } from './authentication.ts'
 import { adminErrors } from './errors.ts'
 
 export interface DecisionServices {
-  readonly policy: Pick<PolicyService, 'isAllowed' | 'isAllowedInPart' | 'mentions' | 'prepare'>
+  readonly policy: Pick<PolicyService, 'denialTags' | 'isAllowed' | 'isAllowedInPart' | 'mentions' | 'prepare'>
   readonly objects: Pick<ObjectsService, 'getObject'>
   readonly clock: Clock
 }
@@ -21,6 +21,8 @@ export interface DecisionServices {
 export interface Decision extends Pick<AdminRequest, 'isAllowed' | 'isAllowedInPart'> {
   /** Parameters as texts; set after the first question. */
   query: ReadonlyMap<string, string> | undefined
+  /** `access_denied`; the audit record names the rule of the bucket that denied it, the answer does not. */
+  denied(action: string, bucket?: string, key?: string, facts?: ConditionFacts): Error
   /** Throws `access_denied` unless all actions are allowed; of an inner array any one is enough. */
   require(actions: RequiredActions, asked: ActionTarget): MaybePromise<void>
 }
@@ -54,6 +56,8 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
       versionId: versionOf(facts),
       signature: signature === undefined ? undefined : 'header',
       signatureVersion: signature?.signatureVersion,
+      host: exchange.host,
+      method: exchange.request.method,
       existingTags: () => tags?.get(bucket, key, versionOf(facts)),
       ...facts,
       ...(facts?.headers === undefined ? undefined : { headers: { ...browserHeaders(exchange), ...facts.headers } }),
@@ -79,8 +83,8 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
   function requireAll(actions: RequiredActions, { bucket, key, facts }: ActionTarget): void {
     for (const needed of actions) {
       const alternatives = typeof needed === 'string' ? [needed] : needed
-      if (!alternatives.some(action => decision.isAllowed(action, bucket, key, facts)))
-        throw adminErrors.access_denied()
+      if (alternatives.some(action => decision.isAllowed(action, bucket, key, facts))) continue
+      throw decision.denied(alternatives[0]!, bucket, key, facts)
     }
   }
 
@@ -94,6 +98,8 @@ export function createDecision(services: DecisionServices, exchange: Exchange, c
       if (!isKnown && policy.mentions(asked, tagConditions)) return false
       return policy.isAllowed(asked)
     },
+    denied: (action, bucket, key, facts) =>
+      adminErrors.access_denied(undefined, { tags: policy.denialTags(question(action, bucket, key, facts)) }),
     isAllowedInPart: (action, bucket) => policy.isAllowedInPart(question(action, bucket)),
     require: (actions, asked) =>
       isRoot || !asked.bucket ? requireAll(actions, asked) : requireKnowing(actions, asked),

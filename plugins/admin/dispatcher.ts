@@ -190,7 +190,7 @@ export function dispatchOperations(fastify: FastifyInstance, options: Dispatcher
       isAllowed: may.isAllowed,
       isAllowedInPart: may.isAllowedInPart,
       requireAllowed(action, bucket, key, facts) {
-        if (!may.isAllowed(action, bucket, key, facts)) throw adminErrors.access_denied()
+        if (!may.isAllowed(action, bucket, key, facts)) throw may.denied(action, bucket, key, facts)
       },
       authorize: may.require,
       normalizeKey: options.normalizeKey,

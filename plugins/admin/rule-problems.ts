@@ -1,4 +1,4 @@
-/** Configurations that are lists of rules: the problems of each rule are returned as `ruleErrors`. */
+/** The problems of each part of a document that was sent: returned to the client in a list of the problem document. */
 import { adminErrors } from './errors.ts'
 
 export interface RuleProblem {
@@ -10,15 +10,21 @@ export interface RuleProblem {
   readonly message: string
 }
 
-const ruleProblems = new WeakMap<Error, readonly RuleProblem[]>()
+type ProblemLists = Readonly<Record<string, readonly object[]>>
 
-/** `invalid_configuration` with all problems. */
-export function invalidRules(problems: readonly RuleProblem[]): Error {
-  const error = adminErrors.invalid_configuration(problems[0]?.message)
-  ruleProblems.set(error, problems)
+const problemLists = new WeakMap<Error, ProblemLists>()
+
+/** The error, answered with the list in a field of its own. */
+export function withProblems<E extends Error>(error: E, field: string, problems: readonly object[]): E {
+  problemLists.set(error, { [field]: problems })
   return error
 }
 
-export function ruleProblemsOf(error: Error): readonly RuleProblem[] | undefined {
-  return ruleProblems.get(error)
+/** `invalid_configuration` with everything that is wrong, in `ruleErrors`. */
+export function invalidRules(problems: readonly RuleProblem[]): Error {
+  return withProblems(adminErrors.invalid_configuration(problems[0]?.message), 'ruleErrors', problems)
+}
+
+export function problemListsOf(error: Error): ProblemLists | undefined {
+  return problemLists.get(error)
 }

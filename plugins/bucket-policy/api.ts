@@ -1,6 +1,5 @@
 /**
- * Bucket policies: stored as clients sent them, compiled once per change, and evaluated for every request except those of root. Also
- * tells whether public access is blocked in the whole cluster.
+ * Bucket policies: stored as clients sent them, compiled once per change, and evaluated for every request except those of root.
  */
 
 import type { MaybePromise } from 'svc/kernel'
@@ -20,12 +19,6 @@ export interface BucketPolicyDocument {
 /** A document that cannot be read at all. It denies everything to everybody but root until it is replaced or deleted. */
 export type UnreadableDocument = 'unreadable'
 
-/** The cluster's setting for public access. `reject`: public policies are refused; `ignore`: they are stored and have no effect. */
-export interface PublicAccessSetting {
-  readonly isBlocked: boolean
-  readonly mode: 'reject' | 'ignore'
-}
-
 /** The caller checks that the bucket exists. Changes reject with `storeErrors`. */
 export interface BucketPolicyService {
   /** Undefined if the bucket has none. */
@@ -43,7 +36,6 @@ export interface BucketPolicyService {
   ignoresPublic(bucket: string): MaybePromise<boolean>
   /** Whether this caller could still replace the bucket's policy under the given one. */
   keepsAccess(identity: Identity | undefined, bucket: string, policy: CompiledPolicy, facts: RequestFacts): boolean
-  readonly publicAccess: PublicAccessSetting
 }
 
 declare module 'svc/kernel' {

@@ -23,7 +23,6 @@ import {
 import { bucketDocument, type StoredDocument, type StoreService } from 'svc/plugins/store/api'
 import { type Static, Type } from 'typebox'
 import type { BucketPolicyService } from './api.ts'
-import type { BucketPolicyConfig } from './config.ts'
 
 /** The text, which is returned byte for byte; the policy is compiled from it. */
 const schema = Type.Object({ text: Type.String() }, { additionalProperties: false })
@@ -39,8 +38,7 @@ interface Usable {
 export interface BucketPolicyOptions {
   readonly store: StoreService
   readonly policy: PolicyService
-  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks' | 'blockPublicAcls'>
-  readonly config: BucketPolicyConfig
+  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
   readonly log: Logger
 }
 
@@ -51,11 +49,9 @@ export interface BucketPolicy {
 }
 
 /** Declares a collection: during set-up. */
-export function createBucketPolicy({ store, policy, objectOwnership, config, log }: BucketPolicyOptions): BucketPolicy {
+export function createBucketPolicy({ store, policy, objectOwnership, log }: BucketPolicyOptions): BucketPolicy {
   const documents = bucketDocument(store, { name: 'bucket-policy', schema })
   const usable = documents.compiled(compileStored)
-  const publicAccess = Object.freeze({ isBlocked: config.blockPublicAccess, mode: config.blockPublicAccessMode })
-  if (publicAccess.isBlocked) objectOwnership.blockPublicAcls(publicAccess.mode === 'reject')
   let denied: BucketPolicies | undefined
 
   /** Made on first use: the catalogue is complete only when every plugin is set up. */
@@ -83,7 +79,6 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
   }
 
   const ignoresPublic = (bucket: string): MaybePromise<boolean> =>
-    publicAccess.isBlocked ||
     chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
 
   function policiesOf(bucket: string): MaybePromise<BucketPolicies | undefined> {
@@ -111,16 +106,12 @@ export function createBucketPolicy({ store, policy, objectOwnership, config, log
     replace: (bucket, text, preconditions) =>
       documents.replace(bucket, text === undefined ? undefined : { text }, preconditions),
     ignoresPublic,
-    refusesPublic(bucket) {
-      if (publicAccess.isBlocked && publicAccess.mode === 'reject') return true
-      return chain(objectOwnership.blocks(bucket), ({ blockPublicPolicy }) => blockPublicPolicy)
-    },
+    refusesPublic: bucket => chain(objectOwnership.blocks(bucket), ({ blockPublicPolicy }) => blockPublicPolicy),
     keepsAccess(identity, bucket, compiled, facts) {
       const bucketPolicies = { policies: policy.combine([{ policy: compiled, source: 'bucket-policy' }]) }
       const conditions = () => requestConditions(facts)
       return policy.isAllowed({ identity, action: 's3:PutBucketPolicy', bucket, conditions, bucketPolicies })
     },
-    publicAccess,
   }
   const section: ArchiveSection = {
     documents,

@@ -3,6 +3,7 @@ import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/admin/api'
 import 'svc/plugins/s3/api'
 import 'svc/plugins/stored-needs/api'
+import { Type } from 'typebox'
 import deleteBucketAccess from './admin/delete-bucket-access.ts'
 import deletePolicyAsAdmin from './admin/delete-bucket-policy.ts'
 import getBucketAccess from './admin/get-bucket-access.ts'
@@ -10,7 +11,6 @@ import getPolicyAsAdmin from './admin/get-bucket-policy.ts'
 import putPolicyAsAdmin from './admin/put-bucket-policy.ts'
 import setBucketAccess from './admin/set-bucket-access.ts'
 import { createBucketPolicy } from './bucket-policy.ts'
-import { bucketPolicyConfig } from './config.ts'
 import deleteBucketPolicy from './s3/delete-bucket-policy.ts'
 import getBucketPolicy from './s3/get-bucket-policy.ts'
 import getBucketPolicyStatus from './s3/get-bucket-policy-status.ts'
@@ -34,9 +34,9 @@ export default definePlugin({
     's3.operation': [deleteBucketPolicy, getBucketPolicy, getBucketPolicyStatus, putBucketPolicy],
     'admin.operation': adminOperations,
   },
-  config: bucketPolicyConfig,
-  setup({ config, services, log, contribute }) {
-    const { service: bucketPolicy, source, section } = createBucketPolicy({ ...services, config, log })
+  config: Type.Object({}),
+  setup({ services, log, contribute }) {
+    const { service: bucketPolicy, source, section } = createBucketPolicy({ ...services, log })
     contribute('policy.source', 'bucket-policy', source)
     contribute('archive.section', section.documents.name, section, { optional: true })
     contribute(

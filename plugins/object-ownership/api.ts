@@ -19,6 +19,12 @@ export interface PublicAccessBlock {
   readonly restrictPublicBuckets: boolean
 }
 
+/** The cluster's block of public access. `reject`: what is public is refused; `ignore`: it is stored and has no effect. */
+export interface PublicAccessSetting {
+  readonly isBlocked: boolean
+  readonly mode: 'reject' | 'ignore'
+}
+
 /** Of a bucket whose access control lists are on. */
 export interface AccessControl {
   readonly ownership: 'BucketOwnerPreferred' | 'ObjectWriter'
@@ -29,16 +35,20 @@ export interface AccessControl {
 /** Of buckets that exist; who asks makes sure of that. Changes reject with `storeErrors` (`bucket_not_found`). */
 export interface ObjectOwnershipService {
   /**
-   * What is blocked in a bucket: all false where nothing was said, all true where what was said cannot be read. At once when this
-   * thread remembers it.
+   * What is blocked in a bucket, by itself or by the cluster: all false where nothing was said, all true where what was said cannot be
+   * read. At once when this thread remembers it.
    */
   blocks(bucket: string): MaybePromise<PublicAccessBlock>
+  /** The same without the cluster. */
+  ownBlocks(bucket: string): MaybePromise<PublicAccessBlock>
   /** Undefined where nothing was said. */
   publicAccessBlock(bucket: string): MaybePromise<PublicAccessBlock | undefined>
   /** `undefined` takes back what was said. */
   setPublicAccessBlock(bucket: string, block: PublicAccessBlock | undefined): Promise<void>
-  /** During set-up: public lists count in no bucket, and are refused everywhere where `refuses`. */
-  blockPublicAcls(refuses: boolean): void
+  /** The cluster's block. A setting that cannot be read blocks. */
+  clusterPublicAccess(): MaybePromise<PublicAccessSetting>
+  /** Changes the setting; `mode` undefined keeps it. In force with the next request, in every thread. */
+  setClusterPublicAccess(isBlocked: boolean, mode: PublicAccessSetting['mode'] | undefined): Promise<void>
   /** Every bucket has ownership controls until somebody removes them, which turns lists neither on nor off. */
   hasOwnershipControls(bucket: string): MaybePromise<boolean>
   setOwnershipControls(bucket: string, present: boolean): Promise<void>

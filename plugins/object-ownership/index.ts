@@ -2,7 +2,7 @@ import 'svc/plugins/cluster-archive/api'
 import { definePlugin } from 'svc/kernel'
 import 'svc/plugins/s3/api'
 import 'svc/plugins/stored-needs/api'
-import { Type } from 'typebox'
+import { ObjectOwnershipConfig } from './config.ts'
 import { createObjectOwnership } from './ownership.ts'
 import { acceptAcl, createReadNewBucket } from './requests.ts'
 import deleteBucketOwnershipControls from './s3/delete-bucket-ownership-controls.ts'
@@ -32,12 +32,12 @@ const operations = [
 export default definePlugin({
   name: 'object-ownership',
   description: 'Object ownership, ACLs and blocks of public access.',
-  requires: ['iam', 'objects', 'policy', 'store'],
+  requires: ['iam', 'objects', 'policy', 'settings', 'store'],
   provides: ['objectOwnership'],
   contributes: { 's3.operation': operations },
-  config: Type.Object({}),
-  setup({ services, contribute }) {
-    const { service, source, sections } = createObjectOwnership(services.store, services.policy)
+  config: ObjectOwnershipConfig,
+  setup({ services, config, contribute }) {
+    const { service, source, sections } = createObjectOwnership({ ...services, config })
     const objectOwnership = { ...service, readNewBucket: createReadNewBucket(service, services.iam) }
     contribute('policy.source', 'acl', source)
     for (const section of sections) {

@@ -3,9 +3,12 @@
 import { chain, isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
 import type { PolicyService, PolicySource } from 'svc/plugins/policy/api'
+import type { SettingsService } from 'svc/plugins/settings/api'
 import { bucketDocument, type StoreService } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { AccessControl, ObjectOwnershipService, PublicAccessBlock } from './api.ts'
+import { createClusterBlock } from './cluster-block.ts'
+import type { ObjectOwnershipConfig } from './config.ts'
 import { compileGrants, createGrantSource } from './grants.ts'
 
 const blockSchema = Type.Object(
@@ -48,11 +51,18 @@ export interface ObjectOwnership {
   readonly sections: readonly ArchiveSection[]
 }
 
-/** Declares collections: during set-up. */
-export function createObjectOwnership(store: StoreService, policy: PolicyService): ObjectOwnership {
+export interface ObjectOwnershipOptions {
+  readonly store: StoreService
+  readonly policy: PolicyService
+  readonly settings: SettingsService
+  readonly config: ObjectOwnershipConfig
+}
+
+/** Declares collections and settings: during set-up. */
+export function createObjectOwnership({ store, policy, settings, config }: ObjectOwnershipOptions): ObjectOwnership {
+  const cluster = createClusterBlock(settings, config)
   const lists = bucketDocument(store, { name: 'bucket-acl', schema: accessControlSchema })
   const grants = lists.compiled(({ id, value }) => compileGrants(policy, id, value.acl))
-  let everywhere = nothingBlocked
   const blocks = bucketDocument(store, { name: 'public-access-block', schema: blockSchema })
   const controls = bucketDocument(store, { name: 'ownership-controls', schema: controlsSchema })
   const publicAccessBlock = (bucket: string) => chain(blocks.get(bucket), document => document?.value)
@@ -67,17 +77,15 @@ export function createObjectOwnership(store: StoreService, policy: PolicyService
     chain(lists.get(bucket), document => document?.value)
   const service: ObjectOwnership['service'] = {
     publicAccessBlock,
-    blocks(bucket) {
-      if (everywhere === nothingBlocked) return said(bucket)
-      return chain(said(bucket), block => ({
-        ...block,
-        blockPublicAcls: block.blockPublicAcls || everywhere.blockPublicAcls,
-        ignorePublicAcls: true,
-      }))
-    },
-    blockPublicAcls(refuses) {
-      everywhere = { ...nothingBlocked, blockPublicAcls: refuses, ignorePublicAcls: true }
-    },
+    ownBlocks: said,
+    blocks: bucket =>
+      chain(cluster.get(), ({ isBlocked, mode }) => {
+        if (!isBlocked) return said(bucket)
+        if (mode === 'reject') return everythingBlocked
+        return chain(said(bucket), block => ({ ...block, ignorePublicAcls: true, restrictPublicBuckets: true }))
+      }),
+    clusterPublicAccess: cluster.get,
+    setClusterPublicAccess: cluster.set,
     async setPublicAccessBlock(bucket, block) {
       await blocks.replace(bucket, block)
     },

@@ -8,13 +8,15 @@ import type { Identity } from 'svc/plugins/iam/api'
 import type { ActionDeclaration, PolicyAction } from './catalogue.ts'
 import type { CompiledPolicy, CompileOptions, CompileResult } from './document.ts'
 import type { AttachedPolicy, PolicySet } from './policy-set.ts'
+import type { RequestFacts } from './request-conditions.ts'
 import type { Simulation } from './simulation.ts'
 
 export type { ActionLevel, ActionStatus } from './actions.ts'
+export { type Address, type AddressBlock, isInBlock, parseAddress, parseBlock } from './addresses.ts'
 export { builtInPolicies } from './built-in-policies.ts'
 export { type ActionDeclaration, createCatalogue, type PolicyAction } from './catalogue.ts'
 export { type ConditionKey, conditionKeys } from './condition-keys.ts'
-export { keyNormalizationSetting } from './config.ts'
+export { keyNormalizationSetting, keyNormalizerOf, type NormalizeKey } from './config.ts'
 export type {
   CompiledPolicy,
   CompileOptions,
@@ -26,6 +28,7 @@ export type {
 export { kmsKeyIdOf } from './kms-key-id.ts'
 export type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
 export { createPrepared, type Prepared } from './prepared.ts'
+export { isPrincipalKey, principalValues, userNameOf } from './principal-values.ts'
 export type { PolicyProblem } from './problems.ts'
 export { encryptionAsked, type RequestEncryption, type RequestFacts, requestConditions } from './request-conditions.ts'
 export type { EvaluatedStatement, Simulation, SimulationDecision, SimulationSource } from './simulation.ts'
@@ -36,6 +39,8 @@ export type ConditionRecord = Readonly<Record<string, readonly string[]>>
 /** The same, with values that are computed on demand: a `ReadonlyMap`, or the result of `requestConditions`. */
 export interface ConditionLookup {
   get(key: string): readonly string[] | undefined
+  /** What the values are made of, for rules that ask for more than condition keys. Absent: nothing else is known. */
+  readonly facts?: RequestFacts
 }
 
 export interface AccessRequest {
@@ -78,6 +83,43 @@ export interface BucketPolicies {
   readonly blockPublicAccess?: boolean
 }
 
+/** A request as rules of a bucket see it. It serves one decision: nothing of it may be kept. */
+export interface RuleRequest {
+  /** Undefined for an anonymous request. */
+  readonly identity: Identity | undefined
+  /** As the catalogue spells it. */
+  readonly action: string
+  /** In the form of SVC_KEY_NORMALIZATION; undefined for actions on the bucket itself. */
+  readonly key: string | undefined
+  /** Asks whether a listing of some part of the bucket is allowed, whatever its prefix. */
+  readonly isPartial: boolean
+  /** What is allowed to everybody does not count. */
+  readonly blocksPublic: boolean
+  /** Undefined where nothing is known of the request but its condition keys. */
+  readonly facts: RequestFacts | undefined
+  /** Of a condition key, in lower case. */
+  values(key: string): readonly string[] | undefined
+}
+
+export interface RuleDecision {
+  readonly effect: 'allow' | 'deny'
+  /** The id of the rule that decided. */
+  readonly rule: string
+}
+
+/**
+ * Rules of a bucket that are no policy document. A deny denies as a policy's does; an allow adds a right as the bucket's policy does, and
+ * to those who have rights of it: limits of access keys hold, and root's keys have their limits alone.
+ */
+export interface BucketRules {
+  /** Something is allowed to everybody, and public access is not blocked. */
+  readonly isPublic: boolean
+  /** Undefined: no rule is about this request. */
+  decide(request: RuleRequest): RuleDecision | undefined
+  /** The rule that would allow the request to everybody if public access were not blocked; for reasons and audit records. */
+  blockedBy(request: RuleRequest): string | undefined
+}
+
 /**
  * Knows policies of callers and of buckets. Both functions are called for every request of a caller other than root: they look up prepared
  * values in memory, and neither wait nor throw. The policies of all sources are combined.
@@ -90,6 +132,8 @@ export interface PolicySource {
   prepare?(bucket: string): MaybePromise<void>
   identityPolicies?(identity: Identity): IdentityPolicies | undefined
   bucketPolicies?(bucket: string): BucketPolicies | undefined
+  /** Undefined if the bucket has none. */
+  bucketRules?(bucket: string): BucketRules | undefined
   /**
    * The policies that stand for the access control list of an object in this bucket, by the list's name. Undefined if such lists do not
    * count.
@@ -128,10 +172,14 @@ export interface PolicyService {
   evaluate(request: AccessRequest, policies: RequestPolicies): boolean
   /** The decision of `isAllowed` (or of `evaluate`, with `policies`), with its reason and every statement that was evaluated. */
   simulate(request: AccessRequest, policies?: RequestPolicies): Simulation
+  /** Tags for the audit record of a refused request: the rule of the bucket that denied it. Undefined if none did. */
+  denialTags(request: AccessRequest): Readonly<Record<string, string>> | undefined
   /** Whether a listing of some part of the bucket is allowed, for suitable values of prefix, delimiter and size. */
   isAllowedInPart(request: AccessRequest): boolean
-  /** Whether the bucket's policies or its access control list allow anything to everybody. */
+  /** Whether the bucket's policies, its rules or its access control list allow anything to everybody. */
   isPublic(bucket: string): boolean
+  /** Whether its rules do. */
+  hasPublicRules(bucket: string): boolean
   /**
    * Whether a statement that may apply to this request has a condition on, or a variable of, a key with this prefix, in lower case. Facts
    * that are expensive to fetch, such as `s3:existingobjecttag/`, are needed only then.

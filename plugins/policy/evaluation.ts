@@ -2,17 +2,26 @@
  * The decision, in this order:
  *
  * 1. Root may do everything.
- * 2. A deny of any policy wins: of the user, of its groups, of the bucket, of the access key.
- * 3. At least one must allow: a policy of the user, of its groups or of the bucket, or an access control list.
+ * 2. A deny of any policy wins: of the user, of its groups, of the bucket, of the access key; and so does one of the bucket's rules.
+ * 3. At least one must allow: a policy of the user, of its groups or of the bucket, a rule of the bucket, or an access control list.
  * 4. Each limit (the policy embedded in an access key, the policy of a session) must allow, too.
  *
- * For anonymous callers only the bucket's policy and the access control lists count, and these apply to `s3:` actions only.
+ * For anonymous callers only the bucket's policy, its rules and the access control lists count, and these apply to `s3:` actions only.
  */
 import type { Identity } from 'svc/plugins/iam/api'
-import type { AccessRequest, BucketPolicies, ConditionLookup, ConditionRecord, IdentityPolicies } from './api.ts'
+import type {
+  AccessRequest,
+  BucketPolicies,
+  BucketRules,
+  ConditionLookup,
+  ConditionRecord,
+  IdentityPolicies,
+  RuleRequest,
+} from './api.ts'
 import type { ActionEntry } from './catalogue.ts'
 import type { PolicySet, Relevant } from './policy-set.ts'
 import { isPrincipalKey, principalValues } from './principal-values.ts'
+import type { RequestFacts } from './request-conditions.ts'
 import type { Statement, StatementRequest } from './statement.ts'
 
 /** Condition keys that select the part of a bucket that is listed. */
@@ -21,7 +30,7 @@ const partKeys: ReadonlySet<string> = new Set(['s3:prefix', 's3:delimiter', 's3:
 const noRecord: ConditionRecord = Object.freeze({})
 
 /** The state of one decision. The same object is reused for many requests, one after the other. */
-export class Evaluation implements StatementRequest {
+export class Evaluation implements StatementRequest, RuleRequest {
   identity: Identity | undefined = undefined
   bucket = ''
   key: string | undefined = undefined
@@ -74,10 +83,23 @@ export class Evaluation implements StatementRequest {
 
   values(key: string): readonly string[] | undefined {
     if (isPrincipalKey(key)) return principalValues(this.identity, key)
-    this.#conditions ??= this.#request?.conditions?.() ?? noRecord
-    const conditions = this.#conditions
+    const conditions = this.#known()
     if (typeof conditions.get === 'function') return (conditions as ConditionLookup).get(key)
     return Object.hasOwn(conditions, key) ? (conditions as ConditionRecord)[key] : undefined
+  }
+
+  get action(): string {
+    return this.#entry === undefined ? this.#request!.action : this.#entry.action.action
+  }
+
+  get facts(): RequestFacts | undefined {
+    const conditions = this.#known()
+    return typeof conditions.get === 'function' ? (conditions as ConditionLookup).facts : undefined
+  }
+
+  #known(): ConditionRecord | ConditionLookup {
+    this.#conditions ??= this.#request?.conditions?.() ?? noRecord
+    return this.#conditions
   }
 
   /** Evaluates one source's policies of the caller; false if they deny, which is final. Called before any `askBucket`. */
@@ -106,6 +128,16 @@ export class Evaluation implements StatementRequest {
     const isUndenied = this.#ask(policies)
     this.blocksPublic = isBlocked
     return isUndenied
+  }
+
+  /** The same for rules of the bucket. */
+  askRules(rules: BucketRules): boolean {
+    if (this.#isOfRoot || !this.isS3) return true
+    const decision = rules.decide(this)
+    if (decision === undefined) return true
+    if (decision.effect === 'deny') return false
+    this.#hasAllow = true
+    return true
   }
 
   /** The decision after all policies were evaluated and none denied. */
@@ -156,8 +188,10 @@ export function decide(
   evaluation: Evaluation,
   identities: readonly IdentityPolicies[],
   buckets: readonly BucketPolicies[],
+  rules: readonly BucketRules[],
 ): boolean {
   for (const policies of identities) if (!evaluation.askIdentity(policies)) return false
   for (const policies of buckets) if (!evaluation.askBucket(policies)) return false
+  for (const one of rules) if (!evaluation.askRules(one)) return false
   return evaluation.isAllowed
 }

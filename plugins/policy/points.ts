@@ -11,6 +11,7 @@ export const policyPoints = {
         prepare: Type.Optional(method),
         identityPolicies: Type.Optional(method),
         bucketPolicies: Type.Optional(method),
+        bucketRules: Type.Optional(method),
         objectPolicies: Type.Optional(method),
       },
       { description: 'Knows the policies of callers and of buckets.' },

@@ -3,6 +3,7 @@ import type { MaybePromise } from 'svc/kernel'
 import type {
   AccessRequest,
   BucketPolicies,
+  BucketRules,
   IdentityPolicies,
   PermissionsRequest,
   PolicyService,
@@ -26,6 +27,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
   let catalogue = createCatalogue()
   let identitySources: readonly NonNullable<PolicySource['identityPolicies']>[] = []
   let bucketSources: readonly NonNullable<PolicySource['bucketPolicies']>[] = []
+  let ruleSources: readonly NonNullable<PolicySource['bucketRules']>[] = []
   let objectSources: readonly NonNullable<PolicySource['objectPolicies']>[] = []
   let preparations: readonly NonNullable<PolicySource['prepare']>[] = []
   let builtIn: ReadonlyMap<string, CompiledPolicy> | undefined
@@ -63,6 +65,10 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
         const policies = source(bucket)
         if (policies !== undefined && !evaluation.askBucket(policies)) return false
       }
+      for (const source of ruleSources) {
+        const rules = source(bucket)
+        if (rules !== undefined && !evaluation.askRules(rules)) return false
+      }
       if (request.key && request.objectAcl !== undefined && !evaluation.isAllowed) {
         for (const policies of policiesOfObject(request)) if (!evaluation.askBucket(policies)) return false
       }
@@ -84,10 +90,16 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
   /** The policies of all sources, for rare questions. */
   function collect({ identity, bucket, bucketPolicies }: AccessRequest): Lists {
     const identities = identity === undefined ? [] : identitySources.flatMap(source => source(identity) ?? [])
-    if (bucketPolicies !== undefined) return [identities, [bucketPolicies]]
+    if (bucketPolicies !== undefined) return [identities, [bucketPolicies], []]
     const buckets = bucket === undefined || bucket === '' ? [] : bucketSources.flatMap(source => source(bucket) ?? [])
-    return [identities, buckets]
+    return [identities, buckets, rulesOf(bucket)]
   }
+
+  function rulesOf(bucket: string | undefined): readonly BucketRules[] {
+    return bucket === undefined || bucket === '' ? [] : ruleSources.flatMap(source => source(bucket) ?? [])
+  }
+
+  const hasPublicRules = (bucket: string) => rulesOf(bucket).some(rules => rules.isPublic)
 
   return Object.freeze({
     open(sources: readonly PolicySource[], complete: Catalogue) {
@@ -95,6 +107,7 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
       builtIn = undefined
       identitySources = sources.flatMap(source => source.identityPolicies?.bind(source) ?? [])
       bucketSources = sources.flatMap(source => source.bucketPolicies?.bind(source) ?? [])
+      ruleSources = sources.flatMap(source => source.bucketRules?.bind(source) ?? [])
       objectSources = sources.flatMap(source => source.objectPolicies?.bind(source) ?? [])
       preparations = sources.flatMap(source => source.prepare?.bind(source) ?? [])
     },
@@ -116,10 +129,27 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
     isAllowedInPart: (request: AccessRequest) => ask(request, true, undefined),
     isPublic(bucket: string) {
       const [, known] = collect({ identity: undefined, action: '', bucket })
-      return known.some(
-        ({ policies, blockPublicAccess }) =>
-          blockPublicAccess !== true && policies.attached.some(({ policy }) => policy.isPublic),
+      return (
+        hasPublicRules(bucket) ||
+        known.some(
+          ({ policies, blockPublicAccess }) =>
+            blockPublicAccess !== true && policies.attached.some(({ policy }) => policy.isPublic),
+        )
       )
+    },
+    hasPublicRules,
+    denialTags(request: AccessRequest) {
+      if (request.identity?.isRoot === true) return undefined
+      const known = rulesOf(request.bucket)
+      if (known.length === 0) return undefined
+      const evaluation = new Evaluation()
+      evaluation.begin(request, catalogue.find(request.action))
+      for (const rules of known) {
+        const decision = rules.decide(evaluation)
+        if (decision?.effect === 'deny') return { deniedBy: 'access-rule', accessRule: decision.rule }
+      }
+      const blocked = known.map(rules => rules.blockedBy(evaluation)).find(rule => rule !== undefined)
+      return blocked === undefined ? undefined : { deniedBy: 'block-public', accessRule: blocked }
     },
     evaluate: (request: AccessRequest, policies: RequestPolicies) => ask(request, false, policies),
     simulate(request: AccessRequest, policies?: RequestPolicies) {
@@ -178,13 +208,14 @@ export function createPolicy(normalizeKey: NormalizeKey = asItIs): Policy {
   } satisfies Policy)
 }
 
-type Lists = readonly [readonly IdentityPolicies[], readonly BucketPolicies[]]
+type Lists = readonly [readonly IdentityPolicies[], readonly BucketPolicies[], readonly BucketRules[]]
 
 function listsOf({ identity }: AccessRequest, policies: RequestPolicies): Lists {
   // An anonymous request has no policies of an identity.
   return [
     identity === undefined || policies.identity === undefined ? [] : [policies.identity],
     policies.bucket === undefined ? [] : [policies.bucket],
+    [],
   ]
 }
 

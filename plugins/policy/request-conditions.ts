@@ -52,9 +52,12 @@ export interface RequestFacts {
   readonly requestTags?: () => Tags | undefined
   /** The encryption of the bytes that are written; undefined if they are not encrypted. Default: from the headers. */
   readonly encryption?: () => RequestEncryption | undefined
-  /** The distribution that the request came through, and its public host. */
+  /** The distribution that the request came through. */
   readonly distribution?: string
+  /** The host that the client named, with a port where it named one. */
   readonly host?: string
+  /** `GET`. */
+  readonly method?: string
 }
 
 type Value = string | readonly string[] | undefined
@@ -135,6 +138,7 @@ const amzHeader = 's3:x-amz-'
 /** For `AccessRequest.conditions`: `() => requestConditions(facts)`. */
 export function requestConditions(facts: RequestFacts): ConditionLookup {
   return {
+    facts,
     get(key) {
       const value = read(facts, key)
       return value === undefined || typeof value === 'object' ? value : [value]

@@ -1,5 +1,5 @@
 /** The decision with its reasons: all statements that were evaluated, and the one that decided. */
-import type { AccessRequest, BucketPolicies, IdentityPolicies } from './api.ts'
+import type { AccessRequest, BucketPolicies, BucketRules, IdentityPolicies, RuleDecision } from './api.ts'
 import type { ActionEntry } from './catalogue.ts'
 import type { Condition } from './condition-block.ts'
 import type { StatementDocument } from './document.ts'
@@ -8,7 +8,7 @@ import type { AttachedPolicy, AttachedSource, PolicySet } from './policy-set.ts'
 import type { Statement } from './statement.ts'
 
 export type SimulationDecision = 'allow' | 'explicit-deny' | 'implicit-deny'
-export type SimulationSource = AttachedSource | 'root' | 'block-public' | 'none'
+export type SimulationSource = AttachedSource | 'root' | 'access-rule' | 'block-public' | 'none'
 
 export interface EvaluatedStatement {
   readonly source: AttachedSource
@@ -50,6 +50,8 @@ export interface Simulation {
   readonly group: string
   readonly statement: EvaluatedStatement | undefined
   readonly evaluated: readonly EvaluatedStatement[]
+  /** The rule of the bucket that decided, where one did: by its id. */
+  readonly rule: string | undefined
 }
 
 interface Looked extends EvaluatedStatement {
@@ -63,13 +65,15 @@ export function simulate(
   entry: ActionEntry | undefined,
   identities: readonly IdentityPolicies[],
   buckets: readonly BucketPolicies[],
+  rules: readonly BucketRules[],
 ): Simulation {
   if (request.identity?.isRoot === true) {
     return outcome('allow', 'Root may do everything.', 'root', undefined, [])
   }
   const evaluation = new Evaluation()
   evaluation.begin(request, entry)
-  const allowed = decide(evaluation, identities, buckets)
+  const allowed = decide(evaluation, identities, buckets, rules)
+  const ruled = askRules(evaluation, identities, rules)
   const looked: Looked[] = []
   const look = (set: PolicySet, isLimit: boolean) => {
     for (const attached of set.attached) {
@@ -100,10 +104,16 @@ export function simulate(
       evaluated,
     )
   }
+  if (ruled.decision?.effect === 'deny') {
+    return ruleOutcome('explicit-deny', `${nameOfRule(ruled.decision.rule)} denies it.`, ruled.decision, evaluated)
+  }
   const allow = looked.findIndex(({ effect, isLimit, matched, isBlocked }) => {
     return matched && effect === 'Allow' && !isLimit && !isBlocked
   })
   if (allowed) {
+    if (allow < 0 && ruled.decision !== undefined) {
+      return ruleOutcome('allow', `${nameOfRule(ruled.decision.rule)} allows it.`, ruled.decision, evaluated)
+    }
     if (allow < 0) return outcome('allow', 'The access key belongs to root.', 'root', undefined, evaluated)
     return outcome(
       'allow',
@@ -113,7 +123,7 @@ export function simulate(
       evaluated,
     )
   }
-  if (allow >= 0 || isOfRoot) {
+  if (allow >= 0 || isOfRoot || ruled.decision !== undefined) {
     const reason = 'The policy embedded in the access key does not allow it.'
     return outcome('implicit-deny', reason, 'embedded-policy', undefined, evaluated)
   }
@@ -121,6 +131,10 @@ export function simulate(
   if (blocked !== undefined) {
     const reason = `${nameOf(blocked)} allows it to everybody, but public access is blocked.`
     return outcome('implicit-deny', reason, 'block-public', blocked, evaluated)
+  }
+  if (ruled.blocked !== undefined) {
+    const reason = `${nameOfRule(ruled.blocked)} allows it to everybody, but public access is blocked.`
+    return { ...outcome('implicit-deny', reason, 'block-public', undefined, evaluated), rule: ruled.blocked }
   }
   const reason = evaluated.length === 0 ? 'No policy applies.' : 'No statement allows it.'
   return outcome('implicit-deny', reason, 'none', undefined, evaluated)
@@ -134,7 +148,31 @@ function outcome(
   evaluated: readonly EvaluatedStatement[],
 ): Simulation {
   const { policyName = '', group = '' } = statement ?? {}
-  return { allowed: decision === 'allow', decision, reason, source, policyName, group, statement, evaluated }
+  const allowed = decision === 'allow'
+  return { allowed, decision, reason, source, policyName, group, statement, evaluated, rule: undefined }
+}
+
+function ruleOutcome(
+  decision: SimulationDecision,
+  reason: string,
+  { rule }: RuleDecision,
+  evaluated: readonly EvaluatedStatement[],
+): Simulation {
+  return { ...outcome(decision, reason, 'access-rule', undefined, evaluated), rule }
+}
+
+const nameOfRule = (id: string): string => `The access rule "${id}"`
+
+/** What rules of the bucket say; root's keys and administrative actions are none of their business. A deny of any source wins. */
+function askRules(
+  evaluation: Evaluation,
+  identities: readonly IdentityPolicies[],
+  rules: readonly BucketRules[],
+): { readonly decision?: RuleDecision; readonly blocked?: string } {
+  if (!evaluation.isS3 || identities.some(({ isOwnedByRoot }) => isOwnedByRoot === true)) return {}
+  const decisions = rules.flatMap(one => one.decide(evaluation) ?? [])
+  const decision = decisions.find(({ effect }) => effect === 'deny') ?? decisions[0]
+  return { decision, blocked: rules.map(one => one.blockedBy(evaluation)).find(rule => rule !== undefined) }
 }
 
 function nameOf({ source, policyName, group, index, sid }: EvaluatedStatement): string {

@@ -110,8 +110,9 @@ async function refuse({ identity, level, method, bucket, environment }: S3Reques
 
 function isAllowed(context: S3RequestContext, action: string): boolean {
   const { asked, environment } = context
-  // The prepared request has all facts that policies have conditions on.
-  return asked === undefined
-    ? context.may(action, context.bucket, context.key, context.query.get('versionId'))
-    : environment.policy.isAllowed(asked)
+  if (asked === undefined) return context.may(action, context.bucket, context.key, context.query.get('versionId'))
+  // The prepared question has every fact that policies have conditions on.
+  const isGranted = environment.policy.isAllowed(asked)
+  if (!isGranted) context.refused = asked
+  return isGranted
 }

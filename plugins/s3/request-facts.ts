@@ -52,6 +52,8 @@ export function factsOf(
     signatureVersion: authentication?.signatureVersion,
     signedAtMs: authentication?.signedMs,
     createsObject: creatingOperations.get(context.operation),
+    host: context.host,
+    method: context.method,
     existingTags: () => existingTags?.get(bucket, key, versionId),
     ...factsOfBody(context),
     requestTags: () => requestTags(context, existingTags),

@@ -93,6 +93,8 @@ export class S3RequestContext implements S3Request {
   answerHeaders: readonly string[] | undefined = undefined
   /** The question about the request as a whole for the policy engine, with its facts. Not used for root. */
   asked: AccessRequest | undefined = undefined
+  /** The last question about this request that was answered with no. */
+  refused: AccessRequest | undefined = undefined
   /** The answer has ended, or the client has disconnected. */
   isClosed = false
   #body: RequestBody | undefined = undefined
@@ -254,7 +256,9 @@ export class S3RequestContext implements S3Request {
     const request = this.question(action, bucket, key, versionId)
     // If a policy needs tags that were not fetched, it might deny, so the answer is no.
     if (key !== '' && !this.knowsTags(bucket, key, versionId) && this.needsTags(request)) return false
-    return this.environment.policy.isAllowed(request)
+    const isAllowed = this.environment.policy.isAllowed(request)
+    if (!isAllowed) this.refused = request
+    return isAllowed
   }
 
   #mayCarryTags(source: ObjectVersion): boolean {

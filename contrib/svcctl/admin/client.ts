@@ -187,13 +187,15 @@ interface ProblemDocument {
   readonly requestId?: string
   readonly errors?: readonly Readonly<Record<string, unknown>>[]
   readonly ruleErrors?: readonly Readonly<Record<string, unknown>>[]
+  readonly accessRuleErrors?: readonly Readonly<Record<string, unknown>>[]
 }
 
 function problemOf(request: AdminRequest, endpoint: string, { status, headers, body }: HttpAnswer): CliError {
   const document = isJson(headers['content-type']) ? (parse(body) as ProblemDocument | undefined) : undefined
   if (typeof document?.code !== 'string') return notTheApi(request, endpoint, { status, headers, body })
-  const { code, title = `Status ${status}.`, detail = title, requestId, errors = [], ruleErrors = [] } = document
-  const problems = [...errors.map(problemAt), ...ruleErrors.map(problemOfRule)]
+  const { code, title = `Status ${status}.`, detail = title, requestId } = document
+  const { errors = [], ruleErrors = [], accessRuleErrors = [] } = document
+  const problems = [...errors.map(problemAt), ...ruleErrors.map(problemOfRule), ...accessRuleErrors.map(problemInRule)]
   // The first of them is the detail, mostly.
   const untold = problems
     .map(({ place, message }) => ({
@@ -224,6 +226,13 @@ export function problemAt({
     element ?? '',
   ]
   return { place: places.filter(Boolean).join(', '), message: String(message) }
+}
+
+function problemInRule(problem: Readonly<Record<string, unknown>>): AdminProblem {
+  const { rule, id, field, position, message } = problem
+  const place = Number(rule) < 0 ? '' : `rule ${id === '' ? rule : id}`
+  const at = Number(position) > 0 ? `, character ${Number(position) + 1}` : ''
+  return { place: [place, field].filter(Boolean).join(', ') + at, message: String(message) }
 }
 
 function problemOfRule({ rule, id, message }: Readonly<Record<string, unknown>>): AdminProblem {

@@ -1,5 +1,10 @@
 /** Every command, in the order in which the help lists them. Those of `admin` come from the declarations of the Admin API. */
 import type { CommandDeclaration } from '../command.ts'
+import accessBlockPublic from './access-block-public.ts'
+import accessGet from './access-get.ts'
+import accessPreset from './access-preset.ts'
+import accessSet from './access-set.ts'
+import accessTest from './access-test.ts'
 import aliasList from './alias-list.ts'
 import aliasRemove from './alias-remove.ts'
 import aliasSet from './alias-set.ts'
@@ -50,6 +55,11 @@ const declared: CommandDeclaration[] = [
   shareList,
   shareRevoke,
   shareUpload,
+  accessGet,
+  accessSet,
+  accessPreset,
+  accessTest,
+  accessBlockPublic,
   ping,
   version,
 ]

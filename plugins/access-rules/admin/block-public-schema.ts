@@ -1,4 +1,3 @@
-import type { BucketPolicyService } from 'svc/plugins/bucket-policy/api'
 import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
 import { type Static, Type } from 'typebox'
 
@@ -22,12 +21,17 @@ export const BlockPublicAccess = Type.Object(
 
 export async function describeBlock(
   bucket: string,
-  { publicAccess }: BucketPolicyService,
-  ownership: ObjectOwnershipService,
+  objectOwnership: ObjectOwnershipService,
 ): Promise<Static<typeof BlockPublicAccess>> {
-  // Flags that cannot be read count as set: `blocks` has them so, but has the flags of the cluster among them.
-  const own = (await ownership.publicAccessBlock(bucket)) ?? (await ownership.blocks(bucket))
+  const own = await objectOwnership.ownBlocks(bucket)
   const enabled = own.blockPublicAcls && own.ignorePublicAcls && own.blockPublicPolicy && own.restrictPublicBuckets
-  const { isBlocked, mode } = publicAccess
+  const { isBlocked, mode } = await objectOwnership.clusterPublicAccess()
   return { bucket, enabled, mode, cluster: isBlocked, effective: isBlocked || enabled }
+}
+
+export async function describeClusterBlock(
+  objectOwnership: ObjectOwnershipService,
+): Promise<Static<typeof BlockPublicAccess>> {
+  const { isBlocked, mode } = await objectOwnership.clusterPublicAccess()
+  return { bucket: '', enabled: isBlocked, mode, cluster: isBlocked, effective: isBlocked }
 }

@@ -11,9 +11,9 @@ export default defineAdminOperation({
   params: BucketParameters,
   response: BlockPublicAccess,
   errors: ['bucket_not_found'],
-  uses: ['bucketPolicy', 'objectOwnership', 'objects'],
-  async handle({ params: { bucket } }, { bucketPolicy, objectOwnership, objects }) {
+  uses: ['objectOwnership', 'objects'],
+  async handle({ params: { bucket } }, { objectOwnership, objects }) {
     await objects.getBucket(bucket)
-    return describeBlock(bucket, bucketPolicy, objectOwnership)
+    return describeBlock(bucket, objectOwnership)
   },
 })

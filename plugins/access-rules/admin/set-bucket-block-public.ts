@@ -19,8 +19,8 @@ export default defineAdminOperation({
   body: SetBucketBlockPublic,
   response: BlockPublicAccess,
   errors: ['bucket_not_found'],
-  uses: ['bucketPolicy', 'objectOwnership', 'objects'],
-  async handle({ params: { bucket }, body: { enabled } }, { bucketPolicy, objectOwnership, objects }) {
+  uses: ['objectOwnership', 'objects'],
+  async handle({ params: { bucket }, body: { enabled } }, { objectOwnership, objects }) {
     await objects.getBucket(bucket)
     const block = {
       blockPublicAcls: true,
@@ -29,6 +29,6 @@ export default defineAdminOperation({
       restrictPublicBuckets: true,
     }
     await objectOwnership.setPublicAccessBlock(bucket, enabled ? block : undefined)
-    return describeBlock(bucket, bucketPolicy, objectOwnership)
+    return describeBlock(bucket, objectOwnership)
   },
 })

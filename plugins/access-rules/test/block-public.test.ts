@@ -58,7 +58,7 @@ t.test('a mode, another type and a missing bucket are refused', async t => {
 t.test('the cluster', async t => {
   t.same((await call('getBlockPublic')).json, { ...open, bucket: '' })
   const blocked = await startAdmin({
-    config: { 'bucket-policy': { blockPublicAccess: true, blockPublicAccessMode: 'ignore' } },
+    config: { 'object-ownership': { blockPublicAccess: true, blockPublicAccessMode: 'ignore' } },
   })
   t.teardown(blocked.stop)
   const { services } = blocked.kernel

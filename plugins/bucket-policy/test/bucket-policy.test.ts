@@ -203,7 +203,7 @@ t.test('a policy goes with its bucket', async t => {
 
 t.test('SVC_BLOCK_PUBLIC_ACCESS holds for every bucket', async t => {
   for (const blockPublicAccessMode of ['reject', 'ignore']) {
-    const config = { 'bucket-policy': { blockPublicAccess: true, blockPublicAccessMode } }
+    const config = { 'object-ownership': { blockPublicAccess: true, blockPublicAccessMode } }
     const blocked = await startServer({ config })
     t.teardown(() => blocked.stop())
     const open = (command: PutBucketPolicyCommand) => outcome(blocked.client.send(command))

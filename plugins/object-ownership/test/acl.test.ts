@@ -338,7 +338,7 @@ t.test('blocks refuse lists of objects and leave them out, and so does the owner
 t.test('SVC_BLOCK_PUBLIC_ACCESS leaves out the lists of every bucket', async t => {
   for (const blockPublicAccessMode of ['reject', 'ignore']) {
     const blocking = await startServer({
-      config: { 'bucket-policy': { blockPublicAccess: true, blockPublicAccessMode } },
+      config: { 'object-ownership': { blockPublicAccess: true, blockPublicAccessMode } },
     })
     const ask = (command: object) => outcome(blocking.root.send(command as never))
     const answer = blockPublicAccessMode === 'reject' ? none : 'ok'

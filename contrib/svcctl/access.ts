@@ -1,0 +1,38 @@
+/** What the commands of `access` share. */
+import type { AdminAnswer, AdminClient } from './admin/client.ts'
+import type { Context } from './context.ts'
+import { encodeName } from './s3/client.ts'
+import { requireBucketOnly } from './target.ts'
+
+export interface RulesDocument {
+  readonly bucket: string
+  readonly rules: readonly object[]
+  readonly etag: string
+  readonly public: boolean
+  readonly blockPublic: boolean
+  readonly warnings: readonly string[]
+}
+
+/** The Admin API of a bucket's server, and the path of its rules. */
+export async function openBucket(
+  context: Context,
+  text: string,
+): Promise<{ readonly client: AdminClient; readonly path: string; readonly bucket: string }> {
+  const target = context.remote(text)
+  const bucket = requireBucketOnly(target)
+  return { client: await context.connectAdmin(target.alias), path: `/buckets/${encodeName(bucket)}`, bucket }
+}
+
+/** What is stored now, and what people should know of it. */
+export function tellStored({ output }: Context, { body }: Pick<AdminAnswer, 'body'>): void {
+  const document = body as RulesDocument
+  const { bucket, rules, etag, warnings } = document
+  const count = rules.length === 1 ? '1 access rule' : `${rules.length} access rules`
+  output.done({ ...document }, `${bucket} has ${count}; ETag ${etag}.`)
+  for (const warning of warnings) output.note(warning)
+}
+
+export const ifMatchOption = {
+  flags: '--if-match <etag>',
+  summary: 'nothing is done unless the rules are still those of this ETag',
+} as const

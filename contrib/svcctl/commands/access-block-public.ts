@@ -1,0 +1,56 @@
+import { defineCommand } from '../command.ts'
+import { usageError } from '../errors.ts'
+import { encodeName } from '../s3/client.ts'
+import { requireBucketOnly } from '../target.ts'
+
+interface Options {
+  readonly mode?: string
+}
+
+interface Block {
+  readonly bucket: string
+  readonly enabled: boolean
+  readonly mode: string
+  readonly cluster: boolean
+  readonly effective: boolean
+}
+
+export default defineCommand<Options>({
+  name: 'access block-public',
+  summary: 'Shows, sets or removes the block of public access, of a bucket or of the whole server.',
+  description:
+    'In force with the next request, for what was public before, too. --mode is of the whole server: reject refuses to store what is ' +
+    'public, ignore stores it without effect.',
+  arguments: [
+    { name: 'target', summary: 'ALIAS or ALIAS/bucket', kind: 'target' },
+    { name: 'state', summary: 'without it nothing is changed', kind: 'text', choices: ['on', 'off'], isOptional: true },
+  ],
+  options: [{ flags: '--mode <mode>', summary: 'reject or ignore', choices: ['reject', 'ignore'] }],
+  examples: ['svcctl access block-public home', 'svcctl access block-public home/photos on'],
+  async run(context, [text, state], { mode }) {
+    const target = context.remote(text!)
+    const isOfBucket = target.bucket !== ''
+    if (mode !== undefined && (isOfBucket || state === undefined)) {
+      throw usageError('--mode is of the whole server, and stands beside on or off.')
+    }
+    const path = isOfBucket ? `/buckets/${encodeName(requireBucketOnly(target))}/block-public` : '/access/block-public'
+    const [read, write] = isOfBucket
+      ? ['getBucketBlockPublic', 'setBucketBlockPublic']
+      : ['getBlockPublic', 'setBlockPublic']
+    const client = await context.connectAdmin(target.alias)
+    const { body } = await client.send(
+      state === undefined
+        ? { operation: read!, method: 'GET', path }
+        : { operation: write!, method: 'PUT', path, body: { enabled: state === 'on', mode } },
+    )
+    context.output.result({ ...(body as Block) }, lineOf(body as Block))
+  },
+})
+
+function lineOf({ bucket, enabled, mode, cluster, effective }: Block): string {
+  if (bucket === '') {
+    return enabled ? `Public access is blocked in every bucket; the mode is ${mode}.` : 'Public access is not blocked.'
+  }
+  if (!effective) return `Public access to ${bucket} is not blocked.`
+  return `Public access to ${bucket} is blocked${cluster ? `, as in every bucket (${mode})` : ''}${enabled ? ' by its own block' : ''}.`
+}

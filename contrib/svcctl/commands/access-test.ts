@@ -1,0 +1,109 @@
+import { openBucket } from '../access.ts'
+import { defineCommand, parsePair } from '../command.ts'
+
+interface Options {
+  readonly action?: string
+  readonly principal?: string
+  readonly ip?: string
+  readonly host?: string
+  readonly method?: string
+  readonly secure?: boolean
+  readonly referer?: string
+  readonly header?: readonly (readonly [name: string, value: string])[]
+  readonly distribution?: string
+  readonly time?: string
+}
+
+interface TestedRule {
+  readonly id: string
+  readonly priority: number
+  readonly effect: string
+  readonly matched: boolean
+  readonly mismatch?: string
+  readonly condition?: string
+  readonly captures: Readonly<Record<string, string>>
+}
+
+interface TestedKey {
+  readonly key: string
+  readonly allowed: boolean
+  readonly reason: string
+  readonly rules: readonly TestedRule[]
+  readonly blockedPublic: readonly string[]
+}
+
+export default defineCommand<Options>({
+  name: 'access test',
+  summary: 'Says whether somebody may do something with keys of a bucket, by which rule or policy, and why not.',
+  description:
+    'Nothing is done. Without --principal it is about somebody without credentials. Needs admin:ManageAccessRules on the bucket, and ' +
+    'admin:SimulatePolicy to ask about others.',
+  arguments: [
+    { name: 'target', summary: 'ALIAS/bucket', kind: 'target' },
+    {
+      name: 'key',
+      summary: 'of an object; of --action list a prefix',
+      kind: 'text',
+      isVariadic: true,
+      isOptional: true,
+    },
+  ],
+  options: [
+    {
+      flags: '--action <action>',
+      summary: 'read (the default), list, write, delete, tag, or an action such as s3:GetObject',
+    },
+    { flags: '--principal <access-key>', summary: 'who asks' },
+    { flags: '--ip <address>', summary: 'from where; without it, as this command' },
+    { flags: '--host <host>', summary: 'that is asked' },
+    { flags: '--method <method>', summary: 'of HTTP; without it the usual one of the action' },
+    { flags: '--secure', summary: 'over TLS' },
+    { flags: '--no-secure', summary: 'without TLS', isHidden: true },
+    { flags: '--referer <url>', summary: 'of the page' },
+    {
+      flags: '--header <name:value>',
+      summary: 'of the request (again for more)',
+      parse: parsePair(':'),
+      isRepeatable: true,
+    },
+    { flags: '--distribution <id>', summary: 'through which it comes' },
+    { flags: '--time <time>', summary: 'such as 2030-01-31T08:00:00Z; without it now' },
+  ],
+  examples: [
+    'svcctl access test home/photos public/a.jpg secret/b.jpg',
+    'svcctl access test home/photos home/ada/ --action list --principal ada --ip 192.0.2.7',
+  ],
+  async run(context, [text, ...keys], { header, ...options }) {
+    const { client, path } = await openBucket(context, text!)
+    const body = {
+      ...options,
+      ...(keys.length > 0 && { keys }),
+      ...(header && { headers: Object.fromEntries(header) }),
+    }
+    const answer = await client.send({
+      operation: 'testAccessRules',
+      method: 'POST',
+      path: `${path}/access-rules/test`,
+      body,
+    })
+    const { action, results } = answer.body as { readonly action: string; readonly results: readonly TestedKey[] }
+    context.output.result({ ...(answer.body as object) }, ...results.flatMap(one => linesOf(action, one)))
+  },
+})
+
+function linesOf(action: string, { key, allowed, reason, rules, blockedPublic }: TestedKey): readonly string[] {
+  return [
+    `${allowed ? 'allowed' : 'denied '}  ${action} ${key}: ${reason}`,
+    ...rules.map(
+      rule => `  ${rule.priority}  ${rule.effect} ${rule.id}: ${outcomeOf(rule, blockedPublic.includes(rule.id))}`,
+    ),
+  ]
+}
+
+function outcomeOf({ matched, mismatch, condition, captures }: TestedRule, isBlocked: boolean): string {
+  const found = Object.entries(captures).map(([name, value]) => `${name}=${value}`)
+  const behind = found.length === 0 ? '' : ` (${found.join(', ')})`
+  if (matched) return `matches${behind}`
+  if (isBlocked) return `public access is blocked${behind}`
+  return `does not match: ${condition ?? mismatch}${behind}`
+}

@@ -1,0 +1,191 @@
+/**
+ * The service `accessRules` and its contribution to `policy.source`.
+ *
+ * Invariants:
+ *
+ * 1. A decision takes into account every change of the rules, of the bucket's block and of the cluster's that was acknowledged before
+ *    the request arrived: `prepare` reads them, and later decisions of the request never use older state.
+ * 2. Damage grants nobody a right: rules that cannot be read or compiled deny everything that rules are about.
+ * 3. Rules that were not prepared and cannot be read without waiting deny the same.
+ */
+import { chain, type Logger, type MaybePromise } from 'svc/kernel'
+import type { ArchiveSection } from 'svc/plugins/cluster-archive/api'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { ObjectOwnershipService } from 'svc/plugins/object-ownership/api'
+import {
+  type BucketRules,
+  createPrepared,
+  keyNormalizerOf,
+  type PolicyService,
+  type PolicySource,
+  principalValues,
+  type RequestFacts,
+  type RuleRequest,
+  requestConditions,
+} from 'svc/plugins/policy/api'
+import {
+  bucketDocument,
+  noRulesEtag,
+  rulesPreconditions,
+  type StoredDocument,
+  type StoreService,
+  storeErrors,
+} from 'svc/plugins/store/api'
+import type { AccessRulesService, RulesOfBucket } from './api.ts'
+import { checkRules, compileStoredRules } from './check-rules.ts'
+import type { RuleContext } from './compiled-rule.ts'
+import type { AccessRulesConfig } from './config.ts'
+import { accessRuleErrors } from './errors.ts'
+import type { AccessRuleProblem } from './problems.ts'
+import { isPublicRule, StoredRules } from './rule.ts'
+import type { RuleSet } from './rule-set.ts'
+
+export interface AccessRulesOptions {
+  readonly store: StoreService
+  readonly policy: PolicyService
+  readonly objectOwnership: Pick<ObjectOwnershipService, 'blocks'>
+  readonly config: AccessRulesConfig
+  readonly log: Logger
+  /** What is wrong with rules, as the error of the answer. */
+  readonly invalidRules: (problems: readonly AccessRuleProblem[]) => Error
+}
+
+export interface AccessRules {
+  readonly service: AccessRulesService
+  readonly source: PolicySource
+  readonly section: ArchiveSection
+}
+
+/** In the forms that the engine takes, made once per change. */
+interface Usable {
+  readonly set: RuleSet | undefined
+  readonly open: BucketRules
+  readonly publicBlocked: BucketRules
+}
+
+const denyEverything: BucketRules = Object.freeze({
+  isPublic: false,
+  decide: ({ key, action }: RuleRequest) =>
+    key !== undefined || action.startsWith('s3:ListBucket') ? ({ effect: 'deny', rule: '' } as const) : undefined,
+  blockedBy: () => undefined,
+})
+
+/** Declares a collection: during set-up. */
+export function createAccessRules(options: AccessRulesOptions): AccessRules {
+  const { store, policy, objectOwnership, config, log, invalidRules } = options
+  const documents = bucketDocument(store, { name: 'access-rules', schema: StoredRules })
+  const usable = documents.compiled(compileStored)
+  const normalizeKey = keyNormalizerOf(config)
+  // The catalogue is complete only when every plugin is set up.
+  const context = (): RuleContext => ({ actions: policy.actions(), normalizeKey })
+
+  function compileStored({ id, value }: StoredDocument<StoredRules>): Usable {
+    const compiled = compileStoredRules(value.rules, context())
+    if ('set' in compiled) {
+      const { set } = compiled
+      return { set, open: set.asBucketRules(false), publicBlocked: set.asBucketRules(true) }
+    }
+    log.error(
+      { bucket: id, ...compiled.problem },
+      'stored access rules are invalid: everybody but root is denied the objects of this bucket; replace or remove the rules',
+    )
+    return { set: undefined, open: denyEverything, publicBlocked: denyEverything }
+  }
+
+  const ignoresPublic = (bucket: string): MaybePromise<boolean> =>
+    chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
+
+  function rulesOf(bucket: string): MaybePromise<BucketRules | undefined> {
+    return chain(usable.get(bucket), found => {
+      if (found === undefined) {
+        return chain(documents.problem(bucket), problem => (problem === undefined ? undefined : denyEverything))
+      }
+      if (!found.open.isPublic) return found.open
+      return chain(ignoresPublic(bucket), isIgnored => (isIgnored ? found.publicBlocked : found.open))
+    })
+  }
+
+  function check(rules: readonly unknown[]): readonly AccessRuleProblem[] {
+    return checkRules(rules, context()).problems ?? []
+  }
+
+  async function describe(bucket: string): Promise<RulesOfBucket> {
+    const document = await documents.get(bucket)
+    if (document === undefined) {
+      if ((await documents.problem(bucket)) !== undefined) throw unreadable()
+      return { rules: [], etag: noRulesEtag, updatedMs: undefined, updatedBy: undefined, set: undefined }
+    }
+    const { value, etag, modifiedMs } = document
+    const set = (await usable.get(bucket))?.set
+    return { rules: value.rules, etag, updatedMs: modifiedMs, updatedBy: value.updatedBy, set }
+  }
+
+  const service: AccessRulesService = {
+    rules: describe,
+    check,
+    ignoresPublic,
+    async replace(bucket, sent, updatedBy, preconditions) {
+      if (sent.length > config.rulesMax) throw tooMany(sent.length, config)
+      const { rules, problems } = checkRules(sent, context())
+      if (rules === undefined) throw invalidRules(problems)
+      const publicRule = rules.find(isPublicRule)
+      if (publicRule !== undefined && (await objectOwnership.blocks(bucket)).blockPublicPolicy) {
+        throw accessRuleErrors.public_access_blocked(
+          `Public access is blocked, and the rule "${publicRule.id}" allows something to everybody; nothing was stored.`,
+        )
+      }
+      const value = rules.length === 0 ? undefined : { rules: [...rules], updatedBy }
+      await documents.replace(bucket, value, rulesPreconditions(preconditions))
+      return describe(bucket)
+    },
+    denial: (bucket, key, action, facts, identity) =>
+      chain(rulesOf(bucket), rules => {
+        const decision = rules?.decide(requestOf({ key, action, facts, identity }))
+        return decision?.effect === 'deny' ? { rule: decision.rule } : undefined
+      }),
+  }
+  const prepared = createPrepared(rulesOf, () => denyEverything)
+  const section: ArchiveSection = {
+    documents,
+    problem(_bucket, { rules }: StoredRules) {
+      if (rules.length > config.rulesMax) return tooMany(rules.length, config).message
+      const [problem] = check(rules)
+      return problem && `has a wrong rule "${problem.id}": ${problem.field} ${problem.message}`
+    },
+  }
+  return { service, source: { prepare: prepared.prepare, bucketRules: prepared.get }, section }
+}
+
+export interface AskedRequest {
+  /** Undefined for a listing; its prefix is in the query of the facts, or `facts.prefix`. */
+  readonly key: string | undefined
+  readonly action: string
+  readonly facts: RequestFacts
+  readonly identity: Identity | undefined
+}
+
+/** A question to rules that the policy engine does not ask. */
+export function requestOf({ key, action, facts, identity }: AskedRequest): RuleRequest {
+  const conditions = requestConditions(facts)
+  return {
+    identity,
+    action,
+    key,
+    facts,
+    isPartial: false,
+    blocksPublic: false,
+    values: name => principalValues(identity, name) ?? conditions.get(name),
+  }
+}
+
+function tooMany(count: number, { rulesMax }: AccessRulesConfig) {
+  return accessRuleErrors.too_many_access_rules(
+    `The bucket would have ${count} access rules; at most ${rulesMax} are allowed (SVC_ACCESS_RULES_MAX).`,
+  )
+}
+
+function unreadable() {
+  return storeErrors.document_unreadable(
+    'The stored access rules cannot be read: everything is denied until they are replaced.',
+  )
+}

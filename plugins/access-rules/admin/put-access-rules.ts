@@ -1,0 +1,49 @@
+import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { AccessRulesDocument, BucketParameters, changedBy, describeRules } from './access-rules-schema.ts'
+
+const readOnly = { readOnly: true }
+
+/** A document that was read can be sent back. What is wrong with a rule is told with its place, so that any object is taken here. */
+const AccessRulesInput = Type.Object(
+  {
+    rules: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+      description: 'AccessRule; none removes them all.',
+    }),
+    bucket: Type.Optional(Type.Unknown(readOnly)),
+    etag: Type.Optional(Type.Unknown(readOnly)),
+    updatedAt: Type.Optional(Type.Unknown(readOnly)),
+    updatedBy: Type.Optional(Type.Unknown(readOnly)),
+    public: Type.Optional(Type.Unknown(readOnly)),
+    blockPublic: Type.Optional(Type.Unknown(readOnly)),
+    warnings: Type.Optional(Type.Unknown(readOnly)),
+  },
+  { $id: 'AccessRulesInput', additionalProperties: false },
+)
+
+export default defineAdminOperation({
+  id: 'putAccessRules',
+  method: 'PUT',
+  path: '/buckets/{bucket}/access-rules',
+  tag: 'access-rules',
+  summary:
+    'Replaces every access rule of a bucket in one change; none removes them. What is wrong with which rule is in `accessRuleErrors`.',
+  authorize: ['admin:ManageAccessRules'],
+  params: BucketParameters,
+  body: AccessRulesInput,
+  response: AccessRulesDocument,
+  etag: true,
+  errors: [
+    'bucket_not_found',
+    'invalid_access_rule',
+    'precondition_failed',
+    'public_access_blocked',
+    'too_many_access_rules',
+  ],
+  uses: ['accessRules', 'objects', 'ports'],
+  async handle({ params: { bucket }, body, ifMatch, identity }, { accessRules, objects, ports: { clock } }) {
+    await objects.getBucket(bucket)
+    const stored = await accessRules.replace(bucket, body.rules, changedBy(identity), { ifMatch })
+    return replyWith(await describeRules(bucket, stored, accessRules, clock), { etag: stored.etag })
+  },
+})

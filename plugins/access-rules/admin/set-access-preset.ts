@@ -1,0 +1,96 @@
+import { isCatalogError } from 'svc/kernel'
+import { adminErrors, defineAdminOperation, invalidFields, replyWith } from 'svc/plugins/admin/api'
+import { type Static, Type } from 'typebox'
+import type { AccessRulesService, RulesOfBucket } from '../api.ts'
+import { accessRuleErrors } from '../errors.ts'
+import { type Preset, withPreset } from '../presets.ts'
+import { Match } from '../rule.ts'
+import { AccessRulesDocument, BucketParameters, changedBy, describeRules } from './access-rules-schema.ts'
+
+const PresetRequest = Type.Object(
+  {
+    preset: Type.Union(
+      [
+        Type.Literal('private'),
+        Type.Literal('public-read'),
+        Type.Literal('public-read-list'),
+        Type.Literal('public-prefix'),
+        Type.Literal('public-write'),
+        Type.Literal('custom'),
+      ],
+      {
+        description:
+          'private removes the rules of presets and every rule that allows everybody something; custom the former alone.',
+      },
+    ),
+    match: Type.Optional(Match),
+    confirm: Type.Optional(Type.Boolean({ description: 'public-write needs it.' })),
+  },
+  { $id: 'PresetRequest', additionalProperties: false },
+)
+
+/** Bounds the attempts when others keep changing the rules. */
+const attemptsMax = 16
+
+export default defineAdminOperation({
+  id: 'setAccessPreset',
+  method: 'POST',
+  path: '/buckets/{bucket}/access-rules/public',
+  tag: 'access-rules',
+  summary:
+    'Replaces the rules of a bucket that presets made (`preset-…`) by those of another preset, and keeps the others.',
+  authorize: ['admin:ManageAccessRules'],
+  params: BucketParameters,
+  body: PresetRequest,
+  response: AccessRulesDocument,
+  etag: true,
+  errors: [
+    'bucket_not_found',
+    'confirmation_required',
+    'invalid_access_rule',
+    'precondition_failed',
+    'public_access_blocked',
+    'too_many_access_rules',
+  ],
+  uses: ['accessRules', 'objects', 'ports'],
+  async handle({ params: { bucket }, body, ifMatch, identity }, { accessRules, objects, ports: { clock } }) {
+    await objects.getBucket(bucket)
+    requireFitting(body)
+    const stored = await applyPreset(accessRules, bucket, body, ifMatch, changedBy(identity))
+    return replyWith(await describeRules(bucket, stored, accessRules, clock), { etag: stored.etag })
+  },
+})
+
+function requireFitting({ preset, match, confirm }: Static<typeof PresetRequest>): void {
+  const takesMatch: readonly Preset[] = ['public-prefix', 'public-write']
+  if (preset === 'public-prefix' && match === undefined) {
+    throw invalidFields([{ element: '/match', message: 'is missing: public-prefix is about the keys that it says' }])
+  }
+  if (match !== undefined && !takesMatch.includes(preset)) {
+    throw invalidFields([{ element: '/match', message: `means nothing for ${preset}` }])
+  }
+  if (preset === 'public-write' && confirm !== true) throw accessRuleErrors.confirmation_required()
+}
+
+/** Without `If-Match` no change of others is lost either. */
+async function applyPreset(
+  accessRules: AccessRulesService,
+  bucket: string,
+  { preset, match }: Static<typeof PresetRequest>,
+  ifMatch: string | undefined,
+  updatedBy: string,
+): Promise<RulesOfBucket> {
+  for (let attempt = 1; ; attempt++) {
+    const { rules, etag } = await accessRules.rules(bucket)
+    try {
+      const preconditions = { ifMatch: ifMatch === undefined || ifMatch === '*' ? etag : ifMatch }
+      return await accessRules.replace(bucket, withPreset(rules, preset, match), updatedBy, preconditions)
+    } catch (error) {
+      const isChanged = ifMatch === undefined && isCatalogError(error) && error.code === 'precondition_failed'
+      if (!isChanged) throw error
+      if (attempt === attemptsMax) {
+        throw adminErrors.conflict('Other requests keep changing the rules: try again.', { cause: error })
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import { type Clock, suggest } from 'svc/kernel'
+import { type AdminRequest, adminErrors, defineAdminOperation, invalidFields } from 'svc/plugins/admin/api'
+import type { IamService, Identity } from 'svc/plugins/iam/api'
+import {
+  type PolicyAction,
+  parseAddress,
+  type RequestFacts,
+  requestConditions,
+  type Simulation,
+} from 'svc/plugins/policy/api'
+import type { Static } from 'typebox'
+import { requestOf } from '../access-rules.ts'
+import { accessRuleErrors } from '../errors.ts'
+import { type Explanation, explain } from '../explanation.ts'
+import { type ActionClass, actionClasses } from '../rule.ts'
+import { BucketParameters } from './access-rules-schema.ts'
+import { AccessTestRequest, AccessTestResult } from './access-test-schema.ts'
+
+export default defineAdminOperation({
+  id: 'testAccessRules',
+  method: 'POST',
+  path: '/buckets/{bucket}/access-rules/test',
+  tag: 'access-rules',
+  summary:
+    'Says whether a caller may do something with keys of a bucket, by which rule or policy, and why other rules do not count.',
+  authorize: 'service',
+  params: BucketParameters,
+  body: AccessTestRequest,
+  response: AccessTestResult,
+  errors: ['bucket_not_found', 'distribution_not_found', 'user_not_found'],
+  uses: ['accessRules', 'iam', 'objects', 'policy', 'ports'],
+  async handle(request, { accessRules, iam, objects, policy, ports: { clock } }) {
+    const { params, body } = request
+    const { bucket } = params
+    request.requireAllowed('admin:ManageAccessRules', bucket)
+    await objects.getBucket(bucket)
+    if (body.distribution !== undefined) throw accessRuleErrors.distribution_not_found()
+    const action = readAction(body.action ?? 'read', policy.actions())
+    const identity = await identityOf(request, body.principal, iam)
+    await policy.prepare(bucket)
+    const { set } = await accessRules.rules(bucket)
+    const isBlocked = await accessRules.ignoresPublic(bucket)
+    const results = (body.keys ?? ['']).map(key => {
+      const normalizedKey = request.normalizeKey(key)
+      const isOnObject = action.level === 'object'
+      const facts = factsOf(request, body, identity, clock, action.action, isOnObject ? undefined : normalizedKey)
+      const asked = { identity, action: action.action, facts, key: isOnObject ? normalizedKey : undefined }
+      const conditions = () => requestConditions(facts)
+      const decided = policy.simulate({ identity, action: action.action, bucket, key: asked.key, conditions })
+      return describe(key, normalizedKey, explain(set, requestOf(asked), isBlocked), decided)
+    })
+    return { bucket, action: action.action, blockPublic: isBlocked, results }
+  },
+})
+
+type Asked = Static<typeof AccessTestRequest>
+
+function readAction(text: string, known: readonly PolicyAction[]): PolicyAction {
+  const name = Object.hasOwn(actionClasses, text) ? actionClasses[text as ActionClass][0] : text
+  const listing: readonly string[] = actionClasses.list
+  const usable = known.filter(
+    ({ action, level }) => action.startsWith('s3:') && (level === 'object' || listing.includes(action)),
+  )
+  const found = usable.find(({ action }) => action.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  const names = [...Object.keys(actionClasses), ...usable.map(({ action }) => action)]
+  const what = `${JSON.stringify(text)} is neither a class of actions nor an action on objects or s3:ListBucket…`
+  throw invalidFields([{ element: '/action', message: `${what}${suggest(text, names)}` }])
+}
+
+/** Undefined: somebody without credentials. Whoever asks about others needs to be allowed to simulate. */
+async function identityOf(
+  { identity, requireAllowed }: AdminRequest,
+  principal: string | undefined,
+  iam: IamService,
+): Promise<Identity | undefined> {
+  if (principal === undefined || principal === '*') return undefined
+  if (principal === identity?.accessKey) return identity
+  requireAllowed('admin:SimulatePolicy')
+  const found = await iam.credentials(principal)
+  if (found === undefined) {
+    throw accessRuleErrors.user_not_found('Nobody has this access key, or it is disabled or expired.')
+  }
+  return found.identity
+}
+
+function factsOf(
+  { exchange }: Pick<AdminRequest, 'exchange'>,
+  { ip, host, method, secure, referer, headers = {}, time }: Asked,
+  identity: Identity | undefined,
+  clock: Clock,
+  action: string,
+  prefix: string | undefined,
+): RequestFacts {
+  const timeMs = time === undefined ? clock.now() : Date.parse(time)
+  if (Number.isNaN(timeMs)) throw adminErrors.invalid_argument('/time is no date.')
+  if (ip !== undefined && parseAddress(ip) === undefined) {
+    throw invalidFields([{ element: '/ip', message: 'is no address' }])
+  }
+  const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return {
+    sourceAddress: ip ?? exchange.clientAddress,
+    secure: secure ?? exchange.secure,
+    timeMs,
+    headers: { ...sent, ...(referer === undefined ? {} : { referer }) },
+    prefix,
+    signature: identity === undefined ? 'anonymous' : 'header',
+    signatureVersion: identity === undefined ? undefined : 'AWS4-HMAC-SHA256',
+    host: host ?? exchange.host,
+    method: (method ?? methodOf(action)).toUpperCase(),
+  }
+}
+
+function methodOf(action: string): string {
+  if (/^s3:(Put|Create)/.test(action)) return 'PUT'
+  return /^s3:(Delete|Abort)/.test(action) ? 'DELETE' : 'GET'
+}
+
+function describe(
+  key: string,
+  normalizedKey: string,
+  { rules, matched, blockedPublic, outcome }: Explanation,
+  decided: Simulation,
+) {
+  return {
+    key,
+    normalizedKey,
+    rules: rules.map(({ mismatch, condition, ...rule }) => ({
+      ...rule,
+      captures: { ...rule.captures },
+      ...(mismatch === undefined ? {} : { mismatch }),
+      ...(condition === undefined ? {} : { condition }),
+    })),
+    matched: [...matched],
+    blockedPublic: [...blockedPublic],
+    rulesOutcome: outcome,
+    allowed: decided.allowed,
+    determinant: determinantOf(decided),
+    source: decided.source,
+    reason: decided.reason,
+  }
+}
+
+function determinantOf({ rule, policyName, statement }: Simulation): string {
+  if (rule !== undefined) return rule
+  if (policyName !== '') return policyName
+  return statement === undefined ? '' : statement.sid === '' ? `statement ${statement.index}` : statement.sid
+}

@@ -1,0 +1,66 @@
+/**
+ * Access rules: what a bucket allows and denies by key, caller and circumstances, beside policies. They are a source of decisions of
+ * `policy`; here is what plugins may ask and change. Of buckets that exist: who asks makes sure of that.
+ */
+import type { MaybePromise } from 'svc/kernel'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { RequestFacts } from 'svc/plugins/policy/api'
+import type { Preconditions } from 'svc/plugins/store/api'
+import type { AccessRuleProblem } from './problems.ts'
+import type { AccessRule } from './rule.ts'
+import type { RuleSet } from './rule-set.ts'
+
+export { accessRuleErrors } from './errors.ts'
+export type { AccessRuleProblem } from './problems.ts'
+export { AccessRule, type AccessRuleConditions, type AccessRuleMatch } from './rule.ts'
+
+export interface RulesOfBucket {
+  /** In the order in which they were put. */
+  readonly rules: readonly AccessRule[]
+  /** Without quotes; also of no rules. */
+  readonly etag: string
+  /** Undefined where there are no rules. */
+  readonly updatedMs: number | undefined
+  /** The user who put them; undefined where there are none. */
+  readonly updatedBy: string | undefined
+  /** Compiled. Undefined where stored rules are no longer right: everything is denied then. */
+  readonly set: RuleSet | undefined
+}
+
+export interface AccessRuleDenial {
+  /** The id of the rule; empty where the rules cannot be read. */
+  readonly rule: string
+}
+
+export interface AccessRulesService {
+  /** Rejects with `document_unreadable`. */
+  rules(bucket: string): MaybePromise<RulesOfBucket>
+  /** Also in the place of what cannot be read. Rejects with `accessRuleErrors` and `precondition_failed`; then nothing is stored. */
+  replace(
+    bucket: string,
+    rules: readonly unknown[],
+    updatedBy: string,
+    preconditions?: Preconditions,
+  ): Promise<RulesOfBucket>
+  /** What is wrong with rules; empty where nothing is. Their number counts. */
+  check(rules: readonly unknown[]): readonly AccessRuleProblem[]
+  /** Whether what is allowed to everybody has no effect in this bucket. */
+  ignoresPublic(bucket: string): MaybePromise<boolean>
+  /**
+   * For who serves objects without asking policies: the rule that denies this to the caller, undefined where none does. Without an
+   * identity the caller is anybody. The key is in the form of SVC_KEY_NORMALIZATION. An allow of a lower number outranks a deny.
+   */
+  denial(
+    bucket: string,
+    key: string,
+    action: string,
+    facts: RequestFacts,
+    identity?: Identity,
+  ): MaybePromise<AccessRuleDenial | undefined>
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    accessRules: AccessRulesService
+  }
+}

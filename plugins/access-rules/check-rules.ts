@@ -1,0 +1,131 @@
+/** From what somebody sent to rules that can be stored and asked, or to everything that is wrong with them. */
+import type { Static } from 'typebox'
+import { Value } from 'typebox/value'
+import { type CompiledRule, compileRule, type RuleContext } from './compiled-rule.ts'
+import { costMax, costOf } from './cost.ts'
+import { RegexList } from './matching.ts'
+import { type AccessRuleProblem, Problems } from './problems.ts'
+import { instructionsMax } from './regexes.ts'
+import { AccessRule, priorityDefault } from './rule.ts'
+import { RuleSet } from './rule-set.ts'
+
+export type CheckResult =
+  | { readonly rules: readonly AccessRule[]; readonly set: RuleSet; readonly problems: undefined }
+  | { readonly rules: undefined; readonly set: undefined; readonly problems: readonly AccessRuleProblem[] }
+
+/** Never throws for what was sent. How many rules there may be is for the caller. */
+export function checkRules(sent: readonly unknown[], context: RuleContext): CheckResult {
+  const problems = new Problems()
+  const rules = sent.flatMap((value, index) => readShape(value, index, problems))
+  checkIds(rules, problems)
+  const regexes = new RegexList()
+  const compiled = rules.map(({ rule, index }) => {
+    problems.rule = index
+    problems.id = rule.id
+    const one = compileRule(rule, context, regexes, problems)
+    requireInstructions(regexes, problems)
+    return one
+  })
+  problems.rule = -1
+  problems.id = ''
+  if (problems.list.length === 0) checkCost(compiled, regexes, problems)
+  if (problems.list.length > 0)
+    return { rules: undefined, set: undefined, problems: problems.list.toSorted((a, b) => a.rule - b.rule) }
+  return { rules: rules.map(({ rule }) => rule), set: new RuleSet(compiled, regexes.regexes), problems: undefined }
+}
+
+/** Of rules that were checked when they were stored. Undefined where they are not right any more. */
+export function compileStoredRules(
+  rules: readonly AccessRule[],
+  context: RuleContext,
+): { readonly set: RuleSet } | { readonly problem: AccessRuleProblem } {
+  const problems = new Problems()
+  const regexes = new RegexList()
+  const compiled = rules.map((rule, index) => {
+    problems.rule = index
+    problems.id = rule.id
+    return compileRule(rule, context, regexes, problems)
+  })
+  const [problem] = problems.list
+  return problem === undefined ? { set: new RuleSet(compiled, regexes.regexes) } : { problem }
+}
+
+interface ReadRule {
+  readonly rule: Static<typeof AccessRule>
+  readonly index: number
+}
+
+function readShape(value: unknown, index: number, problems: Problems): readonly ReadRule[] {
+  problems.rule = index
+  problems.id = idOf(value)
+  const rule =
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? { priority: priorityDefault, ...value }
+      : value
+  const errors = Value.Errors(AccessRule, rule)
+  for (const { keyword, instancePath, message, params } of errors) {
+    // What each alternative and each unknown field says beside these is no help.
+    const field = fieldOf(instancePath)
+    const { requiredProperties = [], additionalProperties = [] } = params as Readonly<Record<string, string[]>>
+    if (keyword === 'required') for (const name of requiredProperties) problems.add(within(field, name), 'is missing')
+    else if (keyword === 'additionalProperties') {
+      for (const name of additionalProperties) problems.add(within(field, name.slice(0, 80)), 'is no field of a rule')
+    } else if (keyword === 'anyOf')
+      problems.add(field, `is none of the words that may stand here: ${choicesOf(instancePath)}`)
+    else if (keyword !== 'const' && keyword !== 'boolean') problems.add(field, message)
+  }
+  return errors.length === 0 ? [{ rule: rule as AccessRule, index }] : []
+}
+
+function idOf(value: unknown): string {
+  const id: unknown = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : undefined
+  return typeof id === 'string' ? id.slice(0, 64) : ''
+}
+
+const choicesOf = (path: string): string => (path === '/effect' ? 'allow, deny' : 'prefix, glob, regex')
+
+/** `/conditions/sourceIp/1` is `conditions.sourceIp[1]`. */
+function fieldOf(pointer: string): string {
+  const names = pointer.split('/').slice(1)
+  return names.reduce((field, name) => (/^\d+$/.test(name) ? `${field}[${name}]` : within(field, name)), '')
+}
+
+const within = (field: string, name: string): string => (field === '' ? name : `${field}.${name}`)
+
+function checkIds(rules: readonly ReadRule[], problems: Problems): void {
+  const first = new Map<string, number>()
+  for (const { rule, index } of rules) {
+    problems.rule = index
+    problems.id = rule.id
+    const other = first.get(rule.id)
+    if (other === undefined) first.set(rule.id, index)
+    else problems.add('id', `rule ${other} has the same id`)
+  }
+}
+
+/** Before anything else is compiled: what is too large for a set is not put together. */
+function requireInstructions({ compiled }: RegexList, problems: Problems): void {
+  const count = compiled.reduce((sum, { instructionCount }) => sum + instructionCount, 0)
+  if (count <= instructionsMax || problems.list.some(({ field }) => field === 'match.pattern')) return
+  const repeats = 'counted repetitions such as x{1000} are written out'
+  problems.add(
+    'match.pattern',
+    `makes the regexes of the bucket too large, ${count} of ${instructionsMax} steps: ${repeats}`,
+  )
+}
+
+function checkCost(rules: readonly CompiledRule[], regexes: RegexList, problems: Problems): void {
+  const { total, ...parts } = costOf(rules, regexes)
+  if (total <= costMax) return
+  const [dearest, cost] = Object.entries(parts).reduce((a, b) => (b[1] > a[1] ? b : a))
+  problems.add(
+    '',
+    `all rules together cost ${total} for the worst request, ${cost} of it ${words[dearest as keyof typeof parts]}; at most ${costMax} is allowed`,
+  )
+}
+
+const words = {
+  regexes: 'for regexes: begin them with ^, repeat less, or use prefix and glob',
+  globs: 'for globs: begin them with literal text, or use fewer wildcards in long ones',
+  headers: 'for patterns of headers and referers: write whole values, or one star at the end',
+} as const

@@ -1,0 +1,139 @@
+/**
+ * The regular expressions of a bucket's rules: RE2 (no look-around, no back-references), run as one set over a text, so that a text is
+ * read once for all of them. Groups are looked for only in expressions that matched.
+ *
+ * A set costs, for each character of a text, at most the number of states that its expressions can be in at once, their *width*. It is
+ * measured when rules are stored: by walking the deterministic automaton of each expression where that is small, else it is taken for the
+ * number of its instructions. The sum is bounded (`cost.ts`), and a text has at most `textCharsMax` characters.
+ */
+import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js'
+
+/** Longer than any key: 1024 bytes of UTF-8. */
+export const textCharsMax = 1024
+/** UTF-8 bytes of a pattern, of any type. */
+export const patternBytesMax = 1024
+/** Of all expressions of a bucket together; before they are measured. */
+export const instructionsMax = 20_000
+
+/** Memory of the deterministic automaton of a set, in each thread; beyond it a text is matched without one. */
+const automatonBytesMax = 64 * 1024
+/** Of the one that is walked to measure an expression, and how many steps the walk takes at most. */
+const measuredBytesMax = 256 * 1024
+const measuredStepsMax = 20_000
+
+export interface Regex {
+  readonly source: string
+  readonly isCaseInsensitive: boolean
+}
+
+export class RegexError extends Error {
+  /** Offset in the source. */
+  readonly position: number
+
+  constructor(message: string, position: number) {
+    super(message)
+    this.position = position
+  }
+}
+
+export interface CompiledRegex {
+  /** Names of its groups. */
+  readonly groups: readonly string[]
+  readonly instructionCount: number
+  /** The groups of the first match; undefined where there is none. Groups that did not take part are left out. */
+  capture(text: string): ReadonlyMap<string, string> | undefined
+}
+
+/** Throws RegexError. */
+export function compileRegex({ source, isCaseInsensitive }: Regex): CompiledRegex {
+  let compiled: RE2JS
+  try {
+    compiled = RE2JS.compile(source, isCaseInsensitive ? RE2JS.CASE_INSENSITIVE : 0)
+  } catch (cause) {
+    throw syntaxError(source, cause)
+  }
+  const groups = Object.keys(compiled.namedGroups())
+  return {
+    groups,
+    instructionCount: compiled.programSize(),
+    capture(text) {
+      const matcher = compiled.matcher(text)
+      if (!matcher.find()) return undefined
+      return new Map(
+        groups.flatMap(name => {
+          const value = matcher.group(name)
+          return value === null ? [] : [[name, value] as const]
+        }),
+      )
+    },
+  }
+}
+
+function syntaxError(source: string, cause: unknown): RegexError {
+  if (!(cause instanceof RE2JSSyntaxException)) throw cause
+  const fragment = cause.input ?? ''
+  const found = fragment === source ? -1 : source.indexOf(fragment)
+  const position = fragment === '' ? source.length : Math.max(0, found)
+  return new RegexError(
+    `is no RE2 expression: ${String(cause.error)}${fragment === '' ? '' : `: ${fragment}`}`,
+    position,
+  )
+}
+
+export interface RegexSet {
+  /** Indexes of the expressions that match somewhere in the text, ascending. Texts above `textCharsMax` are not for it. */
+  match(text: string): readonly number[]
+}
+
+/** Of expressions that `compileRegex` has taken. */
+export function createRegexSet(regexes: readonly Regex[]): RegexSet {
+  const set = newSet(regexes, automatonBytesMax)
+  return { match: text => set.match(text) }
+}
+
+function newSet(regexes: readonly Regex[], bytesMax: number): RE2Set {
+  const set = new RE2Set(RE2Set.UNANCHORED, 0, bytesMax)
+  for (const { source, isCaseInsensitive } of regexes) set.add(isCaseInsensitive ? `(?i)${source}` : source)
+  set.compile()
+  return set
+}
+
+/** Of the library's automaton. The version of the library is fixed, and a test says that this is what it has. */
+interface Automaton {
+  readonly startStates: ReadonlyMap<number, AutomatonState>
+  readonly numClasses: number
+  /** The first character of each class but the first. */
+  readonly classBounds: Int32Array
+  step(state: AutomatonState, kind: number, character: number, anchor: number): AutomatonState | null
+}
+
+interface AutomatonState {
+  readonly nfaStates: readonly number[]
+}
+
+/** States that an expression can be in at once. */
+export function widthOf(regex: Regex, instructionCount: number): number {
+  const set = newSet([regex], measuredBytesMax)
+  // Makes the first state.
+  set.match('')
+  const automaton = set.dfa as unknown as Automaton
+  const seen = new Set<AutomatonState>(automaton.startStates.values())
+  const open = [...seen]
+  let width = 1
+  let steps = 0
+  for (let state = open.pop(); state !== undefined; state = open.pop()) {
+    width = Math.max(width, state.nfaStates.length)
+    for (let kind = 0; kind <= automaton.numClasses; kind++) {
+      steps += state.nfaStates.length + 1
+      // The class behind the last one is the end of the text.
+      const isEnd = kind === automaton.numClasses
+      const character = isEnd ? -1 : kind === 0 ? 0 : automaton.classBounds[kind - 1]!
+      const next = steps > measuredStepsMax ? null : automaton.step(state, kind, character, RE2Set.UNANCHORED)
+      if (next === null) return Math.max(width, instructionCount)
+      if (seen.has(next)) continue
+      seen.add(next)
+      open.push(next)
+    }
+  }
+  return width
+}

@@ -1,0 +1,66 @@
+/**
+ * The rules of a bucket, compiled once for every change. Of the rules that match, the one with the lowest priority decides, and of several
+ * with the same one a deny: they stand in this order, so that the first that matches decides.
+ */
+import type { BucketRules, RuleDecision, RuleRequest } from 'svc/plugins/policy/api'
+import { type CompiledRule, mismatchOf } from './compiled-rule.ts'
+import { createRegexSet, type Regex, type RegexSet } from './regexes.ts'
+import { RequestView } from './request-view.ts'
+import { RuleIndex } from './rule-index.ts'
+
+export class RuleSet {
+  /** In the order in which they decide. */
+  readonly ordered: readonly CompiledRule[]
+  /** A rule allows something to everybody. */
+  readonly isPublic: boolean
+  readonly #byAction = new Map<string, { readonly rules: readonly CompiledRule[]; readonly index: RuleIndex }>()
+  readonly #regexes: RegexSet | undefined
+
+  constructor(rules: readonly CompiledRule[], regexes: readonly Regex[]) {
+    this.ordered = rules.toSorted((a, b) => a.rule.priority - b.rule.priority || Number(b.isDeny) - Number(a.isDeny))
+    this.isPublic = rules.some(rule => rule.isPublic)
+    for (const action of new Set(rules.flatMap(({ actions }) => [...actions]))) {
+      const relevant = this.ordered.filter(({ actions }) => actions.has(action))
+      this.#byAction.set(action, { rules: relevant, index: new RuleIndex(relevant) })
+    }
+    this.#regexes = regexes.length === 0 ? undefined : createRegexSet(regexes)
+  }
+
+  view(request: RuleRequest): RequestView {
+    return new RequestView(request, this.#regexes)
+  }
+
+  /** The rule that decides; undefined where none matches. */
+  find(request: RuleRequest, isPublicBlocked: boolean): CompiledRule | undefined {
+    const about = this.#byAction.get(request.action)
+    if (about === undefined) return undefined
+    const { rules, index } = about
+    const view = this.view(request)
+    const bits = index.candidates(view, isPublicBlocked)
+    for (let word = 0; word < bits.length; word++) {
+      for (let left = bits[word]!; left !== 0; left &= left - 1) {
+        const rule = rules[(word << 5) + 31 - Math.clz32(left & -left)]!
+        if (mismatchOf(rule, view, isPublicBlocked) === undefined) return rule
+      }
+    }
+    return undefined
+  }
+
+  /** For the policy engine. `isPublicBlocked`: by the bucket or the cluster. */
+  asBucketRules(isPublicBlocked: boolean): BucketRules {
+    return Object.freeze({
+      isPublic: this.isPublic && !isPublicBlocked,
+      decide: (request: RuleRequest) => decisionOf(this.find(request, isPublicBlocked || request.blocksPublic)),
+      blockedBy: (request: RuleRequest) => {
+        if (!isPublicBlocked && !request.blocksPublic) return undefined
+        const open = this.find(request, false)
+        if (open === undefined || open.isDeny) return undefined
+        return this.find(request, true) === undefined ? open.rule.id : undefined
+      },
+    })
+  }
+}
+
+export function decisionOf(rule: CompiledRule | undefined): RuleDecision | undefined {
+  return rule === undefined ? undefined : { effect: rule.isDeny ? 'deny' : 'allow', rule: rule.rule.id }
+}

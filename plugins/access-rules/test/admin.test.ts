@@ -1,0 +1,301 @@
+/** The operations over the Admin API. */
+import { responseProblems, startAdmin } from 'svc/plugins/admin/testing'
+import t from 'tap'
+import { rule } from './rules.ts'
+
+const manages = { Effect: 'Allow', Action: 'admin:ManageAccessRules', Resource: 'arn:aws:s3:::photos' }
+const server = await startAdmin()
+t.teardown(server.stop)
+const { accessRules, objectOwnership, objects, iam, policy, users } = server.kernel.services
+await objects.createBucket('photos', { region: 'us-east-1', owner: iam.owner })
+await objects.createBucket('other', { region: 'us-east-1', owner: iam.owner })
+await users.putPolicy('manages', { Version: '2012-10-17', Statement: [manages] })
+await users.createUser({ accessKey: 'ada', secretKey: 'a-secret-of-ada', policyNames: ['manages'] })
+await users.createUser({ accessKey: 'bob', secretKey: 'a-secret-of-bob' })
+const asAda = server.signedBy('ada', 'a-secret-of-ada')
+const asBob = server.signedBy('bob', 'a-secret-of-bob')
+
+interface Call {
+  readonly bucket?: string
+  readonly ifMatch?: string
+  readonly by?: typeof server.signed
+}
+
+async function call(id: string, body?: unknown, { bucket = 'photos', ifMatch, by = server.signed }: Call = {}) {
+  const operation = server.operations.find(other => other.id === id)!
+  const path = `/api/v1${operation.path.replace('{bucket}', bucket)}`
+  const headers: Record<string, string> = ifMatch === undefined ? {} : { 'if-match': ifMatch }
+  const answer = await by({ method: operation.method, path, body, headers })
+  if (answer.status < 300) t.same(responseProblems(operation, answer.json), [], id)
+  return { ...answer, outcome: `${answer.status} ${answer.json?.code ?? ''}`.trim() }
+}
+
+const put = (rules: readonly unknown[], more?: Call) => call('putAccessRules', { rules }, more)
+const idsOf = (answer: { json: { rules: { id: string }[] } }) => answer.json.rules.map(({ id }) => id)
+
+t.test('no rules are a document, too', async t => {
+  const empty = await call('getAccessRules')
+  t.equal(empty.status, 200)
+  t.match(empty.json, { bucket: 'photos', rules: [], public: false, blockPublic: false, warnings: [] })
+  t.equal(empty.headers.etag, `"${empty.json.etag}"`)
+  t.equal((await put([], { ifMatch: empty.json.etag })).json.etag, empty.json.etag)
+  t.equal((await call('getAccessRules', undefined, { bucket: 'no-such' })).outcome, '404 bucket_not_found')
+  t.equal((await put([], { bucket: 'no-such' })).outcome, '404 bucket_not_found')
+})
+
+t.test('a change is whole, under an ETag, and can be read and sent back', async t => {
+  const first = await put([rule({ id: 'a' }), rule({ id: 'b', effect: 'deny', priority: 5 })], { by: asAda })
+  t.equal(first.status, 200)
+  t.match(first.json, { updatedBy: 'ada', public: true, blockPublic: false })
+  t.same(idsOf(first), ['a', 'b'], 'in the order in which they were put')
+  t.equal((await put([], { ifMatch: '"0123456789abcdef0123456789abcdef"' })).outcome, '412 precondition_failed')
+  const read = await call('getAccessRules')
+  t.same(read.json, first.json)
+  const again = await call('putAccessRules', read.json, { ifMatch: `"${read.json.etag}"`, by: asAda })
+  t.same(again.json.rules, read.json.rules)
+  t.equal(again.json.etag, read.json.etag)
+  const emptied = await put([], { ifMatch: again.json.etag })
+  t.notOk('updatedAt' in emptied.json)
+  t.equal((await put([rule()], { ifMatch: again.json.etag })).outcome, '412 precondition_failed')
+})
+
+t.test('wrong rules: each error has its place, and nothing is stored', async t => {
+  await put([rule({ id: 'kept' })])
+  const wrong = [rule({ id: 'x' }), { ...rule({ id: 'y' }), match: { type: 'regex', pattern: 'a(' } }, { id: 7 }]
+  const refused = await put(wrong)
+  t.equal(refused.outcome, '400 invalid_access_rule')
+  t.match(refused.json.accessRuleErrors[0], { rule: 1, id: 'y', field: 'match.pattern', position: 0 })
+  t.equal(refused.json.detail, 'Rule "y", match.pattern: is no RE2 expression: missing closing ): a(.')
+  t.same(new Set(refused.json.accessRuleErrors.map((one: { rule: number }) => one.rule)), new Set([1, 2]))
+  const many = Array.from({ length: 201 }, (_, index) => rule({ id: `r${index}` }))
+  t.equal((await put(many)).outcome, '400 too_many_access_rules')
+  t.equal((await put(many.slice(1), { bucket: 'other' })).status, 200)
+  t.equal((await put('none' as never)).outcome, '400 invalid_argument')
+  t.same(idsOf(await call('getAccessRules')), ['kept'])
+})
+
+t.test('who may', async t => {
+  for (const id of ['getAccessRules', 'putAccessRules', 'setAccessPreset', 'testAccessRules']) {
+    const body = { rules: [], preset: 'private' }
+    const sent =
+      id === 'putAccessRules'
+        ? { rules: [] }
+        : id === 'setAccessPreset'
+          ? { preset: body.preset }
+          : id === 'testAccessRules'
+            ? {}
+            : undefined
+    t.equal((await call(id, sent, { by: asBob })).outcome, '403 access_denied', id)
+    t.equal((await call(id, sent, { by: asAda, bucket: 'other' })).outcome, '403 access_denied', id)
+  }
+  t.equal((await call('setBlockPublic', { enabled: true }, { by: asAda })).outcome, '403 access_denied')
+})
+
+t.test('presets keep the rules that others wrote', async t => {
+  await put([
+    rule({ id: 'own', principals: ['ada'] }),
+    rule({ id: 'everybody' }),
+    rule({ id: 'no', effect: 'deny', priority: 1 }),
+  ])
+  const preset = (name: string, more: object = {}, options?: Call) =>
+    call('setAccessPreset', { preset: name, ...more }, options)
+  t.same(idsOf(await preset('public-read')), ['own', 'everybody', 'no', 'preset-public-read'])
+  t.same(idsOf(await preset('public-read-list')), ['own', 'everybody', 'no', 'preset-public-read-list'])
+  t.equal((await preset('public-prefix')).outcome, '400 invalid_argument')
+  const match = { type: 'prefix', pattern: 'public/' }
+  const prefix = await preset('public-prefix', { match })
+  t.match(prefix.json.rules.at(-1), { id: 'preset-public-prefix', match, actions: ['read'], principals: ['*'] })
+  t.equal((await preset('public-read', { match })).outcome, '400 invalid_argument')
+  t.equal((await preset('public-write')).outcome, '400 confirmation_required')
+  t.match((await preset('public-write', { confirm: true, match })).json.rules.at(-1), { actions: ['write'], match })
+  t.equal(
+    (await preset('public-prefix', { match: { type: 'regex', pattern: '(' } })).outcome,
+    '400 invalid_access_rule',
+  )
+  t.same(idsOf(await preset('custom')), ['own', 'everybody', 'no'])
+  await preset('public-read')
+  const closed = await preset('private')
+  t.same(idsOf(closed), ['own', 'no'])
+  t.equal(closed.json.public, false)
+  t.equal(
+    (await preset('public-read', {}, { ifMatch: '0123456789abcdef0123456789abcdef' })).outcome,
+    '412 precondition_failed',
+  )
+  t.equal((await preset('public-read', {}, { ifMatch: `"${closed.json.etag}"` })).status, 200)
+  t.equal((await preset('open')).outcome, '400 invalid_argument')
+})
+
+t.test('warnings say what is public, and which rules never decide', async t => {
+  const stored = await put([
+    rule({ id: 'files', actions: ['read', 'write'], match: { type: 'prefix', pattern: 'public/' } }),
+    rule({ id: 'deeper', priority: 200, effect: 'deny', match: { type: 'prefix', pattern: 'public/a/' } }),
+    rule({ id: 'hidden', priority: 300, effect: 'deny', actions: ['list'], match: { type: 'prefix', pattern: 'x/' } }),
+    rule({ id: 'over', principals: ['ada'], conditions: { timeWindow: { to: '2020-01-01T00:00:00Z' } } }),
+  ])
+  t.same(stored.json.warnings, [
+    '"files" lets everybody read and write objects whose keys begin with "public/" without credentials: anybody can fill the bucket or destroy what is in it.',
+    '"over" has ended: its time window was open until 2020-01-01T00:00:00Z.',
+    '"deeper" never decides: "files" (priority 100, allow) matches all that it matches, and comes first.',
+    '"hidden" denies listings by the prefix that they ask for: one of a shorter prefix shows these keys all the same.',
+  ])
+})
+
+t.test('a test shows each rule, the determinant and its source', async t => {
+  await put([
+    rule({ id: 'public', match: { type: 'glob', pattern: 'public/**' } }),
+    {
+      ...rule({ id: 'own', priority: 20, principals: ['ada'] }),
+      match: { type: 'regex', pattern: '^home/(?P<who>[^/]+)/' },
+      conditions: { captureEquals: { who: `\${aws:username}` } },
+    },
+    rule({ id: 'office', priority: 10, effect: 'deny', conditions: { notSourceIp: ['192.0.2.0/24'] } }),
+  ])
+  const test = (body: object, options?: Call) => call('testAccessRules', { ip: '192.0.2.1', ...body }, options)
+  const shown = async (body: object, options?: Call) =>
+    (await test(body, options)).json.results.map(
+      (one: Record<string, unknown>) =>
+        `${one.key}: ${one.allowed} ${one.source} ${one.determinant} ${one.rulesOutcome}`,
+    )
+  t.same(await shown({ keys: ['public/a', 'home/ada/x'] }), [
+    'public/a: true access-rule public allow',
+    'home/ada/x: false none  none',
+  ])
+  t.same(await shown({ keys: ['home/ada/x', 'home/bob/x'], principal: 'ada' }), [
+    'home/ada/x: true access-rule own allow',
+    'home/bob/x: false none  none',
+  ])
+  t.same(await shown({ keys: ['public/a'], ip: '198.51.100.1' }), ['public/a: false access-rule office deny'])
+  t.same(await shown({ keys: ['public/a'], principal: 'admin', ip: '198.51.100.1' }), ['public/a: true root  deny'])
+  const { json } = await test({ keys: ['home/ada/e\u0301'], principal: 'ada' })
+  t.match(json, { bucket: 'photos', action: 's3:GetObject', blockPublic: false })
+  t.equal(json.results[0].normalizedKey, 'home/ada/é')
+  t.same(json.results[0].rules, [
+    {
+      id: 'office',
+      priority: 10,
+      effect: 'deny',
+      captures: {},
+      matched: false,
+      mismatch: 'condition',
+      condition: 'notSourceIp',
+    },
+    { id: 'own', priority: 20, effect: 'allow', captures: { who: 'ada' }, matched: true },
+    { id: 'public', priority: 100, effect: 'allow', captures: {}, matched: false, mismatch: 'match' },
+  ])
+  t.match((await test({ action: 'list', keys: ['public/'] })).json, {
+    action: 's3:ListBucket',
+    results: [{ rules: [{ mismatch: 'action' }, {}, {}] }],
+  })
+  await objectOwnership.setPublicAccessBlock('photos', {
+    blockPublicAcls: false,
+    ignorePublicAcls: false,
+    blockPublicPolicy: false,
+    restrictPublicBuckets: true,
+  })
+  const blocked = await test({ keys: ['public/a'] })
+  t.match(blocked.json, {
+    blockPublic: true,
+    results: [
+      {
+        allowed: false,
+        blockedPublic: ['public'],
+        matched: [],
+        rulesOutcome: 'none',
+        source: 'block-public',
+        determinant: 'public',
+      },
+    ],
+  })
+  await objectOwnership.setPublicAccessBlock('photos', undefined)
+
+  t.equal((await test({ distribution: 'site' })).outcome, '404 distribution_not_found')
+  t.equal((await test({ principal: 'nobody' })).outcome, '404 user_not_found')
+  t.equal((await test({ principal: 'bob' }, { by: asAda })).outcome, '403 access_denied', 'of others')
+  t.equal((await test({ principal: 'ada' }, { by: asAda })).status, 200)
+  t.equal((await test({ action: 's3:CreateBucket' })).outcome, '400 invalid_argument')
+  t.equal((await test({ keys: Array.from({ length: 101 }, () => 'a') })).outcome, '400 invalid_argument')
+  t.equal((await test({ ip: 'here' })).outcome, '400 invalid_argument')
+})
+
+const everybodyReads = async () => {
+  await policy.prepare('photos')
+  return policy.isAllowed({ identity: undefined, action: 's3:GetObject', bucket: 'photos', key: 'a' })
+}
+
+t.test(
+  'block public access of the cluster: reject refuses, ignore stores, and what was public is closed at once',
+  async t => {
+    await put([rule({ id: 'all' })])
+    t.equal(await everybodyReads(), true)
+    t.same((await call('setBlockPublic', { enabled: true })).json, {
+      bucket: '',
+      enabled: true,
+      mode: 'reject',
+      cluster: true,
+      effective: true,
+    })
+    t.equal(await everybodyReads(), false)
+    t.equal((await put([rule({ id: 'all' })])).outcome, '403 public_access_blocked')
+    t.equal((await call('setAccessPreset', { preset: 'public-read' })).outcome, '403 public_access_blocked')
+    t.equal(
+      (await put([rule({ id: 'all', principals: ['ada'] }), rule({ id: 'no', effect: 'deny' })])).status,
+      200,
+      'of named callers, and denies',
+    )
+    t.equal((await call('setBlockPublic', { enabled: true, mode: 'ignore' })).json.mode, 'ignore')
+    const ignored = await put([rule({ id: 'all' })])
+    t.match(ignored.json, {
+      public: false,
+      blockPublic: true,
+      warnings: [/it has no effect while public access is blocked/],
+    })
+    t.equal(await everybodyReads(), false)
+    t.match((await call('getBucketBlockPublic')).json, { enabled: false, cluster: true, effective: true })
+    t.equal((await call('setBlockPublic', { enabled: true })).json.mode, 'ignore', 'the mode stays')
+    t.same((await server.signed({ path: '/api/v1/config/access' })).json.settings, {
+      block_public: 'on',
+      block_public_mode: 'ignore',
+    })
+    t.equal((await call('setBlockPublic', { enabled: false })).json.effective, false)
+    t.equal(await everybodyReads(), true)
+    t.equal((await call('setBlockPublic', { enabled: true, mode: 'deny' })).outcome, '400 invalid_argument')
+  },
+)
+
+t.test('the block of a bucket refuses and ignores, too; one flag alone keeps its meaning', async t => {
+  const block = {
+    blockPublicAcls: false,
+    ignorePublicAcls: false,
+    blockPublicPolicy: true,
+    restrictPublicBuckets: false,
+  }
+  await put([rule({ id: 'all' })])
+  await objectOwnership.setPublicAccessBlock('photos', block)
+  t.equal((await put([rule({ id: 'all' })])).outcome, '403 public_access_blocked')
+  t.equal(await everybodyReads(), true)
+  await objectOwnership.setPublicAccessBlock('photos', {
+    ...block,
+    blockPublicPolicy: false,
+    restrictPublicBuckets: true,
+  })
+  t.equal((await put([rule({ id: 'all' })])).status, 200)
+  t.equal(await everybodyReads(), false)
+  await objectOwnership.setPublicAccessBlock('photos', undefined)
+})
+
+t.test('the face for who serves objects without policies', async t => {
+  await put([
+    rule({ id: 'no', effect: 'deny', match: { type: 'prefix', pattern: 'secret/' } }),
+    rule({ id: 'ada', priority: 1, principals: ['ada'] }),
+  ])
+  const facts = { sourceAddress: '192.0.2.1', secure: true, timeMs: 0, headers: {} }
+  t.same(await accessRules.denial('photos', 'secret/a', 's3:GetObject', facts), { rule: 'no' })
+  t.equal(await accessRules.denial('photos', 'a', 's3:GetObject', facts), undefined)
+  const ada = (await iam.credentials('ada'))!.identity
+  t.equal(
+    await accessRules.denial('photos', 'secret/a', 's3:GetObject', facts, ada),
+    undefined,
+    'an allow of a lower number',
+  )
+  t.equal(await accessRules.denial('other-bucket', 'secret/a', 's3:GetObject', facts), undefined)
+})

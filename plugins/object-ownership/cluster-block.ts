@@ -1,0 +1,49 @@
+/** The subsystem `access`: the block of public access in the whole cluster. */
+import { chain, type MaybePromise } from 'svc/kernel'
+import type { SettingsService } from 'svc/plugins/settings/api'
+import { Type } from 'typebox'
+import type { PublicAccessSetting } from './api.ts'
+import type { ObjectOwnershipConfig } from './config.ts'
+
+export interface ClusterBlock {
+  get(): MaybePromise<PublicAccessSetting>
+  set(isBlocked: boolean, mode: PublicAccessSetting['mode'] | undefined): Promise<void>
+}
+
+/** During set-up. What is configured holds until somebody sets it. */
+export function createClusterBlock(
+  settings: SettingsService,
+  { blockPublicAccess, blockPublicAccessMode }: ObjectOwnershipConfig,
+): ClusterBlock {
+  const access = settings.declare('access', {
+    description: 'Public access to buckets, from the next request on.',
+    keys: Type.Object({
+      block_public: Type.Boolean({
+        default: blockPublicAccess,
+        description:
+          'on blocks public access in every bucket: bucket policies, access rules and access control lists that allow everybody have no effect.',
+      }),
+      block_public_mode: Type.Union([Type.Literal('reject'), Type.Literal('ignore')], {
+        default: blockPublicAccessMode,
+        description: 'While it is blocked: reject refuses to store what is public, ignore stores it without effect.',
+      }),
+    }),
+  })
+  const shown = new Map<string, PublicAccessSetting>()
+  for (const isBlocked of [false, true]) {
+    for (const mode of ['reject', 'ignore'] as const)
+      shown.set(`${isBlocked}${mode}`, Object.freeze({ isBlocked, mode }))
+  }
+  return {
+    get: () =>
+      chain(access.get(), ({ block_public, block_public_mode }) => {
+        if (block_public) return shown.get(`true${block_public_mode}`)!
+        // A block that cannot be read is still a block: nobody gets rights because it is damaged.
+        return chain(access.problem(), problem => shown.get(`${problem !== undefined}${block_public_mode}`)!)
+      }),
+    async set(isBlocked, mode) {
+      const changes = { block_public: isBlocked ? 'on' : 'off', ...(mode && { block_public_mode: mode }) }
+      await settings.administration.update('access', changes)
+    },
+  }
+}
