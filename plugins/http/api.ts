@@ -6,6 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
+import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 
 export { type ListenAddress, networkOf, parseListenAddress } from './address.ts'
@@ -20,7 +21,7 @@ export {
   throttledFamily,
 } from './request-limits.ts'
 
-export type ListenerName = 's3' | 'console' | 'web'
+export type ListenerName = 's3' | 'console' | 'web' | 'web-tls'
 
 /** One request and its answer. Facts from proxies are already checked against `SVC_TRUSTED_PROXIES`. */
 export interface Exchange {
@@ -56,6 +57,24 @@ export interface HttpMount {
   readonly listener: ListenerName
   /** Handles all requests of the listener that do not belong to Fastify. One mount per listener. */
   readonly handler: RawHandler
+}
+
+/**
+ * Takes requests by their host, or by a path that every host has, before the protocol of the listener sees them. Paths under `/svc/` on the
+ * S3 listener never come here.
+ */
+export interface HostRoute {
+  /** Challenges are asked first: a certificate authority asks for them on hosts that something else answers. */
+  readonly stage: 'challenge' | 'host'
+  readonly listeners: readonly ('s3' | 'web' | 'web-tls')[]
+  /** Only targets that begin with it are asked about, byte by byte. Default: all. */
+  readonly pathPrefix?: string
+  /**
+   * What answers the request; `misdirected` refuses it with 421 and ends the connection; undefined leaves it to the next route, and in the
+   * end to the listener's mount. The web listeners have none and answer 421. Never asked while the server drains. Must not throw for
+   * what a client sends; makes a promise only where something has to be read.
+   */
+  find(exchange: Exchange): MaybePromise<RawHandler | 'misdirected' | undefined>
 }
 
 export interface HttpRoutes {
@@ -148,5 +167,7 @@ declare module 'svc/kernel' {
     'http.mount': HttpMount
     'http.routes': HttpRoutes
     'http.observer': HttpObserver
+    /** Who answers a host; see `HostRoute`. */
+    'host.route': HostRoute
   }
 }
