@@ -13,6 +13,7 @@ export { type ListenAddress, networkOf, parseListenAddress } from './address.ts'
 export { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
 export { type Problem, problemDocument, problemMediaType } from './problem.ts'
 export {
+  type CustomLimit,
   type RateLimitName,
   type RateLimitsService,
   type Refusal,
@@ -96,9 +97,13 @@ export interface RequestFacts {
   readonly sentBytes?: number
 }
 
-/** One request that Fastify answered. Mounts record their requests themselves. */
+/** One request that Fastify or a host route answered. Mounts record their requests themselves. */
 export interface HttpRequestRecord {
   readonly listener: ListenerName
+  /** Of a request that a distribution answered, on whichever listener. */
+  readonly type?: 'web'
+  /** Default: where it presents credentials, or is neither a probe nor a scrape. */
+  readonly isAudited?: boolean
   /** From the handler (`RequestFacts`), otherwise `config.operation` of the route; empty if no route matched. */
   readonly operation: string
   /** The resource of the request, if the handler gave it; otherwise empty. */
@@ -142,6 +147,8 @@ export interface HttpService {
   /** The bound addresses; known after `serve`. Front threads share one port per listener. */
   listeners(): readonly BoundListener[]
   readonly draining: boolean
+  /** For whoever answers a host: tells the observers of a request that is over. Never throws. */
+  observe(record: HttpRequestRecord): void
 }
 
 declare module 'fastify' {

@@ -190,6 +190,15 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     get draining() {
       return draining
     },
+    observe(record) {
+      for (const { value } of options.observers.list()) {
+        try {
+          value(record)
+        } catch (err) {
+          log.error({ err, requestId: record.requestId }, 'observer of requests failed')
+        }
+      }
+    },
 
     /** The main thread opens its ports at once: probes get the answer that the server is starting, even if storage takes long to open. */
     async start() {
