@@ -70,6 +70,11 @@ const folders = [
   'bucket-logging',
   'bucket-subresources',
 
+  // Publishing: buckets on names of their own.
+  'distributions',
+  'website',
+  's3-domains',
+
   // Events: rules of buckets, and where they and audit records go.
   'notify',
   'webhook',

@@ -9,12 +9,14 @@ export type RequestRecord = S3RequestRecord | HttpRequestRecord
 
 /** False for anonymous probes and public scrapes: they come every few seconds and concern no user. */
 export function isAudited(record: HttpRequestRecord): boolean {
+  if (record.isAudited !== undefined) return record.isAudited
   if (record.presentsCredentials) return true
   if (record.path.startsWith('/svc/health/')) return false
   return !(record.path.startsWith('/svc/metrics/') && record.status < 400)
 }
 
 export function typeOf(record: RequestRecord): AuditRecord['type'] {
+  if ('type' in record && record.type !== undefined) return record.type
   return 'listener' in record && record.listener === 'console' ? 'admin' : 's3'
 }
 

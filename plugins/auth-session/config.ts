@@ -1,20 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { browserRedirectUrlKey } from './keys.ts'
 
-export const authSessionConfig = Type.Object({
-  browserRedirectUrl: Type.Optional(
-    Type.String({
-      variable: 'SVC_BROWSER_REDIRECT_URL',
-      description: 'Public URL of the console, where a proxy gives it another one: pages from there are its own.',
-      check: checkUrl,
-    }),
-  ),
-})
+export const authSessionConfig = Type.Object({ browserRedirectUrl: browserRedirectUrlKey })
 
 export type AuthSessionConfig = Static<typeof authSessionConfig>
-
-function checkUrl(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'must be an absolute URL'
-  const { protocol, username, password } = new URL(text)
-  if (protocol !== 'http:' && protocol !== 'https:') return 'must begin with http:// or https://'
-  return username === '' && password === '' ? undefined : 'must not hold credentials'
-}

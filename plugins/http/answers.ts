@@ -38,6 +38,12 @@ export const refusals = {
     'internal_error',
     'The server failed. The request id finds the reason in its log.',
   ),
+  misdirected: refusal(
+    421,
+    'MisdirectedRequest',
+    'misdirected_request',
+    'This server has nothing at the host that the request names.',
+  ),
   notFound: refusal(404, 'NoSuchKey', 'not_found', 'There is nothing at this path.'),
 } as const
 

@@ -6,12 +6,14 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
+import type { MaybePromise } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 
 export { type ListenAddress, networkOf, parseListenAddress } from './address.ts'
 export { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
 export { type Problem, problemDocument, problemMediaType } from './problem.ts'
 export {
+  type CustomLimit,
   type RateLimitName,
   type RateLimitsService,
   type Refusal,
@@ -20,7 +22,7 @@ export {
   throttledFamily,
 } from './request-limits.ts'
 
-export type ListenerName = 's3' | 'console' | 'web'
+export type ListenerName = 's3' | 'console' | 'web' | 'web-tls'
 
 /** One request and its answer. Facts from proxies are already checked against `SVC_TRUSTED_PROXIES`. */
 export interface Exchange {
@@ -58,6 +60,24 @@ export interface HttpMount {
   readonly handler: RawHandler
 }
 
+/**
+ * Takes requests by their host, or by a path that every host has, before the protocol of the listener sees them. Paths under `/svc/` on the
+ * S3 listener never come here.
+ */
+export interface HostRoute {
+  /** Challenges are asked first: a certificate authority asks for them on hosts that something else answers. */
+  readonly stage: 'challenge' | 'host'
+  readonly listeners: readonly ('s3' | 'web' | 'web-tls')[]
+  /** Only targets that begin with it are asked about, byte by byte. Default: all. */
+  readonly pathPrefix?: string
+  /**
+   * What answers the request; `misdirected` refuses it with 421 and ends the connection; undefined leaves it to the next route, and in the
+   * end to the listener's mount. The web listeners have none and answer 421. Never asked while the server drains. Must not throw for
+   * what a client sends; makes a promise only where something has to be read.
+   */
+  find(exchange: Exchange): MaybePromise<RawHandler | 'misdirected' | undefined>
+}
+
 export interface HttpRoutes {
   /** The listeners of the routes; on the S3 listener only paths under `/svc/` reach them. */
   readonly listeners: readonly ListenerName[]
@@ -77,9 +97,13 @@ export interface RequestFacts {
   readonly sentBytes?: number
 }
 
-/** One request that Fastify answered. Mounts record their requests themselves. */
+/** One request that Fastify or a host route answered. Mounts record their requests themselves. */
 export interface HttpRequestRecord {
   readonly listener: ListenerName
+  /** Of a request that a distribution answered, on whichever listener. */
+  readonly type?: 'web'
+  /** Default: where it presents credentials, or is neither a probe nor a scrape. */
+  readonly isAudited?: boolean
   /** From the handler (`RequestFacts`), otherwise `config.operation` of the route; empty if no route matched. */
   readonly operation: string
   /** The resource of the request, if the handler gave it; otherwise empty. */
@@ -123,6 +147,8 @@ export interface HttpService {
   /** The bound addresses; known after `serve`. Front threads share one port per listener. */
   listeners(): readonly BoundListener[]
   readonly draining: boolean
+  /** For whoever answers a host: tells the observers of a request that is over. Never throws. */
+  observe(record: HttpRequestRecord): void
 }
 
 declare module 'fastify' {
@@ -148,5 +174,7 @@ declare module 'svc/kernel' {
     'http.mount': HttpMount
     'http.routes': HttpRoutes
     'http.observer': HttpObserver
+    /** Who answers a host; see `HostRoute`. */
+    'host.route': HostRoute
   }
 }

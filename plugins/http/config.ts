@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { addressKey, consoleAddressKey, proxyProtocolKey } from './keys.ts'
+import { addressKey, consoleAddressKey, proxyProtocolKey, webAddressKey, webTlsAddressKey } from './keys.ts'
 import { checkProxyBlock } from './proxies.ts'
 
 function checkProxyBlocks(blocks: readonly string[]): string | undefined {
@@ -13,6 +13,8 @@ function checkProxyBlocks(blocks: readonly string[]): string | undefined {
 export const httpConfig = Type.Object({
   address: addressKey,
   consoleAddress: consoleAddressKey,
+  webAddress: webAddressKey,
+  webTlsAddress: webTlsAddressKey,
   trustedProxies: Type.Array(Type.String(), {
     variable: 'SVC_TRUSTED_PROXIES',
     format: 'cidr-list',

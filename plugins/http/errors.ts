@@ -11,10 +11,9 @@ export const httpErrors = defineErrors({
 export function bindFailure(name: ListenerName, address: ListenAddress, error: NodeJS.ErrnoException): CatalogError {
   const variable = addressVariables[name]
   const where = formatAddress(address.host, address.port)
-  return httpErrors.address_unavailable(
-    `cannot listen on ${where}: ${reasonOf(error)}${variable === undefined ? '' : `; ${variable} sets another one`}`,
-    { cause: error },
-  )
+  return httpErrors.address_unavailable(`cannot listen on ${where}: ${reasonOf(error)}; ${variable} sets another one`, {
+    cause: error,
+  })
 }
 
 function reasonOf(error: NodeJS.ErrnoException): string {

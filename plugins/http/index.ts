@@ -2,11 +2,10 @@
 import { definePlugin, type Findings } from 'svc/kernel'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
-import { parseListenAddress } from './address.ts'
 import { type HttpConfig, httpConfig, validateHttpConfig } from './config.ts'
 import { httpPoints } from './points.ts'
 import { probePort } from './port-probe.ts'
-import { createHttpService } from './service.ts'
+import { createHttpService, listenAddresses } from './service.ts'
 
 export default definePlugin({
   name: 'http',
@@ -30,6 +29,7 @@ export default definePlugin({
       mounts: point('http.mount'),
       routes: point('http.routes'),
       observers: point('http.observer'),
+      hostRoutes: point('host.route'),
     })
     return {
       services: { http },
@@ -42,14 +42,9 @@ export default definePlugin({
   },
 })
 
-async function inspectPorts({ address: s3, consoleAddress }: HttpConfig): Promise<Findings> {
+async function inspectPorts(config: HttpConfig): Promise<Findings> {
   const problems: string[] = []
-  for (const [name, text] of [
-    ['s3', s3],
-    ['console', consoleAddress],
-  ] as const) {
-    const address = parseListenAddress(text)
-    if (typeof address === 'string') continue
+  for (const [name, address] of listenAddresses(config)) {
     try {
       await probePort(name, address)
     } catch (error) {

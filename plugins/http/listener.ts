@@ -12,6 +12,7 @@ import { answerBytes, answerFor, type Refusal, refusals } from './answers.ts'
 import type { ListenerName, RawHandler } from './api.ts'
 import { bindConnection, boundConnection, Connection } from './connection.ts'
 import { HttpExchange, type ListenerState } from './exchange.ts'
+import type { HostRouteAnswer, HostRouter } from './host-router.ts'
 import { type ListenerLimits, listen, plainServer, secureServer } from './node-server.ts'
 import type { Proxies } from './proxies.ts'
 import { readProxyHeader } from './proxy-protocol.ts'
@@ -27,9 +28,12 @@ export interface ListenerOptions {
   readonly proxyProtocol: boolean
   /** With a value: TLS, with HTTP/2 and HTTP/1.1. */
   readonly tls: SecureContextOptions | undefined
-  /** Gets the requests that do not belong to Fastify (`ownedByApplication`); without it Fastify gets all. */
+  /** Takes what routes and the application leave; without it everything goes to the application. */
   readonly mount: RawHandler | undefined
-  readonly application: (exchange: HttpExchange) => void
+  /** Asked before the mount. Undefined where nobody has a route on this listener. */
+  readonly route: HostRouter | undefined
+  /** Absent on the web listeners: nothing of the server's own is there, and what no route takes is refused. */
+  readonly application: ((exchange: HttpExchange) => void) | undefined
   readonly nextRequestId: () => string
   readonly clock: Clock
   readonly log: Logger
@@ -60,7 +64,7 @@ const lingerMs = 500
 const pipelinedMax = 100
 
 export function createListener(options: ListenerOptions): HttpListener {
-  const { name, limits, proxies, nextRequestId, clock, log, mount, application } = options
+  const { name, limits, proxies, nextRequestId, clock, log, mount, route, application } = options
   const state: ListenerState = { starting: true, draining: false }
   const environment = { listener: name, proxies, state }
   const sockets = new Set<Socket>()
@@ -228,24 +232,48 @@ export function createListener(options: ListenerOptions): HttpListener {
       environment,
       awaitsContinue,
     )
-    if (mount === undefined || request.url?.startsWith(applicationPrefix)) {
+    if (application !== undefined && (mount === undefined || request.url?.startsWith(applicationPrefix))) {
       exchange.continue()
       application(exchange)
       return
     }
     if (state.starting) {
-      response.setHeader('retry-after', '1')
-      refuse(response, refusals.starting)
+      refuseLater(exchange, refusals.starting)
       return
     }
     response.mounted = true
     countMounted(connection, 1)
     try {
-      const pending = mount(exchange)
-      if (pending !== undefined) pending.catch(error => onDefect(exchange, error))
+      const pending = route === undefined ? give(exchange, mount) : serveRouted(exchange, route)
+      if (pending instanceof Promise) pending.catch(error => onDefect(exchange, error))
     } catch (error) {
       onDefect(exchange, error)
     }
+  }
+
+  function serveRouted(exchange: HttpExchange, ask: HostRouter): void | Promise<void> {
+    // A protocol refuses in its own words.
+    if (state.draining && mount !== undefined) return give(exchange, mount)
+    if (state.draining) return refuseLater(exchange, refusals.draining)
+    const found = ask(exchange)
+    return found instanceof Promise ? found.then(taken => give(exchange, taken)) : give(exchange, found)
+  }
+
+  function give(exchange: HttpExchange, taken: HostRouteAnswer): void | Promise<void> {
+    const handler = taken ?? mount
+    if (handler === undefined || handler === 'misdirected') return misdirect(exchange)
+    return handler(exchange)
+  }
+
+  /** The connection ends: on it the client would ask for this host again. */
+  function misdirect({ response }: HttpExchange): void {
+    refuse(response as HttpResponse, refusals.misdirected)
+    if (!(response instanceof HttpResponse)) (response as unknown as Http2Response).stream.session?.close()
+  }
+
+  function refuseLater({ response }: HttpExchange, refusal: Refusal): void {
+    response.setHeader('retry-after', '1')
+    refuse(response as HttpResponse, refusal)
   }
 
   function onDefect(exchange: HttpExchange, error: unknown): void {

@@ -11,6 +11,21 @@ export const httpPoints = {
       { description: 'A raw handler of all requests of a listener that Fastify does not own; one for each listener.' },
     ),
   },
+  'host.route': {
+    cardinality: 'many',
+    schema: Type.Object(
+      {
+        stage: Type.Enum(['challenge', 'host']),
+        listeners: Type.Array(Type.Enum(['s3', 'web', 'web-tls']), { minItems: 1 }),
+        pathPrefix: Type.Optional(Type.String({ minLength: 1 })),
+        find: method,
+      },
+      {
+        description:
+          'Takes requests by their host or path before the protocol of the listener: distributions, ACME challenges.',
+      },
+    ),
+  },
   'http.routes': {
     cardinality: 'many',
     schema: Type.Object(

@@ -7,13 +7,21 @@ import type { MaybePromise } from 'svc/kernel'
 /** A key of the settings `ratelimit`. */
 export type RateLimitName = 's3_ip' | 's3_access_key' | 's3_bucket' | 'admin_ip' | 'admin_user'
 
-/** The limit that refused a request: in the tag `throttled` of its audit record, in its trace line, and in the metric. */
-export type ThrottleKind = 'ip' | 'user' | 'bucket' | 'concurrency'
+/** Which limit refused a request: in the tag `throttled` of its audit record, in its trace line, and in the metric. */
+export type ThrottleKind = 'ip' | 'user' | 'bucket' | 'concurrency' | 'distribution'
 
 export interface Refusal {
   readonly kind: ThrottleKind
   /** Time until a token is available: at least 1. */
   readonly retryAfterSeconds: number
+}
+
+export interface CustomLimit {
+  readonly owner: string
+  readonly kind: ThrottleKind
+  readonly perSecond: number
+  /** At least 1. */
+  readonly burst: number
 }
 
 export interface RateLimitsService {
@@ -22,6 +30,11 @@ export interface RateLimitsService {
    * only if the settings have to be read.
    */
   take(limit: RateLimitName, name: string): MaybePromise<Refusal | undefined>
+  /**
+   * A limit that is no setting, in the same memory: one count for all threads. `owner` tells limits apart; of the kind `ip` the names are
+   * addresses.
+   */
+  limiter(limit: CustomLimit): (name: string) => Refusal | undefined
 }
 
 /** Details of the error for a refusal: the time to wait for the client, the limit for the audit record. */

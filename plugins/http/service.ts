@@ -3,13 +3,14 @@ import type { KernelService, Logger, Point, Ports, Threads } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import type { TlsService } from 'svc/plugins/tls/api'
 import { formatAddress, type ListenAddress, parseListenAddress } from './address.ts'
-import type { BoundListener, HttpMount, HttpObserver, HttpRoutes, HttpService, ListenerName } from './api.ts'
+import type { BoundListener, HostRoute, HttpMount, HttpObserver, HttpRoutes, HttpService, ListenerName } from './api.ts'
 import { type Application, createApplication } from './application.ts'
 import type { HttpConfig } from './config.ts'
+import { createHostRouter } from './host-router.ts'
 import { createListener, type HttpListener } from './listener.ts'
 import type { ListenerLimits } from './node-server.ts'
 import { probePort } from './port-probe.ts'
-import { createPortReservations } from './port-reservation.ts'
+import { createPortReservations, type PortReservations } from './port-reservation.ts'
 import { createProxies } from './proxies.ts'
 import { createRequestIds } from './request-ids.ts'
 
@@ -24,6 +25,7 @@ export interface HttpServiceOptions {
   readonly mounts: Point<HttpMount>
   readonly routes: Point<HttpRoutes>
   readonly observers: Point<HttpObserver>
+  readonly hostRoutes: Point<HostRoute>
 }
 
 export interface RunningHttpService extends HttpService {
@@ -36,9 +38,26 @@ export interface RunningHttpService extends HttpService {
 interface Part {
   readonly name: ListenerName
   readonly address: ListenAddress
-  readonly application: Application
+  readonly secure: boolean
+  readonly application: Application | undefined
   readonly listener: HttpListener
 }
+
+/** The listeners that are configured, in the order in which they open. */
+export function listenAddresses(config: HttpConfig): ReadonlyMap<ListenerName, ListenAddress> {
+  const texts: readonly (readonly [ListenerName, string | undefined])[] = [
+    ['s3', config.address],
+    ['console', config.consoleAddress],
+    ['web', config.webAddress],
+    ['web-tls', config.webTlsAddress],
+  ]
+  const addresses = new Map<ListenerName, ListenAddress>()
+  for (const [name, text] of texts) if (text !== undefined) addresses.set(name, requireAddress(text))
+  return addresses
+}
+
+/** The web listeners have nothing of the server's own. */
+const isWeb = (name: ListenerName) => name === 'web' || name === 'web-tls'
 
 export function createHttpService(options: HttpServiceOptions): RunningHttpService {
   const { config, log, ports, threads, kernel, tls } = options
@@ -48,18 +67,16 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     trustHost: config.trustForwardedHost,
   })
   const nextRequestId = createRequestIds(ports.random)
-  const portReservations = createPortReservations(threads, 's3')
-  const addresses: Record<'s3' | 'console', ListenAddress> = {
-    s3: requireAddress(config.address),
-    console: requireAddress(config.consoleAddress),
-  }
-  // The main thread answers the few requests of the console; S3 runs in the front threads.
-  const names: ('s3' | 'console')[] = []
-  if (threads.isFront) names.push('s3')
+  const addresses = listenAddresses(config)
+  // The console's few requests are all answered in the main thread; the others run where the front threads are, and share their ports.
+  const shared = [...addresses.keys()].filter(name => name !== 'console')
+  const portReservations = new Map<ListenerName, PortReservations>()
+  for (const name of shared) portReservations.set(name, createPortReservations(threads, name))
+  const names: ListenerName[] = threads.isFront ? [...shared] : []
   if (threads.isMain) names.push('console')
   const parts: Part[] = []
-  /** With workers the main thread listens on the S3 port until they serve, and answers that the server is starting. */
-  let doorkeeper: Part | undefined
+  /** With workers the main thread holds the shared ports until they serve, and tells clients that the server is starting. */
+  const doorkeepers: Part[] = []
   const bound: BoundListener[] = []
   let draining = false
   let forgetReloads: (() => void) | undefined
@@ -85,30 +102,42 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     }
   }
 
-  async function createPart(name: 's3' | 'console', isDoorkeeper = false): Promise<Part> {
-    const application = await createApplication({
-      listener: name,
-      routes: options.routes.list().map(({ value }) => value),
-      observers: options.observers.list().map(({ value }) => value),
-      log,
-      now: ports.clock.now,
-    })
+  /** `web` stays plain HTTP beside a certificate: challenges of certificate authorities and redirects to https need it. */
+  function secureContext(name: ListenerName) {
+    if (name === 'web') return undefined
+    if (tls.enabled) return tls.contextOptions()
+    // Without a certificate each handshake fails; distributions bring theirs.
+    return name === 'web-tls' ? { minVersion: `TLSv${tls.minVersion}` as const } : undefined
+  }
+
+  async function createPart(name: ListenerName, isDoorkeeper = false): Promise<Part> {
+    const application = isWeb(name)
+      ? undefined
+      : await createApplication({
+          listener: name,
+          routes: options.routes.list().map(({ value }) => value),
+          observers: options.observers.list().map(({ value }) => value),
+          log,
+          now: ports.clock.now,
+        })
     const mount = options.mounts.list().find(({ value }) => value.listener === name)
-    // This listener never opens; the protocol of its mount runs in workers.
-    const handler = isDoorkeeper ? () => {} : mount?.value.handler
+    const hostRoutes = options.hostRoutes.list().map(({ value }) => value)
+    const secure = secureContext(name)
     const listener = createListener({
       name,
       limits: limitsOf(),
       proxies,
-      proxyProtocol: config.proxyProtocol.includes(name),
-      tls: tls.enabled ? tls.contextOptions() : undefined,
-      mount: handler,
-      application: application.handle,
+      proxyProtocol: config.proxyProtocol.includes(name === 'web-tls' ? 'web' : name),
+      tls: secure,
+      // A doorkeeper never opens; the protocol behind its mount runs in workers.
+      mount: isDoorkeeper ? () => {} : mount?.value.handler,
+      route: isDoorkeeper ? undefined : createHostRouter(hostRoutes, name),
+      application: application?.handle,
       nextRequestId,
       clock: ports.clock,
       log,
     })
-    return { name, address: addresses[name], application, listener }
+    return { name, address: addresses.get(name)!, secure: secure !== undefined, application, listener }
   }
 
   function refuseTwoMounts(): void {
@@ -122,20 +151,38 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     }
   }
 
-  async function bind(part: Part): Promise<number> {
-    const { listener, address } = part
-    if (part.name === 'console' || threads.workerCount === 0) return listener.listen(address, false)
-    return portReservations.bind(address.port, port => listener.listen({ ...address, port }, true))
+  async function bind({ name, listener, address }: Part): Promise<number> {
+    if (name === 'console' || threads.workerCount === 0) return listener.listen(address, false)
+    return portReservations.get(name)!.bind(address.port, port => listener.listen({ ...address, port }, true))
   }
 
   async function bindAndNote(part: Part): Promise<void> {
     const port = await bind(part)
-    bound.push({ name: part.name, address: part.address.host ?? '', port, secure: tls.enabled })
+    bound.push({ name: part.name, address: part.address.host ?? '', port, secure: part.secure })
   }
 
-  async function closePart(part: Part | undefined): Promise<void> {
-    await part?.listener.close()
-    await part?.application.close()
+  /** With SO_REUSEPORT a second server could take part of our connections; a plain bind shows that the port is free. */
+  async function openDoorkeepers(): Promise<void> {
+    for (const name of shared) {
+      await probePort(name, addresses.get(name)!)
+      const doorkeeper = await createPart(name, true)
+      doorkeepers.push(doorkeeper)
+      await bind(doorkeeper)
+    }
+  }
+
+  async function closeDoorkeepers(): Promise<void> {
+    for (const doorkeeper of doorkeepers.splice(0)) {
+      const port = portReservations.get(doorkeeper.name)!.bound()
+      const { name, address, secure } = doorkeeper
+      if (port !== undefined) bound.push({ name, address: address.host ?? '', port, secure })
+      await closePart(doorkeeper)
+    }
+  }
+
+  async function closePart({ listener, application }: Part): Promise<void> {
+    await listener.close()
+    await application?.close()
   }
 
   return {
@@ -143,18 +190,22 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     get draining() {
       return draining
     },
+    observe(record) {
+      for (const { value } of options.observers.list()) {
+        try {
+          value(record)
+        } catch (err) {
+          log.error({ err, requestId: record.requestId }, 'observer of requests failed')
+        }
+      }
+    },
 
     /** The main thread opens its ports at once: probes get the answer that the server is starting, even if storage takes long to open. */
     async start() {
       refuseTwoMounts()
       for (const name of names) parts.push(await createPart(name))
       if (threads.isMain) {
-        if (threads.workerCount > 0) {
-          // With SO_REUSEPORT a second server could take part of our connections; a bind without it shows that the port is free.
-          await probePort('s3', addresses.s3)
-          doorkeeper = await createPart('s3', true)
-          await bind(doorkeeper)
-        }
+        if (threads.workerCount > 0) await openDoorkeepers()
         for (const part of parts) await bindAndNote(part)
       }
       forgetState = kernel.onState(state => {
@@ -162,7 +213,9 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       })
       if (tls.enabled) {
         forgetReloads = tls.onReload(() => {
-          for (const { listener } of parts.concat(doorkeeper ?? [])) listener.replaceCertificate(tls.contextOptions())
+          for (const { listener, secure } of [...parts, ...doorkeepers]) {
+            if (secure) listener.replaceCertificate(tls.contextOptions())
+          }
         })
       }
     },
@@ -173,15 +226,10 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
         if (!threads.isMain) await bindAndNote(part)
       }
       if (!threads.isMain) return
-      await closePart(doorkeeper)
-      doorkeeper = undefined
-      const sharedPort = portReservations.bound()
-      if (sharedPort !== undefined) {
-        bound.unshift({ name: 's3', address: addresses.s3.host ?? '', port: sharedPort, secure: tls.enabled })
-      }
-      for (const { name, port } of bound) {
-        kernel.announce(name, formatAddress(addresses[name as 's3' | 'console'].host, port))
-      }
+      await closeDoorkeepers()
+      const order = [...addresses.keys()]
+      bound.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+      for (const { name, port } of bound) kernel.announce(name, formatAddress(addresses.get(name)!.host, port))
     },
 
     async drain() {
@@ -193,8 +241,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       draining = true
       forgetReloads?.()
       forgetState?.()
-      await closePart(doorkeeper)
-      for (const part of parts.splice(0)) await closePart(part)
+      for (const part of [...doorkeepers.splice(0), ...parts.splice(0)]) await closePart(part)
       bound.length = 0
     },
   }

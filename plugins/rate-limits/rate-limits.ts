@@ -83,6 +83,14 @@ export function createRateLimits({ settings, threads, clock, random }: RateLimit
         ? values.then(read => takeOf(read, limitName, name))
         : takeOf(values, limitName, name)
     },
+    limiter({ owner, kind, perSecond, burst }) {
+      const rate = rateOf(perSecond, burst)
+      return name => {
+        const full = `${owner} ${kind === 'ip' ? networkOf(name) : name}`
+        const waitNs = buckets.take(names.length, full, rate, clock.monotonicNs())
+        return waitNs === 0n ? undefined : { kind, retryAfterSeconds: Math.ceil(Number(waitNs) / 1e9) }
+      }
+    },
     async start() {
       if (threads.isMain) return
       const { memory, seeds } = await threads.call<SharedBuckets>(0, 'rate-limits.buckets')

@@ -37,6 +37,7 @@ export { type CopySource, readCopySource, readSourceVersion } from './copy-sourc
 export { readDocument } from './document-body.ts'
 export { s3Errors } from './errors.ts'
 export { checksumFields, checksumHeaders, httpDate, isoTime, quoteEtag, unquoteEtag } from './formats.ts'
+export { domainKey, serverUrlKey } from './keys.ts'
 export { listingText, readListSize, requireEncodingType } from './listing-parameters.ts'
 export { metadataHeaders, readAttributes, readStorageClass } from './metadata.ts'
 export { type ByteRange, readCopyRange, readRange } from './ranges.ts'
@@ -245,8 +246,27 @@ export type AttributeRequest = Pick<S3Request, 'bucket' | 'key' | 'headers' | 'i
   readonly secure?: boolean
 }
 
+/** A host that is one bucket: the whole path of a request is the key. */
+export interface BucketDomain {
+  readonly bucket: string
+  /** Condition keys `svc:distribution` and `svc:host`, and a tag of audit records. */
+  readonly distribution: string
+  readonly host: string
+  /** Requests without credentials are refused, whatever policies allow. */
+  readonly refusesAnonymous?: boolean
+  /** Answered instead: somebody has refused the request before S3 saw it. */
+  readonly refusal?: Error
+  /** Called with the record that the observers get. Must not throw. */
+  readonly onRecord?: (record: S3RequestRecord) => void
+}
+
 /** For other protocols that write the same objects. */
 export interface S3Service {
+  /**
+   * Answers a request to a host that is a bucket, with its records. Nothing of another bucket can be named: sources of copies, too, are of
+   * this one. From `start` on.
+   */
+  serveBucket(exchange: Exchange, domain: BucketDomain): void
   /**
    * The attributes of an object in headers, as PutObject reads them: the common ones, and those that plugins contribute to `s3.attribute`.
    * Throws the errors of PutObject, and NotImplemented for features of plugins that are not loaded.

@@ -4,9 +4,10 @@
  * loop in which it arrived.
  */
 import type { MaybePromise } from 'svc/kernel'
-import type { Exchange, RawHandler } from 'svc/plugins/http/api'
+import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication } from 'svc/plugins/iam/api'
 import { answer } from './answer.ts'
+import type { BucketDomain } from './api.ts'
 import { authorize, fetchAuthorizationFacts, isDecidedByBody, requiredAction } from './authorization.ts'
 import { checkExpectedOwner } from './bucket-owner.ts'
 import { s3Errors } from './errors.ts'
@@ -14,6 +15,7 @@ import { answerError } from './failure.ts'
 import { foreignServiceOf, refuseForeignService } from './foreign-service.ts'
 import { findOperation } from './operation-lookup.ts'
 import { addOriginHeaders } from './origin-headers.ts'
+import { otherSourceOf } from './other-sources.ts'
 import { addPresignedHeaders } from './presigned-headers.ts'
 import { isQueryApiForm, serveQueryApi } from './query-api.ts'
 import { spendToken } from './rate-limit.ts'
@@ -24,9 +26,12 @@ import { requireRootAccess } from './root-access.ts'
 import { answerSlowly } from './slow-answer.ts'
 import { parseTarget, type Target } from './target.ts'
 
-export function createS3Handler(environment: S3Environment): RawHandler {
-  return exchange => {
-    const context = new S3RequestContext(exchange, environment)
+/** `domain`: the host is one bucket. */
+export type S3Handler = (exchange: Exchange, domain?: BucketDomain) => void
+
+export function createS3Handler(environment: S3Environment): S3Handler {
+  return (exchange, domain) => {
+    const context = new S3RequestContext(exchange, environment, domain)
     const { response } = exchange
     // `close` comes once: after the last byte was handed to the socket, or after the client disconnected.
     response.on('close', () => {
@@ -40,13 +45,14 @@ export function createS3Handler(environment: S3Environment): RawHandler {
 
 /** Rejects with the error for the answer. */
 async function serve(context: S3RequestContext): Promise<void> {
-  const { exchange, environment } = context
+  const { exchange, environment, domain } = context
+  if (domain?.refusal !== undefined) throw domain.refusal
   const admitted = spendToken(environment.rateLimits, 's3_ip', exchange.clientAddress)
   if (admitted !== undefined) await admitted
   const turn = environment.requestLimit.enter(exchange.response)
   if (turn !== undefined) await turn
   refuseWhileDraining(exchange)
-  const target = parseTarget(exchange.request.url!, context.host, environment.target)
+  const target = parseTarget(exchange.request.url!, context.host, environment.target, domain?.bucket)
   context.setTarget(target)
   // First, because pages of other origins can read refusals only with these headers.
   if (context.headers.origin !== undefined) await addOriginHeaders(context, context.headers.origin)
@@ -58,6 +64,7 @@ async function serve(context: S3RequestContext): Promise<void> {
 
   const authentication = authenticate(context, target)
   context.authentication = authentication instanceof Promise ? await authentication : authentication
+  if (domain?.refusesAnonymous && context.identity === undefined) throw s3Errors.AccessDenied()
   const ofKey = spendTokenOfKey(context)
   if (ofKey !== undefined) await ofKey
   const rootAccess = requireRootAccess(environment.isRootDenied, context.identity)
@@ -68,6 +75,7 @@ async function serve(context: S3RequestContext): Promise<void> {
 
   const operation = findOperation(context) ?? (await refuseOperation(context))
   context.operation = operation.name
+  if (domain !== undefined) refuseOtherBuckets(context, domain)
   const action = requiredAction(context, operation)
   const facts = fetchAuthorizationFacts(context, operation, action)
   if (facts !== undefined) await facts
@@ -98,6 +106,14 @@ async function serve(context: S3RequestContext): Promise<void> {
 function refuseWhileDraining({ draining }: Exchange): void {
   if (!draining) return
   throw s3Errors.ServiceUnavailable('The server is stopping. Please retry.', { extra: { 'retry-after': '1' } })
+}
+
+/** What is published is this bucket: whoever may read another one reads it elsewhere. */
+function refuseOtherBuckets(context: S3RequestContext, { bucket }: BucketDomain): void {
+  const source = otherSourceOf(context)
+  if (source !== undefined && source.bucket !== bucket) {
+    throw s3Errors.AccessDenied('On this host there is no other bucket: the source has to be in the same one.')
+  }
 }
 
 /** Browsers send preflights without credentials. */
@@ -138,9 +154,11 @@ function preparePolicies({ isRoot, level, bucket, environment }: S3RequestContex
 }
 
 function observe(context: S3RequestContext, status: number): void {
-  const { observers, log } = context.environment
-  if (observers.length === 0) return
+  const { domain, environment } = context
+  const { observers, log } = environment
+  if (observers.length === 0 && domain === undefined) return
   const record = context.record(status)
+  domain?.onRecord?.(record)
   for (const observer of observers) {
     try {
       observer(record)

@@ -1,11 +1,10 @@
 import { chain, definePlugin } from 'svc/kernel'
-import type { RawHandler } from 'svc/plugins/http/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { declareApiSettings } from './api-settings.ts'
 import { s3Config } from './config.ts'
 import { createDispatchTable } from './dispatch.ts'
 import { createRequestFamilies } from './families.ts'
-import { createS3Handler } from './handler.ts'
+import { createS3Handler, type S3Handler } from './handler.ts'
 import { s3Points } from './points.ts'
 import { createRequestLimit } from './request-limit.ts'
 import { createRootAccess } from './root-access.ts'
@@ -25,8 +24,8 @@ export default definePlugin({
     const observers = point('s3.observer')
     const originAnswers = point('s3.origin-answer')
     const queryApis = point('s3.query-api')
-    // The extension points can be read only after set-up; requests arrive only after `start`.
-    let handler: RawHandler | undefined
+    // The points can be read only after set-up, and requests come only after `start`.
+    let handler: S3Handler | undefined
     contribute('http.mount', 's3', { listener: 's3', handler: exchange => handler!(exchange) })
     if (services.metrics !== undefined) {
       contribute('s3.observer', 'metrics', createRequestFamilies(services.metrics, services.objects))
@@ -41,6 +40,7 @@ export default definePlugin({
       serverUrl: config.serverUrl,
       apiSettings,
       isRootDenied,
+      serveBucket: (exchange, domain) => handler!(exchange, domain),
     })
     return {
       services: { s3 },

@@ -46,6 +46,8 @@ export function factsOf(
     headers,
     query,
     versionId,
+    distribution: context.domain?.distribution,
+    host: context.domain?.host,
     prefix: prefix === undefined ? undefined : context.normalizeKey(prefix),
     copySource: copySourceOf(context),
     signature: authentication?.method,

@@ -22,6 +22,7 @@ import { type AccessRequest, type PolicyService, requestConditions } from 'svc/p
 import { asksForAcl, type IsAclIgnored, refuseAcl } from './acl.ts'
 import type {
   BodyKind,
+  BucketDomain,
   Level,
   OriginAnswer,
   PostForm,
@@ -104,8 +105,12 @@ export class S3RequestContext implements S3Request {
   /** Only the access control list of the object may allow the read. */
   #readsByAcl = false
 
-  constructor(exchange: Exchange, environment: S3Environment) {
+  /** Undefined where the path or the host names the bucket, as everywhere on S3. */
+  readonly domain: BucketDomain | undefined
+
+  constructor(exchange: Exchange, environment: S3Environment, domain?: BucketDomain) {
     this.exchange = exchange
+    this.domain = domain
     this.environment = environment
     this.requestId = exchange.requestId
     this.method = exchange.request.method!
@@ -360,7 +365,7 @@ export class S3RequestContext implements S3Request {
       userAgent: exchange.request.headers['user-agent'] ?? '',
       status,
       errorCode: this.errorCode,
-      tags: this.tags,
+      tags: this.domain === undefined ? this.tags : { ...this.tags, distribution: this.domain.distribution },
       timeMs: environment.clock.now() - durationMs,
       durationMs,
       receivedBytes: this.#body?.receivedBytes ?? 0,

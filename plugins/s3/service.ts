@@ -14,13 +14,15 @@ export interface S3ServiceOptions {
   readonly serverUrl: string
   readonly apiSettings: S3Service['apiSettings']
   readonly isRootDenied: S3Service['isRootDenied']
+  readonly serveBucket: S3Service['serveBucket']
 }
 
 export function createS3Service(options: S3ServiceOptions): S3Service {
-  const { attributes, http, serverUrl, apiSettings, isRootDenied } = options
+  const { attributes, http, serverUrl, apiSettings, isRootDenied, serveBucket } = options
   return {
     apiSettings,
     isRootDenied,
+    serveBucket,
 
     readAttributes(request) {
       const { headers } = request

@@ -28,15 +28,18 @@ export interface TargetOptions {
 }
 
 export const noParameters: ReadonlyMap<string, string> = new Map()
-/** Throws InvalidURI, InvalidBucketName and KeyTooLongError. `host` is lower case, with or without a port. */
-export function parseTarget(raw: string, host: string, options: TargetOptions): Target {
+/**
+ * Throws InvalidURI, InvalidBucketName and KeyTooLongError. `host` is lower case, with or without a port. `ownBucket`: the host is this
+ * bucket, whatever its name says.
+ */
+export function parseTarget(raw: string, host: string, options: TargetOptions, ownBucket?: string): Target {
   const target = raw.charCodeAt(0) === 0x2f ? raw : originForm(raw)
   const mark = target.indexOf('?')
   const rawPath = mark === -1 ? target : target.slice(0, mark)
   const rawQuery = mark === -1 ? '' : target.slice(mark + 1)
   const query = rawQuery === '' ? noParameters : parseQuery(rawQuery)
 
-  const hostBucket = options.domains.length === 0 ? '' : bucketOfHost(host, options.domains)
+  const hostBucket = ownBucket ?? (options.domains.length === 0 ? '' : bucketOfHost(host, options.domains))
   let bucket = hostBucket
   let key: string
   if (bucket !== '') {

@@ -31,6 +31,7 @@ export function lineOf(record: RequestRecord, node: string): TraceLine {
 }
 
 function typeOf(record: RequestRecord): TraceType {
+  if ('type' in record && record.type !== undefined) return record.type
   return 'listener' in record && record.listener === 'console' ? 'admin' : 's3'
 }
 

@@ -13,6 +13,16 @@ import { createCompletionCommand } from './completion.ts'
 import completionTargets from './completion-targets.ts'
 import cp from './cp.ts'
 import diff from './diff.ts'
+import distCreate from './dist-create.ts'
+import distDisable from './dist-disable.ts'
+import distEnable from './dist-enable.ts'
+import distGet from './dist-get.ts'
+import distList from './dist-list.ts'
+import distPublish from './dist-publish.ts'
+import distRemove from './dist-remove.ts'
+import distResolve from './dist-resolve.ts'
+import distRotateSecret from './dist-rotate-secret.ts'
+import distSet from './dist-set.ts'
 import du from './du.ts'
 import find from './find.ts'
 import ls from './ls.ts'
@@ -60,6 +70,16 @@ const declared: CommandDeclaration[] = [
   accessPreset,
   accessTest,
   accessBlockPublic,
+  distList,
+  distGet,
+  distCreate,
+  distSet,
+  distEnable,
+  distDisable,
+  distRemove,
+  distPublish,
+  distResolve,
+  distRotateSecret,
   ping,
   version,
 ]

@@ -1,7 +1,7 @@
 /** A kernel with the HTTP plugins and a test's own mount instead of S3. */
 import { connect, type Socket } from 'node:net'
 import { definePlugin } from 'svc/kernel'
-import type { Exchange, HttpRequestRecord, HttpRoutes, RawHandler } from 'svc/plugins/http/api'
+import type { Exchange, HostRoute, HttpRequestRecord, HttpRoutes, RawHandler } from 'svc/plugins/http/api'
 import iam from 'svc/plugins/iam/index'
 import metrics from 'svc/plugins/metrics/index'
 import tls from 'svc/plugins/tls/index'
@@ -12,6 +12,7 @@ export interface TestServer {
   readonly kernel: TestKernel
   readonly s3Port: number
   readonly consolePort: number
+  portOf(listener: string): number
   readonly exchanges: readonly Exchange[]
   readonly records: readonly HttpRequestRecord[]
   stop(): Promise<void>
@@ -23,6 +24,7 @@ export interface TestServerOptions {
   /** Default: answers 200 with the request's method and target. */
   readonly mount?: RawHandler
   readonly routes?: HttpRoutes
+  readonly hostRoutes?: readonly HostRoute[]
 }
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -42,6 +44,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         },
       })
       contribute('http.observer', 'test', record => records.push(record))
+      for (const [index, route] of (options.hostRoutes ?? []).entries())
+        contribute('host.route', `test-${index}`, route)
       if (options.routes !== undefined) contribute('http.routes', 'test', options.routes)
     },
   })
@@ -62,6 +66,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     kernel,
     s3Port: portOf('s3'),
     consolePort: portOf('console'),
+    portOf,
     exchanges,
     records,
     async stop() {

@@ -127,6 +127,29 @@ t.test('two workers share one free port, and the replacement of a dead one binds
   t.equal(await server.ended, 0)
 })
 
+t.test('workers share the web port as they share that of S3', async t => {
+  const server = await startServer(2, { SVC_WEB_ADDRESS: '127.0.0.1:0' })
+  const ready = server
+    .log()
+    .split('\n')
+    .find(line => line.includes('"msg":"ready"'))
+  const port = Number((JSON.parse(ready!) as { web: string }).web.split(':')[1])
+  const seen = new Set<string>()
+  for (let round = 0; round < 40; round++) {
+    const client = await connectRaw(port)
+    await client.send('GET / HTTP/1.0\r\nHost: site.test\r\n\r\n')
+    seen.add((await client.closed()).slice(-6))
+  }
+  t.same([...seen].sort(), ['site 1', 'site 2'])
+  t.equal((await fetch(`http://127.0.0.1:${port}/svc/health/live`)).status, 421)
+
+  const second = run(['server'], { ...server.environment, SVC_WEB_ADDRESS: `127.0.0.1:${port}` })
+  t.not(await second.ended, 0)
+  t.match(second.log(), /the address is in use; SVC_WEB_ADDRESS sets another one/)
+  server.child.kill('SIGTERM')
+  t.equal(await server.ended, 0)
+})
+
 t.test('the commands work without a server', async t => {
   const environment = { SVC_ROOT_USER: 'admin', SVC_ROOT_PASSWORD: 'change-me-please' }
   const file = join(folder, 'svc.env')

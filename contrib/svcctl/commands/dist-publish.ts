@@ -1,0 +1,141 @@
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { defineCommand } from '../command.ts'
+import type { Context } from '../context.ts'
+import { cacheControlOf } from '../distributions/cache-headers.ts'
+import { type DistributionPlace, findDistribution, noteWarnings, putDistribution } from '../distributions/document.ts'
+import { S3Error, usageError } from '../errors.ts'
+import { createFailures } from '../failures.ts'
+import { folderPrefix, type RemoteTarget } from '../target.ts'
+import { walkFiles } from '../transfer/local-tree.ts'
+import { concurrencyDefault, createTransfers } from '../transfer/transfers.ts'
+import { workThrough } from '../transfer/work.ts'
+
+interface Options {
+  readonly domain?: readonly string[]
+  readonly bucket?: string
+  readonly prefix?: string
+  readonly spa?: boolean
+  readonly id?: string
+}
+
+export default defineCommand<Options>({
+  name: 'dist publish',
+  summary: 'Puts a folder on a domain: uploads it, creates or updates the distribution, and prints the address.',
+  description:
+    'Files get the media type of their name; pages are asked for again each time, files with a hash in their name are kept for a year. The ' +
+    'bucket is made where it is missing, and may stay private. What is in the bucket and not in the folder stays. An existing ' +
+    'distribution keeps its settings and gets the domains that it lacks.',
+  arguments: [
+    { name: 'folder', summary: 'what is published', kind: 'path' },
+    {
+      name: 'alias',
+      summary: 'of the server; may be left out where there is only one',
+      kind: 'alias',
+      isOptional: true,
+    },
+  ],
+  options: [
+    { flags: '--domain <name>', summary: 'where it is published; repeated', isRepeatable: true },
+    { flags: '--bucket <bucket>', summary: 'default: the first domain' },
+    { flags: '--prefix <prefix>', summary: 'in the bucket; ends in a slash' },
+    { flags: '--spa', summary: 'index.html is served with 200 for what is missing' },
+    { flags: '--id <id>', summary: 'of the distribution (default: the first domain)' },
+  ],
+  examples: [
+    'svcctl dist publish ./site --domain www.example.test',
+    'svcctl dist publish ./app home --domain app.example.test --spa',
+  ],
+  async run(context, [folder, given], { domain = [], bucket, prefix = '', spa, id }) {
+    const [first] = domain
+    if (first === undefined) throw usageError('--domain is needed: where the folder is published.')
+    const path = context.path(folder!)
+    if (!(await stat(path)).isDirectory()) throw usageError(`${folder} is no folder.`)
+    const alias = given ?? (await onlyAlias(context))
+    const name = first.replace(/^\*\./, '')
+    const target: RemoteTarget = { kind: 'remote', alias, bucket: bucket ?? name, key: folderPrefix(prefix) }
+    await makeBucket(context, target)
+    const count = await uploadAll(context, path, target)
+    const place = { client: await context.connectAdmin(alias), alias, id: id ?? name }
+    const created = await publish(context, place, target, { domain, spa })
+    const address = `http://${name}/`
+    const record = { status: created ? 'published' : 'updated', distribution: place.id, files: count, address }
+    context.output.result(record, `${count} files of ${basename(path)} are on ${address}`)
+    context.output.note(
+      'The name has to lead to a web listener of the server (SVC_WEB_ADDRESS), or to a proxy in front of it.',
+    )
+  },
+})
+
+async function onlyAlias({ aliases }: Context): Promise<string> {
+  const names = [...(await aliases.list()).keys()]
+  if (names.length === 1) return names[0]!
+  throw usageError(
+    names.length === 0
+      ? 'No server is known: `svcctl alias set` adds one.'
+      : `Which server? Name one of ${names.join(', ')} behind the folder.`,
+  )
+}
+
+async function makeBucket(context: Context, { alias, bucket }: RemoteTarget): Promise<void> {
+  const client = await context.connect(alias)
+  try {
+    await client.send({ operation: 'HeadBucket', method: 'HEAD', bucket })
+  } catch (error) {
+    if (!(error instanceof S3Error) || error.status !== 404) throw error
+    await client.send({ operation: 'CreateBucket', method: 'PUT', bucket })
+  }
+}
+
+/** Pages last: whoever comes meanwhile gets old pages with old files, or new pages with new ones. */
+async function uploadAll(context: Context, path: string, target: RemoteTarget): Promise<number> {
+  const { output } = context
+  const client = await context.connect(target.alias)
+  const failures = createFailures(output)
+  const files = { rest: [] as { key: string; path: string }[], pages: [] as { key: string; path: string }[] }
+  for await (const file of walkFiles(path, skipped => output.note(`${skipped.path} ${skipped.reason}: left out.`))) {
+    files[/\.html?$/i.test(file.key) ? 'pages' : 'rest'].push(file)
+  }
+  context.startProgress()
+  let count = 0
+  for (const group of [files.rest, files.pages]) {
+    await workThrough(group, concurrencyDefault, async file => {
+      const attr = [['Cache-Control', cacheControlOf(file.key)]] as const
+      const transfers = createTransfers(context, { concurrency: concurrencyDefault, attr })
+      const key = target.key + file.key
+      try {
+        await transfers.upload(file.path, { client, bucket: target.bucket, key })
+        count++
+        output.progress.addFile()
+      } catch (error) {
+        failures.add(error, { source: file.path, target: key })
+      }
+    })
+    // Pages that name files which are not there would be worse than the old ones.
+    failures.end()
+  }
+  output.progress.stop()
+  if (count === 0) throw usageError(`${path} has no files.`)
+  return count
+}
+
+async function publish(
+  context: Context,
+  place: DistributionPlace,
+  { bucket, key }: RemoteTarget,
+  { domain, spa }: { readonly domain: readonly string[]; readonly spa: boolean | undefined },
+): Promise<boolean> {
+  const before = await findDistribution(place)
+  const behavior = { indexDocument: 'index.html', ...(spa ? { spaFallback: 'index.html' } : {}) }
+  const document =
+    before === undefined
+      ? { id: place.id, aliases: domain, origin: { bucket, pathPrefix: key }, defaultBehavior: behavior }
+      : {
+          ...before,
+          aliases: [...new Set([...before.aliases, ...domain])],
+          origin: { ...before.origin, bucket, pathPrefix: key },
+          defaultBehavior: { ...behavior, ...before.defaultBehavior },
+        }
+  noteWarnings(context, await putDistribution(place, document, { ifMatch: before?.etag }))
+  return before === undefined
+}

@@ -1,0 +1,21 @@
+import { defineCommand } from '../command.ts'
+import { connectTo, deleteDistribution } from '../distributions/document.ts'
+import { usageError } from '../errors.ts'
+
+interface Options {
+  readonly ifMatch?: string
+}
+
+export default defineCommand<Options>({
+  name: 'dist remove',
+  summary: 'Removes a distribution: from the next request on its names are nobody’s. The bucket stays.',
+  arguments: [{ name: 'target', summary: 'ALIAS/ID', kind: 'target' }],
+  options: [{ flags: '--if-match <etag>', summary: 'only if the distribution still has this ETag' }],
+  examples: ['svcctl dist remove home/site', 'svcctl dist remove home/site --yes'],
+  async run(context, [text], { ifMatch }) {
+    const place = await connectTo(context, text!)
+    if (!(await context.confirm(`Take ${text} off its names`))) throw usageError('Nothing was removed.')
+    await deleteDistribution(place, ifMatch)
+    context.output.done({ status: 'removed', distribution: place.id }, `Removed ${text}.`)
+  },
+})

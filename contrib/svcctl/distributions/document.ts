@@ -1,0 +1,100 @@
+/** Distributions over the Admin API, as the commands of `dist` read and change them. */
+import { readFile } from 'node:fs/promises'
+import type { AdminClient } from '../admin/client.ts'
+import type { Context } from '../context.ts'
+import { AdminError, usageError } from '../errors.ts'
+import { encodeName } from '../s3/client.ts'
+import { requireBucketOnly } from '../target.ts'
+
+export interface DistributionDocument {
+  readonly id: string
+  readonly enabled: boolean
+  readonly aliases: readonly string[]
+  readonly mode: string
+  readonly origin: { readonly bucket: string; readonly pathPrefix?: string }
+  readonly defaultBehavior?: Readonly<Record<string, unknown>>
+  readonly etag?: string
+  readonly warnings?: readonly string[]
+}
+
+export type NewDistribution = Omit<DistributionDocument, 'enabled' | 'mode'> & Partial<DistributionDocument>
+
+export interface DistributionPlace {
+  readonly client: AdminClient
+  readonly alias: string
+  readonly id: string
+}
+
+const pathOf = (id: string) => `/distributions/${encodeName(id)}`
+
+/** Of `ALIAS/ID`. */
+export async function connectTo(context: Context, text: string): Promise<DistributionPlace> {
+  const target = context.remote(text)
+  const id = requireBucketOnly(target)
+  return { client: await context.connectAdmin(target.alias), alias: target.alias, id }
+}
+
+export async function readDistribution({ client, id }: DistributionPlace): Promise<DistributionDocument> {
+  const { body } = await client.send({ operation: 'getDistribution', method: 'GET', path: pathOf(id) })
+  return body as DistributionDocument
+}
+
+/** Undefined where there is none. */
+export async function findDistribution(place: DistributionPlace): Promise<DistributionDocument | undefined> {
+  try {
+    return await readDistribution(place)
+  } catch (error) {
+    if (error instanceof AdminError && error.code === 'distribution_not_found') return undefined
+    throw error
+  }
+}
+
+export async function putDistribution(
+  { client, id }: DistributionPlace,
+  document: object,
+  { ifMatch, dryRun = false }: { readonly ifMatch?: string; readonly dryRun?: boolean } = {},
+): Promise<DistributionDocument> {
+  const query = dryRun ? ([['dryRun', 'true']] as const) : undefined
+  const request = { operation: 'putDistribution', method: 'PUT', path: pathOf(id), query, body: document, ifMatch }
+  const { body } = await client.send(request)
+  return body as DistributionDocument
+}
+
+export async function deleteDistribution(
+  { client, id }: DistributionPlace,
+  ifMatch: string | undefined,
+): Promise<void> {
+  await client.send({ operation: 'deleteDistribution', method: 'DELETE', path: pathOf(id), ifMatch })
+}
+
+/** A document in a file, `-` is standard input; its id is that of the target. */
+export async function readDocument(context: Context, file: string, id: string): Promise<object> {
+  const text = file === '-' ? await readInput(context) : await readFile(context.path(file), 'utf8')
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch (error) {
+    throw usageError(`${file} is not JSON: ${(error as Error).message}`)
+  }
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+    throw usageError(`${file} has to hold one JSON object.`)
+  }
+  return { ...document, id }
+}
+
+async function readInput({ io }: Context): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Warnings of the server, where somebody reads. */
+export function noteWarnings({ output }: Context, { warnings = [] }: DistributionDocument): void {
+  for (const warning of warnings) output.note(warning)
+}
+
+/** Under the ETag that was read: a change of somebody else in between is not undone. */
+export async function setEnabled(place: DistributionPlace, enabled: boolean): Promise<void> {
+  const document = await readDistribution(place)
+  await putDistribution(place, { ...document, enabled }, { ifMatch: document.etag })
+}

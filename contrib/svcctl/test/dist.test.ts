@@ -1,0 +1,113 @@
+/** `dist`: buckets on names of their own, against the real server. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { HeadObjectCommand } from '@aws-sdk/client-s3'
+import { temporaryFolder } from 'svc/testing'
+import t, { type Test } from 'tap'
+import { cacheControlOf } from '../distributions/cache-headers.ts'
+import { startServer } from './server.ts'
+import { createSession } from './session.ts'
+
+const server = await startServer()
+t.teardown(() => server.stop())
+const { run, folder } = createSession(temporaryFolder(t))
+const env = { SVCCTL_SECRET_KEY: 'change-me-please' }
+await run(['--admin-url', server.adminUrl, 'alias', 'set', 'home', server.endpoint, 'admin'], { env })
+const files = { 'index.html': '<h1>1</h1>', 'assets/app.3f2a9c1b.js': 'x', 'assets/logo.svg': '<svg/>' }
+for (const [name, text] of Object.entries(files)) {
+  mkdirSync(join(folder, 'site', name, '..'), { recursive: true })
+  writeFileSync(join(folder, 'site', name), text)
+}
+
+const succeeds = async (t: Test, ...args: string[]) => {
+  const outcome = await run(args)
+  t.equal(outcome.code, 0, args.join(' '), { stderr: outcome.stderr })
+  return outcome
+}
+
+t.test('cache headers go by names', async t => {
+  const kept = ['a.3f2a9c1b.js', 'assets/index-BkX3_9aZ.css', 'main.0123456789abcdef.mjs']
+  for (const key of kept) t.match(cacheControlOf(key), /immutable/, key)
+  for (const key of ['logo.svg', 'my-document.pdf', 'a.js', 'very-long-name-of-a-file.png']) {
+    t.equal(cacheControlOf(key), 'public, max-age=3600', key)
+  }
+  t.equal(cacheControlOf('docs/index.html'), 'no-cache')
+})
+
+t.test('publish: bucket, objects, distribution; again it keeps what was set', async t => {
+  const first = await succeeds(t, '--json', 'dist', 'publish', 'site', '--domain', 'www.example.test')
+  t.match(first.records.at(-1), { status: 'published', files: 3, address: 'http://www.example.test/' })
+  const head = await server.s3.send(
+    new HeadObjectCommand({ Bucket: 'www.example.test', Key: 'assets/app.3f2a9c1b.js' }),
+  )
+  t.match(head.ContentType, /javascript/)
+  t.equal(head.CacheControl, 'public, max-age=31536000, immutable')
+  const file = join(folder, 'document.json')
+  const { stdout } = await succeeds(t, 'dist', 'get', 'home/www.example.test')
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(stdout), comment: 'mine' }))
+  await succeeds(t, 'dist', 'set', 'home/www.example.test', file, '--dry-run')
+  await succeeds(t, 'dist', 'set', 'home/www.example.test', file)
+  const again = await succeeds(
+    t,
+    '--json',
+    'dist',
+    'publish',
+    'site',
+    'home',
+    '--domain',
+    'www.example.test',
+    '--domain',
+    'example.test',
+    '--id',
+    'www.example.test',
+  )
+  t.match(again.records.at(-1), { status: 'updated' })
+  const kept = JSON.parse((await succeeds(t, 'dist', 'get', 'home/www.example.test')).stdout)
+  t.match(kept, { comment: 'mine', aliases: ['www.example.test', 'example.test'] })
+  t.equal((await run(['dist', 'publish', 'site'])).code, 2, 'a domain is needed')
+  t.equal((await run(['dist', 'publish', 'document.json', '--domain', 'x.test'])).code, 2, 'a folder is needed')
+})
+
+t.test('create, list, resolve, disable, rotate, remove', async t => {
+  await run(['mb', 'home/media'])
+  await succeeds(
+    t,
+    'dist',
+    'create',
+    'home/media',
+    '--bucket',
+    'media',
+    '--alias',
+    'media.example.test',
+    '--mode',
+    's3',
+  )
+  t.equal((await run(['dist', 'create', 'home/media', '--bucket', 'media', '--alias', 'm.test'])).code, 5)
+  t.equal(
+    (await run(['dist', 'create', 'home/other', '--bucket', 'media', '--alias', 'media.example.test'])).code,
+    5,
+    'a taken name',
+  )
+  t.match((await succeeds(t, 'dist', 'list', 'home')).stdout, /^media {2}s3 {2}media\/ {2}media\.example\.test\n/)
+  t.equal((await succeeds(t, '--json', 'dist', 'list', 'home', '--bucket', 'media')).records.length, 1)
+  t.match((await succeeds(t, 'dist', 'resolve', 'home', 'media.example.test')).stdout, /exact \(step a\)/)
+  t.match((await succeeds(t, 'dist', 'resolve', 'home', 'nobody.test/x')).stdout, /answered 421/)
+  await succeeds(t, 'dist', 'disable', 'home/media')
+  t.match((await succeeds(t, 'dist', 'list', 'home')).stdout, /^media {2}s3, disabled/)
+  await succeeds(t, 'dist', 'enable', 'home/media')
+  t.equal((await run(['dist', 'rotate-secret', 'home/media'])).code, 5, 'there is none to rotate')
+  const value = 'a-secret-of-a-proxy-in-front'
+  const document = {
+    aliases: ['media.example.test'],
+    origin: { bucket: 'media' },
+    mode: 's3',
+    restrictions: { originSecretHeader: { name: 'X-O', value } },
+  }
+  t.equal((await run(['dist', 'set', 'home/media', '-'], { input: JSON.stringify(document) })).code, 0)
+  t.match((await succeeds(t, 'dist', 'rotate-secret', 'home/media')).stdout, /^x-o: [\w-]{43}\n$/)
+  t.equal((await run(['dist', 'set', 'home/media', '-'], { input: '[' })).code, 2)
+  t.equal((await run(['dist', 'remove', 'home/media'], { input: 'n\n', isAnswered: true })).code, 2)
+  await succeeds(t, 'dist', 'remove', 'home/media', '--yes')
+  t.equal((await run(['dist', 'get', 'home/media'])).code, 3)
+  t.notMatch(readFileSync(join(folder, 'document.json'), 'utf8'), /a-secret/)
+})

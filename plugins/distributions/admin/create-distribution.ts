@@ -1,0 +1,27 @@
+import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { DistributionInput } from '../document.ts'
+import type {} from '../service.ts'
+import { DistributionView, DryRun, manage, mayManageAs, savedView, saveErrors } from './distribution-request.ts'
+
+export default defineAdminOperation({
+  id: 'createDistribution',
+  method: 'POST',
+  path: '/distributions',
+  tag: 'distributions',
+  summary: 'Publishes a bucket, or a prefix of it, on names of its own; in force on the next request.',
+  authorize: [manage],
+  query: DryRun,
+  body: DistributionInput,
+  response: DistributionView,
+  location: ({ id }) => `/distributions/${id}`,
+  etag: true,
+  errors: ['already_exists', ...saveErrors],
+  uses: ['distributionsAdmin'],
+  async handle(request, { distributionsAdmin: distributions }) {
+    const { body: input, query } = request
+    const { dryRun } = query
+    const saved = await distributions.save({ input, mayManage: mayManageAs(request), ifNoneMatch: '*', dryRun })
+    const view = savedView(saved, distributions)
+    return dryRun ? replyWith(view, { status: 200 }) : view
+  },
+})

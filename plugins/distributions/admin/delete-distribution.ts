@@ -1,0 +1,19 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import type {} from '../service.ts'
+import { IdParameters, manage, mayManageAs } from './distribution-request.ts'
+
+export default defineAdminOperation({
+  id: 'deleteDistribution',
+  method: 'DELETE',
+  path: '/distributions/{id}',
+  tag: 'distributions',
+  summary: 'Deletes a distribution: from the next request on its names are nobody’s. The bucket stays as it is.',
+  authorize: [manage],
+  params: IdParameters,
+  etag: true,
+  errors: ['distribution_not_found', 'precondition_failed'],
+  uses: ['distributionsAdmin'],
+  async handle(request, { distributionsAdmin: distributions }) {
+    await distributions.remove(request.params.id, mayManageAs(request), request.ifMatch)
+  },
+})

@@ -1,0 +1,41 @@
+/** What the operations on distributions have in common. */
+import { isCatalogError } from 'svc/kernel'
+import type { AdminRequest } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { DistributionView } from '../document.ts'
+import type { MayManage, Saved } from '../saving.ts'
+import type { DistributionsAdmin } from '../service.ts'
+
+export const manage = 'admin:ManageDistributions'
+export const IdParameters = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) })
+export { DistributionView }
+
+export const DryRun = Type.Object({
+  dryRun: Type.Boolean({ default: false, description: 'Checks everything and stores nothing.' }),
+})
+
+export const saveErrors = [
+  'access_denied',
+  'alias_conflict',
+  'bucket_not_found',
+  'invalid_distribution',
+  'not_implemented',
+]
+
+/** A denial for one bucket keeps it from being published. */
+export function mayManageAs(request: Pick<AdminRequest, 'authorize'>): MayManage {
+  return async bucket => {
+    try {
+      await request.authorize([manage], { bucket })
+      return true
+    } catch (error) {
+      if (isCatalogError(error) && error.code === 'access_denied') return false
+      throw error
+    }
+  }
+}
+
+export function savedView({ distribution, document, warnings }: Saved, distributions: DistributionsAdmin) {
+  const view = distributions.view(distribution, document)
+  return warnings.length === 0 ? view : { ...view, warnings: [...warnings] }
+}

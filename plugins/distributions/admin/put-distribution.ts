@@ -1,0 +1,41 @@
+import { adminErrors, defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { DistributionInput } from '../document.ts'
+import type {} from '../service.ts'
+import {
+  DistributionView,
+  DryRun,
+  IdParameters,
+  manage,
+  mayManageAs,
+  savedView,
+  saveErrors,
+} from './distribution-request.ts'
+
+export default defineAdminOperation({
+  id: 'putDistribution',
+  method: 'PUT',
+  path: '/distributions/{id}',
+  tag: 'distributions',
+  summary:
+    'Creates or replaces a distribution as a whole; in force on the next request. `If-None-Match: *` only creates.',
+  authorize: [manage],
+  params: IdParameters,
+  query: DryRun,
+  body: DistributionInput,
+  response: DistributionView,
+  etag: true,
+  errors: ['already_exists', 'precondition_failed', ...saveErrors],
+  uses: ['distributionsAdmin'],
+  async handle(request, { distributionsAdmin: distributions }) {
+    const { params, body: input, query, ifMatch, headers } = request
+    if (input.id !== params.id) throw adminErrors.invalid_argument('/id: must be that of the path.')
+    const ifNoneMatch = headers['if-none-match']
+    if (ifNoneMatch !== undefined && ifNoneMatch !== '*') {
+      throw adminErrors.invalid_argument('If-None-Match can only be *.')
+    }
+    const mayManage = mayManageAs(request)
+    const { dryRun } = query
+    const saved = await distributions.save({ input, mayManage, ifMatch, ifNoneMatch, dryRun })
+    return replyWith(savedView(saved, distributions), { status: saved.isNew && !dryRun ? 201 : 200 })
+  },
+})

@@ -1,0 +1,98 @@
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import { normalizeHost } from '../hosts.ts'
+import type {} from '../service.ts'
+import { manage, mayManageAs } from './distribution-request.ts'
+
+const RoutingResolution = Type.Object(
+  {
+    host: Type.String(),
+    normalizedHost: Type.String(),
+    listener: Type.String(),
+    step: Type.Enum(['a', 'b', 'c', 'd', 'e']),
+    match: Type.Enum(['exact', 'wildcard', 'bucket-domain', 'main', 'path-style', 'misdirected']),
+    alias: Type.Optional(Type.String()),
+    distribution: Type.Optional(Type.String()),
+    enabled: Type.Optional(Type.Boolean()),
+    mode: Type.Optional(Type.String()),
+    bucket: Type.Optional(Type.String()),
+    behavior: Type.Optional(
+      Type.Object({
+        index: Type.Integer({ description: '-1: the default.' }),
+        pathPattern: Type.Optional(Type.Unknown()),
+        access: Type.String(),
+      }),
+    ),
+    status: Type.Integer({ description: '421 when misdirected, 403 when disabled, otherwise 0.' }),
+    reason: Type.String(),
+    shadowed: Type.Array(Type.Object({ distribution: Type.String(), alias: Type.String() }), {
+      description: 'Less specific wildcards that would match, too.',
+    }),
+  },
+  { $id: 'RoutingResolution' },
+)
+
+const reasons = {
+  a: 'The host is an alias of the distribution.',
+  b: 'A wildcard of the distribution covers the host.',
+  c: 'The host names a bucket below SVC_DOMAIN: S3.',
+  d: 'The host is one of the server itself.',
+  e: 'Nobody has this host.',
+}
+
+export default defineAdminOperation({
+  id: 'resolveRoute',
+  method: 'GET',
+  path: '/routing/resolve',
+  tag: 'distributions',
+  summary: 'Says who would answer a host, by the rules that requests go by.',
+  authorize: [manage],
+  query: Type.Object({
+    host: Type.String({ minLength: 1, maxLength: 260 }),
+    path: Type.String({ default: '/', maxLength: 4096 }),
+    listener: Type.Enum(['s3', 'web', 'web-tls', 'console'], { default: 's3' }),
+    method: Type.String({ default: 'GET', maxLength: 16 }),
+  }),
+  response: RoutingResolution,
+  uses: ['distributionsAdmin'],
+  async handle(request, { distributionsAdmin: distributions }) {
+    const { host, path, listener } = request.query
+    if (!path.startsWith('/')) throw adminErrors.invalid_argument('query/path: must begin with a slash.')
+    const { route, others } = await distributions.route(host, listener)
+    const { step, match } = route
+    const base = {
+      host,
+      normalizedHost: normalizeHost(host.toLowerCase()),
+      listener,
+      step,
+      match,
+      reason: reasons[step],
+    }
+    if (!('found' in route)) {
+      const bucket = 'bucket' in route ? { bucket: route.bucket } : {}
+      return { ...base, ...bucket, status: match === 'misdirected' ? 421 : 0, shadowed: [] }
+    }
+    const { alias, value } = route.found
+    const { distribution, server } = value
+    await request.authorize([manage], { bucket: distribution.origin.bucket })
+    const found = server.behaviorOf?.(path)
+    const pathPattern = found === undefined ? undefined : distribution.behaviors[found.index]?.pathPattern
+    const mayManage = mayManageAs(request)
+    const shadowed = []
+    for (const other of others) {
+      const { bucket } = await distributions.get(other.id)
+      if (await mayManage(bucket)) shadowed.push({ distribution: other.id, alias: other.alias })
+    }
+    return {
+      ...base,
+      alias,
+      distribution: distribution.id,
+      enabled: distribution.enabled,
+      mode: distribution.mode,
+      bucket: distribution.origin.bucket,
+      ...(found === undefined ? {} : { behavior: { ...found, ...(pathPattern === undefined ? {} : { pathPattern }) } }),
+      status: distribution.enabled ? 0 : 403,
+      shadowed,
+    }
+  },
+})

@@ -1,0 +1,77 @@
+/**
+ * Distributions: buckets, or prefixes of them, on names of their own. The plugin finds the distribution of a request by its host and keeps
+ * out whom its restrictions keep out; how the rest is answered is the business of its mode, which a plugin contributes.
+ */
+import type { MaybePromise } from 'svc/kernel'
+import type { Exchange } from 'svc/plugins/http/api'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { Distribution } from './document.ts'
+
+export type { Behavior, Cors, Distribution, ErrorPage, PathBehavior, Redirect } from './document.ts'
+export { distributionErrors } from './errors.ts'
+export { compilePattern, type PathMatcher } from './patterns.ts'
+
+export interface DistributionProblem {
+  /** JSON Pointer into the document. */
+  readonly element: string
+  /** Without subject: `is no header name`. */
+  readonly message: string
+}
+
+/** Why a request is refused before its mode sees it. */
+export interface DistributionRefusal {
+  readonly status: 403 | 429
+  /** For log, audit and trace, never for the client: `disabled`, `source_ip`, `origin_secret`, `rate_limit`. */
+  readonly reason: string
+  readonly retryAfterSeconds?: number
+}
+
+/** One request for a distribution. What is noted on it is told to the access log, audit, trace and metrics when it is over. */
+export interface Visit {
+  readonly exchange: Exchange
+  readonly distribution: Distribution
+  /** Lower case, without port and final dot. */
+  readonly host: string
+  /** The alias that stands for the host. */
+  readonly alias: string
+  operation: string
+  /** Index of the behavior; -1 is the default. */
+  behavior: number
+  access: string
+  key: string
+  /** Value of `X-Cache`; empty where nothing was asked of the origin. */
+  cache: string
+  reason: string | undefined
+  /** Tags of the audit record beside `distribution` and `behavior`. */
+  tags: Record<string, string>
+  identity: Identity | undefined
+  sentBytes: number
+  /** The answer is over, or the client is gone. */
+  isClosed: boolean
+  /** Who answers writes the records of the request itself. */
+  isRecordedElsewhere: boolean
+}
+
+/** A distribution made ready to answer. */
+export interface DistributionServer {
+  /** Answers. What it rejects with is logged and answered 500. */
+  serve(visit: Visit): MaybePromise<void>
+  /** Answers a refusal in the words of the mode. */
+  refuse(visit: Visit, refusal: DistributionRefusal): MaybePromise<void>
+  /** Of a decoded path: for who asks how a request would be routed. Undefined where the mode has no behaviors. */
+  behaviorOf?(path: string): { readonly index: number; readonly access: string }
+}
+
+export interface DistributionMode {
+  /** What is wrong with a document of this mode. Pure. */
+  problems(distribution: Distribution): readonly DistributionProblem[]
+  /** Called once for each change, in every thread; of a document without problems. Must not throw. */
+  compile(distribution: Distribution): DistributionServer
+}
+
+declare module 'svc/kernel' {
+  interface ExtensionPoints {
+    /** How distributions of a mode answer; the id is the mode. */
+    'distribution.mode': DistributionMode
+  }
+}

@@ -1,0 +1,30 @@
+import { browserRedirectUrlKey } from 'svc/plugins/auth-session/api'
+import { keyNormalizationSetting } from 'svc/plugins/policy/api'
+import { domainKey, serverUrlKey } from 'svc/plugins/s3/api'
+import { type Static, Type } from 'typebox'
+
+export const distributionsConfig = Type.Object({
+  domain: domainKey,
+  serverUrl: serverUrlKey,
+  browserRedirectUrl: browserRedirectUrlKey,
+  keyNormalization: keyNormalizationSetting,
+  s3Distributions: Type.Enum(['auto', 'on', 'off'], {
+    variable: 'SVC_S3_DISTRIBUTIONS',
+    default: 'auto',
+    description:
+      'Whether distributions answer on the S3 listener, too: on, off, or auto, where SVC_SERVER_URL or SVC_DOMAIN says which hosts are those of S3.',
+  }),
+  noDistributions: Type.Boolean({
+    variable: 'SVC_NO_DISTRIBUTIONS',
+    default: false,
+    description:
+      'Routes no host to a distribution, on any listener, to recover from one that is wrong. The Admin API works.',
+  }),
+  unknownHost: Type.Enum(['path-style', 'misdirected'], {
+    variable: 'SVC_UNKNOWN_HOST',
+    default: 'path-style',
+    description: 'Hosts that nobody has on the S3 listener: path-style serves S3 there, misdirected answers 421.',
+  }),
+})
+
+export type DistributionsConfig = Static<typeof distributionsConfig>

@@ -1,0 +1,60 @@
+/** What the schema of a distribution cannot say. Every problem is found at once. */
+import { compileAddresses } from './address-list.ts'
+import type { DistributionProblem } from './api.ts'
+import type { Distribution } from './document.ts'
+import { normalizeAlias } from './hosts.ts'
+import { compilePattern } from './patterns.ts'
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** A secret under one of these would be taken for something else, or be missing. */
+const noSecretHeaders: ReadonlySet<string> = new Set([
+  'host',
+  'authorization',
+  'cookie',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+])
+
+/** Problems of a distribution of any mode. */
+export function documentProblems(distribution: Distribution): readonly DistributionProblem[] {
+  const problems: DistributionProblem[] = []
+  const check = (element: string, look: () => unknown) => {
+    try {
+      look()
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      problems.push({ element, message: error.message })
+    }
+  }
+  const { aliases, origin, behaviors, restrictions, logging } = distribution
+  for (const [index, alias] of aliases.entries()) check(`/aliases/${index}`, () => normalizeAlias(alias))
+  check('/origin/pathPrefix', () => checkPrefix(origin.pathPrefix))
+  for (const [index, { pathPattern }] of behaviors.entries()) {
+    check(`/behaviors/${index}/pathPattern`, () => compilePattern(pathPattern))
+  }
+  for (const list of ['allow', 'deny'] as const) {
+    check(`/restrictions/sourceIp/${list}`, () => compileAddresses(restrictions.sourceIp?.[list] ?? []))
+  }
+  const secret = restrictions.originSecretHeader
+  if (secret !== undefined && (!token.test(secret.name) || noSecretHeaders.has(secret.name.toLowerCase()))) {
+    problems.push({ element: '/restrictions/originSecretHeader/name', message: 'is no header that can carry a secret' })
+  }
+  if (logging.target !== undefined && logging.target !== 'log') {
+    problems.push({ element: '/logging/target', message: 'can only be log: access logs in buckets are not built yet' })
+  }
+  return problems
+}
+
+function checkPrefix(prefix: string): void {
+  if (prefix === '') return
+  if (prefix.startsWith('/')) throw new TypeError('begins with a slash: keys do not')
+  if (!prefix.endsWith('/')) throw new TypeError('must end in a slash')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no path of a request has them
+  if (/[\u0000-\u001f\u007f\\]/.test(prefix)) throw new TypeError('has a control character or a backslash')
+  if (prefix.split('/').some(segment => segment === '.' || segment === '..')) throw new TypeError('has a dot segment')
+}

@@ -1,0 +1,41 @@
+/** Names of hosts: as requests bring them, and as aliases that a distribution may have. */
+import { isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
+
+/** The host of a request for a look-up: lower case as it comes, without port and final dot. Empty for what is no name with a port. */
+export function normalizeHost(host: string): string {
+  const colon = host.indexOf(':')
+  // Brackets are an IPv6 address, which is no alias; what is no port could lead an absolute location elsewhere.
+  if (colon !== -1 && !/^\d{0,5}$/.test(host.slice(colon + 1))) return ''
+  let end = colon === -1 ? host.length : colon
+  if (end > 0 && host.charCodeAt(end - 1) === 46 /* . */) end--
+  return end === host.length ? host : host.slice(0, end)
+}
+
+const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
+
+/** The form that is stored: lower-case A-labels. Throws a sentence without subject for what is no alias. */
+export function normalizeAlias(alias: string): string {
+  const isWildcard = alias.startsWith('*.')
+  const given = isWildcard ? alias.slice(2) : alias
+  if (given.includes('*')) throw new TypeError('has a wildcard elsewhere than as its first label, as in *.example.org')
+  if (/[:/?#@\s[\]%\\]/.test(given)) throw new TypeError('is no plain DNS name: no port, no scheme, no path')
+  const ascii = domainToASCII(given.endsWith('.') ? given.slice(0, -1) : given)
+  if (isIP(ascii) !== 0 || /^[\d.]+$/.test(ascii)) throw new TypeError('is an address: only names can be aliases')
+  if (ascii === '' || ascii.length > 253 || !ascii.split('.').every(part => label.test(part))) {
+    throw new TypeError('is no DNS name')
+  }
+  return isWildcard ? `*.${ascii}` : ascii
+}
+
+/** Whether the wildcard `*.x` stands for this name: `*` is one or more labels. */
+export function covers(wildcard: string, name: string): boolean {
+  return wildcard.startsWith('*.') && name.length > wildcard.length - 1 && name.endsWith(wildcard.slice(1))
+}
+
+/** The wildcards that stand for a name, the longest first. */
+export function* wildcardsFor(name: string): Generator<string> {
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+    if (dot > 0) yield `*${name.slice(dot)}`
+  }
+}

@@ -1,0 +1,84 @@
+/** Distributions: buckets on names of their own. */
+import { definePlugin } from 'svc/kernel'
+import 'svc/plugins/admin/api'
+import 'svc/plugins/http/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
+import { createAccessLog } from './access-log.ts'
+import createDistribution from './admin/create-distribution.ts'
+import deleteDistribution from './admin/delete-distribution.ts'
+import getDistribution from './admin/get-distribution.ts'
+import listDistributions from './admin/list-distributions.ts'
+import putDistribution from './admin/put-distribution.ts'
+import resolveRoute from './admin/resolve-route.ts'
+import rotateOriginSecret from './admin/rotate-origin-secret.ts'
+import type { DistributionMode } from './api.ts'
+import { distributionsConfig } from './config.ts'
+import type { Distribution } from './document.ts'
+import { createHostRoute } from './host-route.ts'
+import { serverNames } from './names.ts'
+import { distributionPoints } from './points.ts'
+import { createRegistry } from './registry.ts'
+import { compileRestrictions } from './restrictions.ts'
+import type { RoutingRules } from './routing.ts'
+import { createSaving } from './saving.ts'
+import { createDistributionsAdmin } from './service.ts'
+import { createVisits, type Ready } from './visit.ts'
+
+export default definePlugin({
+  name: 'distributions',
+  description: 'Distributions: buckets on names of their own.',
+  requires: ['http', 'store', 'objects'],
+  optional: ['metrics', 'rateLimits'],
+  internal: ['distributionsAdmin'],
+  points: distributionPoints,
+  contributes: {
+    'admin.operation': [
+      listDistributions,
+      createDistribution,
+      getDistribution,
+      putDistribution,
+      deleteDistribution,
+      rotateOriginSecret,
+      resolveRoute,
+    ],
+  },
+  config: distributionsConfig,
+  setup({ config, services, ports, log, point, contribute }) {
+    const { http, store, objects, rateLimits, metrics = noMetrics } = services
+    const modePoint = point('distribution.mode')
+    let modes: ReadonlyMap<string, DistributionMode> = new Map()
+    const names = serverNames(config)
+    const hasNames = names.domains.length > 0 || config.serverUrl !== ''
+    const rules: RoutingRules = {
+      names,
+      onS3: config.s3Distributions === 'on' || (config.s3Distributions === 'auto' && hasNames),
+      refusesUnknown: config.unknownHost === 'misdirected',
+      isOff: config.noDistributions,
+    }
+    function compile(distribution: Distribution): Ready {
+      const mode = modes.get(distribution.mode)
+      if (mode === undefined) throw new TypeError(`no loaded plugin serves the mode ${distribution.mode}`)
+      const { accessLog = false, format = 'json' } = distribution.logging
+      return {
+        distribution,
+        server: mode.compile(distribution),
+        restrictions: compileRestrictions(distribution, { clock: ports.clock, rateLimits }),
+        accessLog: accessLog ? createAccessLog(log, format) : undefined,
+      }
+    }
+    const registry = createRegistry<Ready>({ store, log, compile })
+    const normalizeKey = keyNormalizer(config.keyNormalization)
+    const save = createSaving({ registry, objects, modes: () => modes, names, ports, normalizeKey })
+    const distributionsAdmin = createDistributionsAdmin({ registry, save, rules, ...ports })
+    const serve = createVisits({ clock: ports.clock, log, http, metrics })
+    const route = createHostRoute({ registry, rules, serve })
+    if (route !== undefined) contribute('host.route', 'distributions', route)
+    return {
+      internal: { distributionsAdmin },
+      start() {
+        modes = new Map(modePoint.list().map(({ id, value }) => [id, value]))
+      },
+    }
+  },
+})

@@ -1,0 +1,70 @@
+/**
+ * The header by which a proxy in front shows that a request came through it. Secrets are kept as salted SHA-256 alone; they are random or
+ * long, so that a slow hash would protect nothing more. What reads show of one stands for it when it is sent back.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Random } from 'svc/kernel'
+import type { OriginSecretHeader, StoredOriginSecret } from './document.ts'
+
+type Secret = StoredOriginSecret['secrets'][number]
+
+const charactersMin = 16
+/** A rotation keeps the others for a while; more than this are no rotation. */
+export const secretsMax = 10
+const shown = /^sha256:([0-9a-f]{8})$/
+
+function digestOf(salt: string, value: string): Buffer {
+  return createHash('sha256').update(salt, 'hex').update(value, 'utf8').digest()
+}
+
+export function hashSecret(value: string, random: Random): Secret {
+  const salt = Buffer.from(random.bytes(16)).toString('hex')
+  return { salt, digest: digestOf(salt, value).toString('hex') }
+}
+
+/** As reads show it. */
+export function showSecret({ name, secrets }: StoredOriginSecret, nowMs: number): OriginSecretHeader {
+  return {
+    name,
+    values: secrets.filter(secret => isLive(secret, nowMs)).map(({ digest }) => `sha256:${digest.slice(0, 8)}`),
+  }
+}
+
+/** Throws a sentence without subject. `before`: where values that were shown find what they stand for. */
+export function storeSecret(
+  { name, value, values = [] }: OriginSecretHeader,
+  before: StoredOriginSecret | undefined,
+  random: Random,
+): StoredOriginSecret {
+  const given = value === undefined || value === '' ? values : [value, ...values]
+  if (given.length > secretsMax) throw new TypeError(`has more than ${secretsMax} values`)
+  const secrets = given.map(one => {
+    const digits = shown.exec(one)?.[1]
+    if (digits !== undefined) {
+      const kept = before?.secrets.find(({ digest }) => digest.startsWith(digits))
+      if (kept === undefined) throw new TypeError('has a value that stands for none which is stored')
+      return kept
+    }
+    if (one.length < charactersMin) throw new TypeError(`has a value of less than ${charactersMin} characters`)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: no header can have them
+    if (/[\u0000-\u001f\u007f]/.test(one)) throw new TypeError('has a value with control characters')
+    return hashSecret(one, random)
+  })
+  if (secrets.length === 0) throw new TypeError('has no value')
+  return { name: name.toLowerCase(), secrets }
+}
+
+const isLive = ({ expiresMs }: Secret, nowMs: number) => expiresMs === undefined || nowMs < expiresMs
+
+/** Whether the header has one of the live values. Each is compared, so that time tells nothing. */
+export function hasSecret(header: string | undefined, { secrets }: StoredOriginSecret, nowMs: number): boolean {
+  if (header === undefined) return false
+  // A header arrives as one character for each byte.
+  const value = Buffer.from(header, 'latin1').toString('utf8')
+  let isFound = false
+  for (const secret of secrets) {
+    const equals = timingSafeEqual(digestOf(secret.salt, value), Buffer.from(secret.digest, 'hex'))
+    if (equals && isLive(secret, nowMs)) isFound = true
+  }
+  return isFound
+}

@@ -1,0 +1,164 @@
+/**
+ * The documents of distributions, and this thread's table of them.
+ *
+ * | Collection | Document | Changes |
+ * |---|---|---|
+ * | `distribution` | one each | when somebody changes it |
+ * | `distribution-table` | `table` | with every change of any distribution, in the same commit |
+ *
+ * 1. A change was checked against all distributions: its commit demands the table that the check has read.
+ * 2. An acknowledged change governs the next request in every thread: a table of an older sequence is made anew before it routes.
+ * 3. A distribution that cannot be made ready answers nobody, and keeps its aliases.
+ */
+import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
+import { adminErrors } from 'svc/plugins/admin/api'
+import type { Collection, StoredDocument, StoreService } from 'svc/plugins/store/api'
+import { Type } from 'typebox'
+import type { DistributionServer } from './api.ts'
+import { type Distribution, StoredDistribution } from './document.ts'
+import { createHostTable, type HostTable } from './host-table.ts'
+
+export const distributionsMax = 1000
+const triesMax = 16
+const tableId = 'table'
+
+/** A distribution with all that answering needs. */
+export interface ReadyDistribution {
+  readonly distribution: Distribution
+  /** Undefined where it cannot be made ready. */
+  readonly server: DistributionServer | undefined
+  readonly restrictions: unknown
+}
+
+export interface Table<Ready> {
+  /** Of the commit that it was made of; 0 before the first distribution. */
+  readonly sequence: number
+  readonly hosts: HostTable<Ready>
+}
+
+export interface Change {
+  readonly id: string
+  /** Undefined deletes. */
+  readonly value: StoredDistribution | undefined
+  readonly ifMatch?: string
+  readonly ifNoneMatch?: '*'
+}
+
+export interface Registry<Ready> {
+  /** As of the last acknowledged change. */
+  table(): MaybePromise<Table<Ready>>
+  get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
+  all(): Promise<readonly StoredDocument<StoredDistribution>[]>
+  /**
+   * Makes a change of what `decide` has seen: all distributions. Called again where somebody else was faster. Throws
+   * `precondition_failed` where the conditions of the change itself do not hold.
+   */
+  change(
+    decide: (all: readonly StoredDocument<StoredDistribution>[]) => MaybePromise<Change | undefined>,
+  ): Promise<StoredDocument<StoredDistribution> | undefined>
+}
+
+export interface RegistryOptions<Ready> {
+  readonly store: StoreService
+  readonly log: Logger
+  /** Makes a distribution ready; throws where that is impossible. */
+  readonly compile: (distribution: Distribution, etag: string) => Ready
+}
+
+/** Declares collections: during set-up. */
+export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<Ready>): Registry<Ready> {
+  const documents: Collection<StoredDistribution> = store.collection({
+    name: 'distribution',
+    version: 1,
+    schema: StoredDistribution,
+  })
+  const tables = store.collection({
+    name: 'distribution-table',
+    version: 1,
+    schema: Type.Object({ changes: Type.Integer() }),
+  })
+  let current: Table<Ready> = { sequence: 0, hosts: createHostTable<Ready>([]) }
+  let making: { readonly sequence: number; readonly table: Promise<Table<Ready>> } | undefined
+  let ready = new Map<string, { readonly etag: string; readonly value: Ready }>()
+
+  async function all(): Promise<readonly StoredDocument<StoredDistribution>[]> {
+    const found: StoredDocument<StoredDistribution>[] = []
+    let startAfter: string | undefined = ''
+    while (startAfter !== undefined) {
+      const page: Awaited<ReturnType<typeof documents.list>> = await documents.list({ startAfter })
+      found.push(...page.documents)
+      startAfter = page.next
+    }
+    return found
+  }
+
+  async function make(sequence: number): Promise<Table<Ready>> {
+    const next = new Map<string, { readonly etag: string; readonly value: Ready }>()
+    const entries: (readonly [readonly string[], Ready])[] = []
+    for (const { id, etag, value } of await all()) {
+      const kept = ready.get(id)
+      const made = kept?.etag === etag ? kept : makeReady(id, etag, value)
+      if (made === undefined) continue
+      next.set(id, made)
+      entries.push([value.aliases, made.value])
+    }
+    const table = { sequence, hosts: createHostTable(entries) }
+    // A slow reader must not undo what a later one has made.
+    if (sequence >= current.sequence) {
+      ready = next
+      current = table
+    }
+    return table
+  }
+
+  function makeReady(id: string, etag: string, value: StoredDistribution) {
+    try {
+      return { etag, value: compile({ ...value, id }, etag) }
+    } catch (err) {
+      log.error({ err, distribution: id }, 'a stored distribution cannot be served: its hosts answer 421; put it again')
+      return undefined
+    }
+  }
+
+  function tableOf(sequence: number): MaybePromise<Table<Ready>> {
+    if (sequence === current.sequence) return current
+    if (making?.sequence === sequence) return making.table
+    const table = make(sequence).finally(() => {
+      if (making?.table === table) making = undefined
+    })
+    making = { sequence, table }
+    return table
+  }
+
+  return {
+    table() {
+      const found = tables.get(tableId)
+      return found instanceof Promise ? found.then(read => tableOf(read?.sequence ?? 0)) : tableOf(found?.sequence ?? 0)
+    },
+    get: id => documents.get(id),
+    all,
+    async change(decide) {
+      for (let tries = 1; ; tries++) {
+        const table = await tables.get(tableId)
+        const change = await decide(await all())
+        if (change === undefined) return undefined
+        const { id, value, ifMatch, ifNoneMatch } = change
+        try {
+          await store.transaction(tx => {
+            const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
+            tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
+            if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
+            else tx.put(documents, id, value, { ifMatch, ifNoneMatch })
+          })
+        } catch (error) {
+          if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+          const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag
+          if (!isOvertaken) throw error
+          if (tries >= triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
+          continue
+        }
+        return value === undefined ? undefined : await documents.get(id)
+      }
+    },
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Who is kept out before anything else is looked at: by address, without the secret of the proxy in front, by the rate limit. In this
+ * order, so that who is refused spends no token.
+ */
+import type { Clock } from 'svc/kernel'
+import type { Exchange, RateLimitsService } from 'svc/plugins/http/api'
+import { type AddressList, compileAddresses } from './address-list.ts'
+import type { DistributionRefusal } from './api.ts'
+import type { Distribution } from './document.ts'
+import { hasSecret } from './origin-secret.ts'
+
+export interface Restrictions {
+  /** Undefined: go on. Takes a token of the rate limit, unless `isDry`. The origin secret is gone from the headers afterwards. */
+  refusal(exchange: Exchange, isDry?: boolean): DistributionRefusal | undefined
+}
+
+const refused = (reason: string): DistributionRefusal => ({ status: 403, reason })
+
+export function compileRestrictions(
+  { id, enabled, restrictions }: Distribution,
+  { clock, rateLimits }: { readonly clock: Clock; readonly rateLimits: RateLimitsService | undefined },
+): Restrictions {
+  const { sourceIp = {}, originSecretHeader, rateLimit } = restrictions
+  const deny = listOf(sourceIp.deny)
+  const allow = listOf(sourceIp.allow)
+  const per = rateLimit?.per ?? 'ip'
+  const take =
+    rateLimit &&
+    rateLimits?.limiter({
+      owner: `distribution/${id}`,
+      kind: per,
+      perSecond: rateLimit.requestsPerSecond,
+      burst: rateLimit.burst ?? rateLimit.requestsPerSecond,
+    })
+  return {
+    refusal({ clientAddress, request: { headers } }, isDry = false) {
+      if (!enabled) return refused('disabled')
+      if (deny?.(clientAddress) || allow?.(clientAddress) === false) return refused('source_ip')
+      if (originSecretHeader !== undefined) {
+        const given = headers[originSecretHeader.name] as string | undefined
+        delete headers[originSecretHeader.name]
+        if (!hasSecret(given, originSecretHeader, clock.now())) return refused('origin_secret')
+      }
+      if (isDry) return undefined
+      const throttled = take?.(per === 'ip' ? clientAddress : '')
+      if (throttled === undefined) return undefined
+      return { status: 429, reason: 'rate_limit', retryAfterSeconds: throttled.retryAfterSeconds }
+    },
+  }
+}
+
+function listOf(blocks: readonly string[] | undefined): AddressList | undefined {
+  return blocks === undefined || blocks.length === 0 ? undefined : compileAddresses(blocks)
+}

@@ -1,0 +1,187 @@
+/** From what a client sends to what is stored: everything is checked before anything is. */
+import type { MaybePromise, Ports } from 'svc/kernel'
+import { adminErrors, sentenceEnd } from 'svc/plugins/admin/api'
+import type { ObjectsService } from 'svc/plugins/objects/api'
+import type { StoredDocument } from 'svc/plugins/store/api'
+import type { DistributionMode, DistributionProblem } from './api.ts'
+import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
+import { documentProblems } from './document-problems.ts'
+import { distributionErrors } from './errors.ts'
+import { covers, normalizeAlias } from './hosts.ts'
+import { reservedBy, type ServerNames } from './names.ts'
+import { showSecret, storeSecret } from './origin-secret.ts'
+import { distributionsMax, type Registry } from './registry.ts'
+import type { Ready } from './visit.ts'
+
+type Stored = StoredDocument<StoredDistribution>
+
+const aliasesMax = 10_000
+
+/** Whether the caller may manage distributions of this bucket; a promise where policies have to be read. */
+export type MayManage = (bucket: string) => MaybePromise<boolean>
+
+export interface SaveRequest {
+  readonly input: DistributionInput
+  readonly mayManage: MayManage
+  readonly ifMatch?: string
+  readonly ifNoneMatch?: '*'
+  /** Checks all and stores nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface Saved {
+  readonly distribution: Distribution
+  readonly document: Stored | undefined
+  readonly isNew: boolean
+  readonly warnings: readonly string[]
+}
+
+export interface SavingOptions {
+  readonly registry: Registry<Ready>
+  readonly objects: Pick<ObjectsService, 'getBucket' | 'listObjects'>
+  readonly modes: () => ReadonlyMap<string, DistributionMode>
+  readonly names: ServerNames
+  readonly ports: Ports
+  readonly normalizeKey: (key: string) => string
+}
+
+export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
+
+/** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
+export function createSaving(options: SavingOptions): SaveDistribution {
+  const { registry, objects, modes, names, ports, normalizeKey } = options
+
+  function build(input: DistributionInput, before: Stored | undefined): Distribution {
+    const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...fields } = input
+    const problems: DistributionProblem[] = []
+    const { originSecretHeader, ...restrictions } = input.restrictions
+    let secret = before?.value.restrictions.originSecretHeader
+    try {
+      secret = originSecretHeader && storeSecret(originSecretHeader, secret, ports.random)
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      problems.push({ element: '/restrictions/originSecretHeader', message: error.message })
+    }
+    const origin = { ...input.origin, pathPrefix: normalizeKey(input.origin.pathPrefix) }
+    const distribution: Distribution = {
+      ...fields,
+      id,
+      origin,
+      createdMs: before?.value.createdMs ?? ports.clock.now(),
+      restrictions: secret === undefined ? restrictions : { ...restrictions, originSecretHeader: secret },
+    }
+    if (reservedIds.has(id)) problems.push({ element: '/id', message: 'is a name that the API has for itself' })
+    problems.push(...documentProblems(distribution))
+    if (problems.length === 0) problems.push(...modeOf(distribution).problems(distribution))
+    if (problems.length > 0) throw invalid(problems)
+    return { ...distribution, aliases: [...new Set(distribution.aliases.map(normalizeAlias))] }
+  }
+
+  function modeOf({ mode }: Distribution): DistributionMode {
+    const found = modes().get(mode)
+    if (found === undefined) throw adminErrors.not_implemented(`No loaded plugin serves the mode ${mode}.`)
+    return found
+  }
+
+  return async ({ input, mayManage, ifMatch, ifNoneMatch, dryRun }) => {
+    refuseUnbuilt(input)
+    let distribution: Distribution | undefined
+    let isNew = false
+    const document = await registry.change(async all => {
+      const before = all.find(({ id }) => id === input.id)
+      isNew = before === undefined
+      if (before !== undefined && ifNoneMatch !== undefined) throw adminErrors.already_exists()
+      if (ifMatch !== undefined && (before === undefined || (ifMatch !== '*' && before.etag !== ifMatch))) {
+        throw adminErrors.precondition_failed()
+      }
+      const buckets = [input.origin.bucket, ...(before === undefined ? [] : [before.value.origin.bucket])]
+      for (const bucket of buckets) if (!(await mayManage(bucket))) throw adminErrors.access_denied()
+      const built = build(input, before)
+      await objects.getBucket(built.origin.bucket)
+      if (isNew && all.length >= distributionsMax)
+        throw invalid([{ element: '', message: `would be more than ${distributionsMax} distributions` }])
+      const others = all.filter(({ id }) => id !== built.id)
+      await checkAliases(built, others, names, mayManage)
+      distribution = built
+      if (dryRun) return undefined
+      const { id, ...value } = built
+      const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
+      return { id, value, ...condition }
+    })
+    return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!, objects) }
+  }
+}
+
+/** What stands in the catalogue and is not built is refused, not ignored. */
+function refuseUnbuilt({ tls, defaultBehavior, behaviors }: DistributionInput): void {
+  if (tls.certificate !== 'none') {
+    throw adminErrors.not_implemented(
+      'Certificates of distributions are not built yet: tls.certificate can only be none.',
+    )
+  }
+  if ([defaultBehavior, ...behaviors].some(({ access }) => access === 'signed')) {
+    throw adminErrors.not_implemented('Signed access is not built yet: access can be public, authenticated or deny.')
+  }
+}
+
+/** Throws `alias_conflict`, and `access_denied` below a wildcard of somebody else. */
+async function checkAliases(
+  { aliases, origin }: Distribution,
+  others: readonly Stored[],
+  names: ServerNames,
+  mayManage: MayManage,
+): Promise<void> {
+  const taken = new Map<string, Stored>()
+  for (const other of others) for (const alias of other.value.aliases) taken.set(alias, other)
+  if (taken.size + aliases.length > aliasesMax) {
+    throw invalid([{ element: '/aliases', message: `would be more than ${aliasesMax} of all distributions` }])
+  }
+  for (const alias of aliases) {
+    const reserved = reservedBy(alias, origin.bucket, names)
+    if (reserved !== undefined) throw distributionErrors.alias_conflict(`${alias} ${reserved}.`)
+    const owner = taken.get(alias)
+    if (owner !== undefined) {
+      throw distributionErrors.alias_conflict(`${alias} is an alias of the distribution ${owner.id}.`)
+    }
+    for (const [wildcard, { value }] of taken) {
+      const name = alias.startsWith('*.') ? alias.slice(2) : alias
+      if (covers(wildcard, name) && !(await mayManage(value.origin.bucket))) throw adminErrors.access_denied()
+    }
+  }
+}
+
+function invalid(problems: readonly DistributionProblem[]): Error {
+  const [{ element, message }] = problems
+  return distributionErrors.invalid_distribution(`${element === '' ? 'This' : element} ${sentenceEnd(message)}`, {
+    cause: problems,
+  })
+}
+
+/** Paths below /svc/ on the S3 listener stay the server's, whatever the host is. */
+async function warningsOf(
+  { origin: { bucket, pathPrefix } }: Distribution,
+  objects: Pick<ObjectsService, 'listObjects'>,
+): Promise<readonly string[]> {
+  const prefix = `${pathPrefix}svc/`
+  const { objects: found } = await objects.listObjects({ bucket, prefix, delimiter: '', startAfter: '', maxKeys: 1 })
+  if (found.length === 0) return []
+  return [
+    `The bucket has objects below ${prefix}: on the S3 listener the server keeps the paths below /svc/ for itself.`,
+  ]
+}
+
+/** As clients read it. */
+export function viewOf(distribution: Distribution, document: Stored | undefined, nowMs: number) {
+  const { createdMs, restrictions, ...fields } = distribution
+  const { originSecretHeader, ...others } = restrictions
+  return {
+    ...fields,
+    restrictions:
+      originSecretHeader === undefined
+        ? others
+        : { ...others, originSecretHeader: showSecret(originSecretHeader, nowMs) },
+    createdAt: new Date(createdMs).toISOString(),
+    updatedAt: new Date(document?.modifiedMs ?? nowMs).toISOString(),
+    etag: document?.etag ?? '',
+  }
+}

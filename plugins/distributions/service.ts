@@ -1,0 +1,137 @@
+/** What the operations of the Admin API work with. */
+
+import { type Clock, parseDuration, type Random } from 'svc/kernel'
+import { adminErrors } from 'svc/plugins/admin/api'
+import type { ListenerName } from 'svc/plugins/http/api'
+import type { StoredDocument } from 'svc/plugins/store/api'
+import type { Distribution, StoredDistribution } from './document.ts'
+import { distributionErrors } from './errors.ts'
+import { hashSecret, secretsMax } from './origin-secret.ts'
+import { randomSecret } from './random-secret.ts'
+import type { Registry } from './registry.ts'
+import { type Route, type RoutingRules, routeHost } from './routing.ts'
+import { type MayManage, type SaveDistribution, viewOf } from './saving.ts'
+import type { Ready } from './visit.ts'
+
+export type DistributionView = ReturnType<typeof viewOf>
+
+export interface Rotated {
+  readonly name: string
+  /** In clear, this once. */
+  readonly value: string
+  readonly previousExpiresAt: string
+}
+
+export interface DistributionsAdmin {
+  readonly save: SaveDistribution
+  view(distribution: Distribution, document?: StoredDocument<StoredDistribution>): DistributionView
+  /** Throws `distribution_not_found`. */
+  get(id: string): Promise<{ readonly view: DistributionView; readonly bucket: string }>
+  /** By id. */
+  list(): Promise<readonly DistributionView[]>
+  /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`. */
+  remove(id: string, mayManage: MayManage, ifMatch: string | undefined): Promise<void>
+  rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
+  route(
+    host: string,
+    listener: ListenerName,
+  ): Promise<{ readonly route: Route<Ready>; readonly others: readonly { alias: string; id: string }[] }>
+}
+
+export interface AdminServiceOptions {
+  readonly registry: Registry<Ready>
+  readonly save: SaveDistribution
+  readonly rules: RoutingRules
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export function createDistributionsAdmin({
+  registry,
+  save,
+  rules,
+  clock,
+  random,
+}: AdminServiceOptions): DistributionsAdmin {
+  const view: DistributionsAdmin['view'] = (distribution, document) => viewOf(distribution, document, clock.now())
+  const viewStored = (document: StoredDocument<StoredDistribution>) =>
+    view({ ...document.value, id: document.id }, document)
+
+  async function find(id: string): Promise<StoredDocument<StoredDistribution>> {
+    const document = await registry.get(id)
+    if (document === undefined) throw distributionErrors.distribution_not_found()
+    return document
+  }
+
+  return {
+    save,
+    view,
+    async get(id) {
+      const document = await find(id)
+      return { view: viewStored(document), bucket: document.value.origin.bucket }
+    },
+    list: async () => (await registry.all()).map(viewStored),
+
+    async remove(id, mayManage, ifMatch) {
+      await registry.change(async () => {
+        const { etag, value } = await find(id)
+        if (!(await mayManage(value.origin.bucket))) throw adminErrors.access_denied()
+        if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw adminErrors.precondition_failed()
+        return { id, value: undefined, ifMatch: etag }
+      })
+    },
+
+    async rotate(id, mayManage, keepPreviousFor) {
+      const keepMs = durationOf(keepPreviousFor)
+      const value = randomSecret(random)
+      let name = ''
+      const expiresMs = clock.now() + keepMs
+      await registry.change(async () => {
+        const { etag, value: stored } = await find(id)
+        if (!(await mayManage(stored.origin.bucket))) throw adminErrors.access_denied()
+        const before = stored.restrictions.originSecretHeader
+        if (before === undefined) throw adminErrors.conflict('The distribution has no origin secret header to rotate.')
+        name = before.name
+        const others = before.secrets.map(secret => ({
+          ...secret,
+          expiresMs: Math.min(secret.expiresMs ?? Number.POSITIVE_INFINITY, expiresMs),
+        }))
+        const live = others.filter(secret => secret.expiresMs > clock.now()).slice(0, secretsMax - 1)
+        const secrets = [hashSecret(value, random), ...live]
+        const restrictions = { ...stored.restrictions, originSecretHeader: { name, secrets } }
+        return { id, value: { ...stored, restrictions }, ifMatch: etag }
+      })
+      return { name, value, previousExpiresAt: new Date(expiresMs).toISOString() }
+    },
+
+    async route(host, listener) {
+      const { hosts } = await registry.table()
+      const route = routeHost(host.toLowerCase(), listener, hosts, rules)
+      const found = 'found' in route ? route.found : undefined
+      const others = found === undefined ? [] : hosts.all(found.alias.startsWith('*.') ? host : found.alias)
+      return {
+        route,
+        others: others
+          .filter(other => other.alias !== found?.alias)
+          .map(({ alias, value }) => ({ alias, id: value.distribution.id })),
+      }
+    },
+  }
+}
+
+function durationOf(text: string): number {
+  try {
+    return parseDuration(text)
+  } catch {
+    throw adminErrors.invalid_argument(
+      `/keepPreviousFor: ${JSON.stringify(text)} is no duration; one is 90s, 5m or 24h.`,
+    )
+  }
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    /** Of the operations of this plugin alone. */
+    distributionsAdmin: DistributionsAdmin
+  }
+}

@@ -1,0 +1,139 @@
+/** One request for a distribution, from its refusal or answer to its records: log, metrics, audit and trace, once each. */
+import type { Clock, Logger } from 'svc/kernel'
+import { type Exchange, type HttpService, throttledFamily } from 'svc/plugins/http/api'
+import type { MetricsService } from 'svc/plugins/metrics/api'
+import type { AccessLog } from './access-log.ts'
+import type { DistributionServer, Visit } from './api.ts'
+import type { Distribution } from './document.ts'
+import type { HostMatch } from './host-table.ts'
+import type { Restrictions } from './restrictions.ts'
+
+export interface Ready {
+  readonly distribution: Distribution
+  readonly server: DistributionServer
+  readonly restrictions: Restrictions
+  readonly accessLog: AccessLog | undefined
+}
+
+export interface VisitEnvironment {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly http: Pick<HttpService, 'observe'>
+  readonly metrics: MetricsService
+}
+
+const operations: Readonly<Record<string, string>> = { GET: 'WebGet', HEAD: 'WebHead', OPTIONS: 'WebOptions' }
+
+export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
+  const requests = metrics.counter({
+    name: 'svc_distribution_requests_total',
+    help: 'Requests that distributions answered, by the alias that stands for the host.',
+    labels: ['distribution', 'host', 'status'],
+  })
+  const sent = metrics.counter({
+    name: 'svc_distribution_bytes_served_total',
+    help: 'Bytes of bodies that distributions have sent.',
+    labels: ['distribution', 'host'],
+  })
+  const durations = metrics.histogram({
+    name: 'svc_distribution_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer.',
+    labels: ['distribution'],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+  })
+  const throttled = metrics.counter(throttledFamily)
+
+  function record(visit: Visit, ready: Ready): void {
+    const { exchange, distribution, alias } = visit
+    const { response } = exchange
+    const status = response.writableFinished ? response.statusCode : 499
+    requests.inc({ distribution: distribution.id, host: alias, status: String(status) })
+    sent.inc({ distribution: distribution.id, host: alias }, visit.sentBytes)
+    const durationMs = Number(clock.monotonicNs() - exchange.startedNs) / 1e6
+    durations.observe({ distribution: distribution.id }, durationMs / 1000)
+    ready.accessLog?.({ visit, status, durationMs, timeMs: clock.now() - durationMs })
+    if (visit.isRecordedElsewhere) return
+    const { url = '', method = '', headers } = exchange.request
+    const mark = url.indexOf('?')
+    const isRestricted = visit.access === 'signed' || visit.access === 'authenticated'
+    http.observe({
+      type: 'web',
+      isAudited: isRestricted || visit.reason !== undefined,
+      listener: exchange.listener,
+      operation: visit.operation,
+      bucket: distribution.origin.bucket,
+      key: visit.key,
+      errorCode: visit.reason,
+      tags: {
+        distribution: distribution.id,
+        behavior: String(visit.behavior),
+        ...(visit.reason === undefined ? {} : { reason: visit.reason }),
+        ...visit.tags,
+      },
+      requestId: exchange.requestId,
+      method,
+      path: mark < 0 ? url : url.slice(0, mark),
+      query: mark < 0 ? '' : url.slice(mark + 1),
+      presentsCredentials: headers.authorization !== undefined,
+      identity: visit.identity,
+      clientAddress: exchange.clientAddress,
+      userAgent: headers['user-agent'] ?? '',
+      status,
+      timeMs: clock.now() - durationMs,
+      durationMs,
+      receivedBytes: 0,
+      sentBytes: visit.sentBytes,
+    })
+  }
+
+  /** Answers a request that this host has. */
+  return function serve(exchange: Exchange, host: string, { alias, value: ready }: HostMatch<Ready>): Promise<void> {
+    const { method = '' } = exchange.request
+    const { response } = exchange
+    const visit: Visit = {
+      exchange,
+      distribution: ready.distribution,
+      host,
+      alias,
+      operation: operations[method] ?? 'WebOther',
+      behavior: -1,
+      access: '',
+      key: '',
+      cache: '',
+      reason: undefined,
+      tags: {},
+      identity: undefined,
+      sentBytes: 0,
+      isClosed: false,
+      isRecordedElsewhere: false,
+    }
+    response.on('close', () => {
+      visit.isClosed = true
+    })
+    const answered = answer(visit, ready)
+    // Behind the listeners of who answers, which may still tell something of the answer.
+    response.on('close', () => {
+      try {
+        record(visit, ready)
+      } catch (err) {
+        // Records must not end the thread; the defect is told.
+        log.error({ err, requestId: exchange.requestId }, 'a request of a distribution could not be recorded')
+      }
+    })
+    return answered
+  }
+
+  async function answer(visit: Visit, { server, restrictions, distribution }: Ready): Promise<void> {
+    const refusal = restrictions.refusal(visit.exchange)
+    if (refusal === undefined) return server.serve(visit)
+    visit.reason = refusal.reason
+    if (refusal.status === 429) {
+      const kind = distribution.restrictions.rateLimit?.per ?? 'ip'
+      visit.tags.throttled = kind
+      throttled.inc({ api: 'web', kind })
+    }
+    return server.refuse(visit, refusal)
+  }
+}
+
+export type ServeVisit = ReturnType<typeof createVisits>

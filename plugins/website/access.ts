@@ -1,0 +1,133 @@
+/** Who may read: everybody, whoever authenticates, or nobody. Asked on every request, and for every object that is read for it. */
+import { type Clock, isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { Visit } from 'svc/plugins/distributions/api'
+import type { Exchange } from 'svc/plugins/http/api'
+import type { Authentication, AuthSessionService, IamService } from 'svc/plugins/iam/api'
+import { ExistingTags, type ObjectsService } from 'svc/plugins/objects/api'
+import { type AccessRequest, type PolicyService, type RequestFacts, requestConditions } from 'svc/plugins/policy/api'
+import type { S3Service } from 'svc/plugins/s3/api'
+import type { ReadyBehavior } from './behaviors.ts'
+
+/** Whether this object may be read; asked before it is looked for, so that nothing is told of what is there. */
+export type MayRead = (key: string, versionId?: string) => MaybePromise<boolean>
+
+export type AccessDecision =
+  | { readonly isAllowed: false; readonly reason: string }
+  | { readonly isAllowed: true; readonly mayRead: MayRead; readonly isPrivate: boolean }
+
+export interface AccessServices {
+  readonly iam: Pick<IamService, 'authenticate'>
+  readonly authSession: Pick<AuthSessionService, 'find'> | undefined
+  readonly policy: PolicyService
+  /** Whether public access to the bucket is blocked, by itself or by the cluster. */
+  readonly blocksPublic: (bucket: string) => MaybePromise<boolean>
+  readonly objects: Pick<ObjectsService, 'getObject'>
+  readonly s3: Pick<S3Service, 'isRootDenied'>
+  readonly clock: Clock
+}
+
+const denied = (reason: string): AccessDecision => ({ isAllowed: false, reason })
+
+export async function decideAccess(
+  visit: Visit,
+  { access }: Pick<ReadyBehavior, 'access'>,
+  services: AccessServices,
+): Promise<AccessDecision> {
+  const { bucket } = visit.distribution.origin
+  if (access === 'public') {
+    if (await services.blocksPublic(bucket)) return denied('public_access_blocked')
+    return { isAllowed: true, mayRead: () => true, isPrivate: false }
+  }
+  // What cannot be verified is refused: signed access has no verifier here.
+  if (access !== 'authenticated') return denied(access === 'deny' ? 'denied' : 'signature')
+  return decideAuthenticated(visit, services)
+}
+
+async function decideAuthenticated(visit: Visit, services: AccessServices): Promise<AccessDecision> {
+  const { policy, objects, s3 } = services
+  const { exchange, distribution } = visit
+  const { bucket } = distribution.origin
+  let authentication: Pick<Authentication, 'identity' | 'method' | 'signatureVersion' | 'signedMs'>
+  try {
+    authentication = await authenticate(exchange, bucket, services)
+  } catch (error) {
+    // The words of S3 are for its clients; a page is told that it is refused.
+    if (isCatalogError(error) && error.status < 500) return denied(error.code)
+    throw error
+  }
+  const { identity } = authentication
+  if (identity === undefined) return denied('unauthenticated')
+  visit.identity = identity
+  if (await s3.isRootDenied(identity)) return denied('root_denied')
+  await policy.prepare(bucket)
+  const tags = new ExistingTags(objects)
+  return {
+    isAllowed: true,
+    isPrivate: true,
+    async mayRead(key, versionId) {
+      const asked: AccessRequest = {
+        identity,
+        action: versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion',
+        bucket,
+        key,
+        conditions: () => requestConditions(factsOf(visit, authentication, services.clock, { key, versionId, tags })),
+      }
+      if (identity.isRoot) return true
+      if (policy.mentions(asked, 's3:existingobjecttag/')) await tags.fetch(bucket, key, versionId)
+      return policy.isAllowed(asked)
+    },
+  }
+}
+
+async function authenticate(
+  exchange: Exchange,
+  bucket: string,
+  { iam, authSession }: AccessServices,
+): Promise<Pick<Authentication, 'identity' | 'method' | 'signatureVersion' | 'signedMs'>> {
+  const { request, host, secure } = exchange
+  const { rawPath, rawQuery } = splitTarget(request.url as string)
+  const { headers, rawHeaders } = request
+  const method = request.method as string
+  const signed = {
+    api: 's3' as const,
+    method,
+    rawPath,
+    rawQuery,
+    headers,
+    rawHeaders,
+    host,
+    hostBucket: bucket,
+    secure,
+  }
+  const found = await iam.authenticate(signed)
+  if (found.identity !== undefined) return found
+  const session = authSession?.find({ request, secure, host })
+  return session === undefined ? found : { identity: session.identity, method: 'session' }
+}
+
+function splitTarget(url: string): { rawPath: string; rawQuery: string } {
+  const mark = url.indexOf('?')
+  return mark < 0 ? { rawPath: url, rawQuery: '' } : { rawPath: url.slice(0, mark), rawQuery: url.slice(mark + 1) }
+}
+
+function factsOf(
+  { exchange, distribution, host }: Visit,
+  { method, signatureVersion, signedMs }: Pick<Authentication, 'method' | 'signatureVersion' | 'signedMs'>,
+  clock: Clock,
+  asked: { readonly key: string; readonly versionId: string | undefined; readonly tags: ExistingTags },
+): RequestFacts {
+  const { key, versionId, tags } = asked
+  return {
+    sourceAddress: exchange.clientAddress,
+    secure: exchange.secure,
+    timeMs: clock.now(),
+    headers: exchange.request.headers,
+    versionId,
+    signature: method,
+    signatureVersion,
+    signedAtMs: signedMs,
+    distribution: distribution.id,
+    host,
+    existingTags: () => tags.get(distribution.origin.bucket, key, versionId),
+  }
+}

@@ -1,0 +1,78 @@
+/** Writes answers of websites: a head as one list, then bytes at once or in chunks. */
+import type { MaybePromise } from 'svc/kernel'
+import type { Visit } from 'svc/plugins/distributions/api'
+import type { ObjectData } from 'svc/plugins/objects/api'
+import { sendChunks } from 'svc/plugins/payload/api'
+import type { AnswerHeaders } from './response-headers.ts'
+
+const statusesWithoutBody: ReadonlySet<number> = new Set([204, 304])
+
+export interface WebAnswer {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  /** Added as they are: `Vary`, CORS. */
+  readonly more: readonly string[]
+  readonly data: ObjectData | undefined
+  /** Of the body, also of one that HEAD leaves out. */
+  readonly sizeBytes: number
+}
+
+export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
+  const { exchange } = visit
+  const { request, response } = exchange
+  const { status, headers, more, data, sizeBytes } = answer
+  const head = [...headers.list(), ...more]
+  const hasBody = !statusesWithoutBody.has(status)
+  if (hasBody) head.push('Content-Length', String(sizeBytes))
+  // Nothing here reads bodies: what is still to come must not be taken for the next request.
+  if (request.httpVersionMajor === 1 && hasRequestBody(visit)) head.push('Connection', 'close')
+  if (data === undefined || !hasBody || request.method === 'HEAD') {
+    if (data?.kind === 'stream') data.close()
+    if (visit.isClosed) return
+    response.writeHead(status, head)
+    response.end()
+    return
+  }
+  if (data.kind === 'whole') {
+    if (visit.isClosed) return
+    response.writeHead(status, head)
+    visit.sentBytes += data.bytes.length
+    response.end(data.bytes)
+    return
+  }
+  await sendStream(visit, status, head, data, sizeBytes)
+}
+
+function hasRequestBody({ exchange }: Visit): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = exchange.request.headers
+  return (length !== undefined && length !== '0') || encoding !== undefined
+}
+
+/** The first chunk comes before the head: what cannot be read at all is still an error answer. */
+async function sendStream(
+  visit: Visit,
+  status: number,
+  head: string[],
+  data: Extract<ObjectData, { kind: 'stream' }>,
+  sizeBytes: number,
+): Promise<void> {
+  const { response } = visit.exchange
+  let first: Awaited<ReturnType<typeof data.next>>
+  try {
+    first = await data.next()
+  } catch (error) {
+    data.close()
+    throw error
+  }
+  if (visit.isClosed) {
+    first?.release()
+    data.close()
+    return
+  }
+  response.writeHead(status, head)
+  await sendChunks(response, data, first, sizeBytes, bytes => {
+    visit.sentBytes += bytes
+  })
+}
+
+export type SendAnswer = (visit: Visit, answer: WebAnswer) => MaybePromise<void>

@@ -1,0 +1,74 @@
+/** Behaviors: which one a path has, and what it is with the fields of the default one in the place of those that it leaves out. */
+import {
+  type Behavior,
+  type Cors,
+  compilePattern,
+  type Distribution,
+  type PathMatcher,
+} from 'svc/plugins/distributions/api'
+import { type CorsAnswers, compileCors } from './cors.ts'
+import { type HeaderChange, headerChanges } from './response-headers.ts'
+
+export interface ReadyBehavior {
+  /** -1 for the default. */
+  readonly index: number
+  readonly access: 'public' | 'signed' | 'authenticated' | 'deny'
+  readonly methods: ReadonlySet<string>
+  /** For `Allow`. */
+  readonly methodList: string
+  readonly indexDocument: string | undefined
+  /** A key below the prefix. */
+  readonly spaFallback: string | undefined
+  readonly cacheControl: string | undefined
+  readonly headers: readonly HeaderChange[]
+  readonly cors: CorsAnswers | undefined
+}
+
+const allMethods = ['GET', 'HEAD', 'OPTIONS'] as const
+
+/** Returns the function that finds the behavior of a decoded path: the first that matches, else the default. */
+export function compileBehaviors({
+  defaultBehavior,
+  behaviors,
+  headers,
+}: Distribution): (path: string) => ReadyBehavior {
+  const fallback = ready(-1, defaultBehavior, headers.cors)
+  const ordered: readonly (readonly [PathMatcher, ReadyBehavior])[] = behaviors.map(
+    ({ pathPattern, ...behavior }, index) => [
+      compilePattern(pathPattern),
+      ready(index, { ...defaultBehavior, ...behavior }, headers.cors),
+    ],
+  )
+  return path => {
+    for (const [matches, behavior] of ordered) if (matches(path)) return behavior
+    return fallback
+  }
+}
+
+function ready(index: number, behavior: Behavior, cors: Cors | undefined): ReadyBehavior {
+  const {
+    access = 'public',
+    allowedMethods = allMethods,
+    indexDocument,
+    spaFallback,
+    cache,
+    responseHeaders,
+  } = behavior
+  const rules = behavior.cors ?? cors
+  return {
+    index,
+    access,
+    methods: new Set(allowedMethods),
+    methodList: allowedMethods.join(', '),
+    indexDocument: indexDocument === '' ? undefined : indexDocument,
+    spaFallback: spaFallback === undefined || spaFallback === '' ? undefined : keyOf(spaFallback),
+    cacheControl: cache?.cacheControl,
+    headers: headerChanges(responseHeaders),
+    cors: rules && compileCors(rules),
+  }
+}
+
+/** Paths in documents may be written with their slash or without. */
+export function keyOf(path: string): string {
+  return path.startsWith('/') ? path.slice(1) : path
+}

@@ -1,0 +1,53 @@
+/** Conditions and ranges of reads. Source: RFC 9110 sections 13.2.2 and 14. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { isCatalogError } from 'svc/kernel'
+import { type ByteRange, httpDate, readRange } from 'svc/plugins/s3/api'
+
+export interface Validators {
+  /** With quotes, strong. */
+  readonly etag: string
+  readonly modifiedMs: number
+}
+
+export function checkConditions(headers: IncomingHttpHeaders, { etag, modifiedMs }: Validators): 200 | 304 | 412 {
+  const ifMatch = headers['if-match']
+  const ifNoneMatch = headers['if-none-match']
+  if (ifMatch !== undefined) {
+    if (!lists(ifMatch, etag, false)) return 412
+  } else if (isAfter(modifiedMs, headers['if-unmodified-since']) === true) return 412
+  if (ifNoneMatch !== undefined) return lists(ifNoneMatch, etag, true) ? 304 : 200
+  return isAfter(modifiedMs, headers['if-modified-since']) === false ? 304 : 200
+}
+
+/** The range to answer with; undefined is the whole, `unsatisfiable` 416. */
+export function chooseRange(
+  headers: IncomingHttpHeaders,
+  { etag, modifiedMs }: Validators,
+  sizeBytes: number,
+): ByteRange | 'unsatisfiable' | undefined {
+  const { range } = headers
+  if (range === undefined) return undefined
+  const ifRange = headers['if-range'] as string | undefined
+  if (ifRange !== undefined && ifRange !== etag && ifRange !== httpDate(modifiedMs)) return undefined
+  try {
+    return readRange(range, sizeBytes)
+  } catch (error) {
+    if (isCatalogError(error) && error.code === 'InvalidRange') return 'unsatisfiable'
+    throw error
+  }
+}
+
+function lists(header: string, etag: string, isWeak: boolean): boolean {
+  if (header.trim() === '*') return true
+  return header.split(',').some(item => {
+    const tag = item.trim()
+    return tag === etag || (isWeak && tag.startsWith('W/') && tag.slice(2) === etag)
+  })
+}
+
+/** In whole seconds; undefined without a date. */
+function isAfter(timeMs: number, header: string | undefined): boolean | undefined {
+  if (header === undefined) return undefined
+  const dateMs = Date.parse(header)
+  return Number.isNaN(dateMs) ? undefined : Math.floor(timeMs / 1000) > Math.floor(dateMs / 1000)
+}

@@ -1,0 +1,47 @@
+/** The mode `website` of distributions. */
+import { chain, definePlugin } from 'svc/kernel'
+import type {} from 'svc/plugins/bucket-policy/api'
+import type {} from 'svc/plugins/distributions/api'
+import type {} from 'svc/plugins/object-ownership/api'
+import { keyNormalizer } from 'svc/plugins/objects/api'
+import { websiteConfig } from './config.ts'
+import { createOrigin } from './origin.ts'
+import { websiteProblems } from './problems.ts'
+import { createWebsite } from './website.ts'
+
+export default definePlugin({
+  name: 'website',
+  description: 'Distributions as websites: index documents, error pages, redirects, headers, CORS.',
+  requires: ['iam', 'objectOwnership', 'objects', 'policy', 's3'],
+  optional: ['authSession', 'bucketPolicy'],
+  config: websiteConfig,
+  setup({ config, services, ports, log, contribute }) {
+    const { authSession, bucketPolicy, objectOwnership } = services
+    // The cluster's block is that of bucket policies; without the plugin there are the flags of the bucket.
+    const blocksPublic = (bucket: string) =>
+      bucketPolicy?.ignoresPublic(bucket) ??
+      chain(objectOwnership.blocks(bucket), ({ restrictPublicBuckets }) => restrictPublicBuckets)
+    const normalizeKey = keyNormalizer(config.keyNormalization)
+    contribute(
+      'distribution.mode',
+      'website',
+      {
+        problems: websiteProblems,
+        compile(distribution) {
+          const { bucket, pathPrefix } = distribution.origin
+          const origin = createOrigin(services.objects, bucket, pathPrefix)
+          return createWebsite(distribution, {
+            ...services,
+            authSession,
+            blocksPublic,
+            clock: ports.clock,
+            log,
+            origin,
+            normalizeKey,
+          })
+        },
+      },
+      { optional: true },
+    )
+  },
+})

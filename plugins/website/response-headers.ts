@@ -1,0 +1,94 @@
+/** Headers that operators add to answers or take from them. */
+import { asHeaderValue } from 'svc/plugins/payload/api'
+
+/** An empty value removes. */
+export type HeaderChange = readonly [name: string, value: string]
+
+export type Preset = 'none' | 'standard' | 'strict'
+
+const year = 31_536_000
+
+/** `secure`: over TLS, where alone browsers believe HSTS. */
+export function presetHeaders(preset: Preset | undefined, secure: boolean): readonly HeaderChange[] {
+  if (preset === undefined || preset === 'none') return []
+  const isStrict = preset === 'strict'
+  const headers: HeaderChange[] = [
+    ['X-Content-Type-Options', 'nosniff'],
+    ['Referrer-Policy', 'strict-origin-when-cross-origin'],
+    ['X-Frame-Options', isStrict ? 'DENY' : 'SAMEORIGIN'],
+  ]
+  if (secure) headers.push(['Strict-Transport-Security', `max-age=${year}${isStrict ? '; includeSubDomains' : ''}`])
+  if (!isStrict) return headers
+  const policy = "default-src 'self'; object-src 'none'; base-uri 'self'; frame-ancestors 'none'"
+  headers.push(
+    ['Content-Security-Policy', policy],
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
+  )
+  return headers
+}
+
+/** What the server alone says of an answer. */
+const reserved: ReadonlySet<string> = new Set([
+  'age',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'date',
+  'etag',
+  'keep-alive',
+  'last-modified',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'server',
+  'set-cookie',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'vary',
+  'x-amz-request-id',
+])
+
+/** Why a header cannot be set: without subject. Undefined: it can. */
+export function headerProblem(name: string, value: string): string | undefined {
+  const lower = name.toLowerCase()
+  if (reserved.has(lower) || lower.startsWith('x-cache')) return 'is a header that the server itself sets'
+  try {
+    asHeaderValue(lower, value)
+    return undefined
+  } catch {
+    return 'is no header: a name has letters, digits and hyphens, a value no control characters'
+  }
+}
+
+export function headerChanges(headers: Readonly<Record<string, string>> = {}): readonly HeaderChange[] {
+  return Object.entries(headers).map(([name, value]) => [name, asHeaderValue(name.toLowerCase(), value)])
+}
+
+/** Headers of one answer, each name once, whatever its case. */
+export class AnswerHeaders {
+  readonly #headers = new Map<string, HeaderChange>()
+
+  set(name: string, value: string | undefined): void {
+    if (value !== undefined) this.#headers.set(name.toLowerCase(), [name, value])
+  }
+
+  apply(changes: readonly HeaderChange[]): void {
+    for (const [name, value] of changes) {
+      if (value === '') this.#headers.delete(name.toLowerCase())
+      else this.set(name, value)
+    }
+  }
+
+  get(name: string): string | undefined {
+    return this.#headers.get(name.toLowerCase())?.[1]
+  }
+
+  /** Names and values in turn. */
+  list(): string[] {
+    return [...this.#headers.values()].flat()
+  }
+}

@@ -1,0 +1,188 @@
+/** Distributions over the Admin API: what is stored, refused, and who may. */
+import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { responseProblems, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
+import t from 'tap'
+
+const everything = [{ Effect: 'Allow', Action: 'admin:*', Resource: '*' }]
+const users = testUsers({
+  ada: everything,
+  bob: [...everything, { Effect: 'Deny', Action: 'admin:ManageDistributions', Resource: 'arn:aws:s3:::photos' }],
+  eve: [],
+})
+
+t.test('documents of distributions', async t => {
+  const config = {
+    s3: { domain: ['s3.test'], serverUrl: 'https://s3.test' },
+    distributions: { domain: ['s3.test'], serverUrl: 'https://s3.test' },
+  }
+  const admin = await startAdmin({ plugins: [users], without: ['users', 'sts'], config })
+  t.teardown(() => admin.stop())
+  for (const Bucket of ['photos', 'pages']) await admin.s3.send(new CreateBucketCommand({ Bucket }))
+  const base = { id: 'site', aliases: ['www.example.test'], origin: { bucket: 'pages' } }
+  const call = (method: string, path: string, body?: unknown, as = admin.signed, headers?: Record<string, string>) =>
+    as({ method, path: `/api/v1${path}`, body, headers })
+  const create = (more: object = {}, as = admin.signed) => call('POST', '/distributions', { ...base, ...more }, as)
+
+  await t.test('created, read, replaced under its ETag, listed, deleted', async t => {
+    const created = await create()
+    t.equal(created.status, 201)
+    t.equal(created.headers.location, '/api/v1/distributions/site')
+    t.match(created.json, { enabled: true, mode: 'website', tls: { certificate: 'none' }, behaviors: [] })
+    const operation = admin.operations.find(({ id }) => id === 'createDistribution')!
+    t.same(responseProblems(operation, created.json), [])
+    t.equal((await create()).status, 409)
+    const read = await call('GET', '/distributions/site')
+    t.equal(read.headers.etag, `"${read.json.etag}"`)
+    const changed = await call('PUT', '/distributions/site', { ...read.json, comment: 'x' }, admin.signed, {
+      'if-match': read.json.etag,
+    })
+    t.equal(changed.status, 200)
+    t.equal(changed.json.createdAt, created.json.createdAt)
+    t.equal((await call('PUT', '/distributions/site', base, admin.signed, { 'if-match': read.json.etag })).status, 412)
+    t.equal((await call('PUT', '/distributions/site', base, admin.signed, { 'if-none-match': '*' })).status, 409)
+    t.equal((await call('PUT', '/distributions/other', base)).status, 400)
+    await create({ id: 'b', aliases: ['b.example.test'] })
+    const page = await call('GET', '/distributions?limit=1')
+    t.same(
+      page.json.items.map(({ id }: { id: string }) => id),
+      ['b'],
+    )
+    const rest = await call('GET', `/distributions?limit=1&cursor=${page.json.nextCursor}`)
+    t.same([rest.json.items[0].id, rest.json.nextCursor], ['site', ''])
+    t.equal((await call('GET', '/distributions?domain=b.example.test')).json.items.length, 1)
+    t.equal((await call('DELETE', '/distributions/b', undefined, admin.signed, { 'if-match': 'x' })).status, 412)
+    t.equal((await call('DELETE', '/distributions/b')).status, 204)
+    for (const method of ['GET', 'DELETE']) t.equal((await call(method, '/distributions/b')).status, 404)
+    t.equal((await call('POST', '/distributions?dryRun=true', { ...base, id: 'c', aliases: ['c.test'] })).status, 200)
+    t.equal((await call('GET', '/distributions/c')).status, 404, 'a dry run stores nothing')
+  })
+
+  await t.test('aliases that somebody has', async t => {
+    const taken = [
+      'www.example.test',
+      'WWW.example.test.',
+      's3.test',
+      'photos.s3.test',
+      '*.test',
+      'localhost',
+      'a.localhost',
+    ]
+    for (const alias of taken) {
+      const answer = await create({ id: 'second', aliases: [alias] })
+      t.match([answer.status, answer.json.code], [409, 'alias_conflict'], alias)
+    }
+    const invalid = ['127.0.0.1', 'a.test:80', 'a..b', '*', 'a/*']
+    for (const alias of invalid)
+      t.match(
+        (await create({ id: 'second', aliases: [alias] })).json,
+        { status: 400, code: 'invalid_distribution' },
+        alias,
+      )
+    const many = await Promise.all(['x', 'y', 'z'].map(id => create({ id, aliases: ['race.test'] })))
+    t.same(many.map(({ status }) => status).sort(), [201, 409, 409], 'of those that come together one gets it')
+  })
+
+  await t.test('what is wrong is told at once, and nothing is stored', async t => {
+    const { status, json } = await create({
+      id: 'bad',
+      aliases: ['bad.test', '1.2.3.4'],
+      origin: { bucket: 'pages', pathPrefix: '/x' },
+      behaviors: [{ pathPattern: { type: 'regex', pattern: '(' } }],
+      restrictions: {
+        sourceIp: { deny: ['x'] },
+        originSecretHeader: { name: 'Host', value: 'long enough for a secret' },
+      },
+    })
+    t.equal(status, 400)
+    t.same(
+      json.errors.map(({ element }: { element: string }) => element),
+      [
+        '/aliases/1',
+        '/origin/pathPrefix',
+        '/behaviors/0/pathPattern',
+        '/restrictions/sourceIp/deny',
+        '/restrictions/originSecretHeader/name',
+      ],
+    )
+    const website: [string, object][] = [
+      ['/defaultBehavior/indexDocument', { defaultBehavior: { indexDocument: 'a/b' } }],
+      ['/defaultBehavior/spaFallback', { defaultBehavior: { spaFallback: '../x' } }],
+      ['/defaultBehavior/responseHeaders/Set-Cookie', { defaultBehavior: { responseHeaders: { 'Set-Cookie': 'a' } } }],
+      ['/headers/response/X', { headers: { response: { X: 'a\r\nb' } } }],
+      ['/headers/cors/allowCredentials', { headers: { cors: { allowedOrigins: ['*'], allowCredentials: true } } }],
+      ['/redirects/0', { redirects: [{ from: '/x' }] }],
+      ['/redirects/0', { redirects: [{ from: '/*/x', to: '/y' }] }],
+      ['/redirects/0', { redirects: [{ from: '/:a', to: '/:b' }] }],
+      ['/redirects/0', { redirects: [{ toHost: 'evil.test/x' }] }],
+      ['/errorPages/0/path', { errorPages: [{ status: 404, path: '/../x' }] }],
+      ['/logging/target', { logging: { target: 'bucket:logs/' } }],
+    ]
+    for (const [element, more] of website) {
+      const answer = await create({ id: 'bad', aliases: ['bad.test'], ...more })
+      t.match(answer.json, { code: 'invalid_distribution', errors: [{ element }] }, JSON.stringify(more))
+    }
+    t.equal((await create({ id: 'bad', aliases: ['bad.test'], origin: { bucket: 'missing-bucket' } })).status, 404)
+    t.equal((await create({ id: 'import', aliases: ['bad.test'] })).status, 400)
+    t.equal((await create({ id: 'Bad', aliases: ['bad.test'] })).status, 400)
+    t.equal((await create({ id: 'bad', aliases: ['bad.test'], unknown: 1 })).status, 400)
+    t.equal((await create({ id: 'bad', aliases: ['bad.test'], tls: { certificate: 'auto' } })).status, 501)
+    t.equal((await create({ id: 'bad', aliases: ['bad.test'], defaultBehavior: { access: 'signed' } })).status, 501)
+    t.equal((await call('GET', '/distributions/bad')).status, 404)
+  })
+
+  await t.test('a denial for a bucket keeps it from being published', async t => {
+    const as = (name: string) => admin.signedBy(name, userSecret)
+    t.equal(
+      (await create({ id: 'photos', aliases: ['photos.test'], origin: { bucket: 'photos' } }, as('bob'))).status,
+      403,
+    )
+    t.equal(
+      (await create({ id: 'photos', aliases: ['*.photos.test'], origin: { bucket: 'photos' } }, as('ada'))).status,
+      201,
+    )
+    t.equal(
+      (await create({ id: 'below', aliases: ['x.photos.test'] }, as('bob'))).status,
+      403,
+      'below a wildcard of that bucket',
+    )
+    t.equal((await create({ id: 'below', aliases: ['x.photos.test'] }, as('ada'))).status, 201)
+    t.equal((await call('GET', '/distributions/photos', undefined, as('bob'))).status, 403)
+    t.equal((await call('DELETE', '/distributions/photos', undefined, as('bob'))).status, 403)
+    const listed = (await call('GET', '/distributions', undefined, as('bob'))).json.items
+    t.notOk(listed.some(({ id }: { id: string }) => id === 'photos'))
+    t.equal((await call('GET', '/distributions', undefined, as('eve'))).status, 403)
+    t.equal(
+      (await call('PUT', '/distributions/photos', { ...base, id: 'photos', aliases: ['*.photos.test'] }, as('bob')))
+        .status,
+      403,
+      'also out of the bucket',
+    )
+  })
+
+  await t.test('how a host would be routed', async t => {
+    await call('PUT', '/distributions/site', {
+      ...base,
+      behaviors: [{ pathPattern: { type: 'prefix', pattern: '/x/' }, access: 'deny' }],
+    })
+    const resolve = async (query: string) => (await call('GET', `/routing/resolve?${query}`)).json
+    t.match(await resolve('host=WWW.example.test.:80&path=/x/y'), {
+      step: 'a',
+      match: 'exact',
+      distribution: 'site',
+      bucket: 'pages',
+      normalizedHost: 'www.example.test',
+      behavior: { index: 0, access: 'deny' },
+      status: 0,
+    })
+    t.match(await resolve('host=x.photos.test'), {
+      step: 'a',
+      distribution: 'below',
+      shadowed: [{ distribution: 'photos', alias: '*.photos.test' }],
+    })
+    t.match(await resolve('host=y.photos.test&listener=web'), { step: 'b', match: 'wildcard', alias: '*.photos.test' })
+    t.match(await resolve('host=photos.s3.test'), { step: 'c', match: 'bucket-domain', bucket: 'photos' })
+    t.match(await resolve('host=s3.test'), { step: 'd', match: 'main' })
+    t.match(await resolve('host=nobody.test'), { step: 'e', match: 'path-style', status: 0 })
+    t.match(await resolve('host=nobody.test&listener=web'), { step: 'e', match: 'misdirected', status: 421 })
+  })
+})

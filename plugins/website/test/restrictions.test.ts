@@ -1,0 +1,154 @@
+/** Who is kept out: by address, origin secret and rate; the records that remain; authenticated access. Over real sockets. */
+
+import { rootPassword, rootUser, testUsers, userSecret } from 'svc/plugins/admin/testing'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import t from 'tap'
+import { startSite } from './site.ts'
+
+const site = {
+  id: 'site',
+  aliases: ['www.example.test', '*.wild.test'],
+  origin: { bucket: 'pages' },
+  defaultBehavior: { indexDocument: 'index.html' },
+}
+
+t.test('restrictions', async t => {
+  const server = await startSite({ web: { trustedProxies: ['127.0.0.1'] } })
+  t.teardown(() => server.stop())
+  await server.put('pages', { 'index.html': 'home' })
+  const from = (address: string, headers = {}) =>
+    server.get('/', { headers: { 'X-Forwarded-For': address, ...headers } })
+  const restrict = (restrictions: object) => server.publish({ ...site, restrictions })
+
+  await t.test('addresses: deny first, then allow', async t => {
+    await restrict({ sourceIp: { allow: ['192.0.2.0/24', '2001:db8::/32'], deny: ['192.0.2.7'] } })
+    t.equal((await from('192.0.2.1')).status, 200)
+    t.equal((await from('192.0.2.7')).status, 403)
+    t.equal((await from('198.51.100.1')).status, 403)
+    t.equal((await from('2001:db8::1')).status, 200)
+    t.equal((await from('::ffff:192.0.2.1')).status, 200, 'a mapped address is the address')
+  })
+
+  await t.test('the secret of a proxy in front, shown nowhere, rotated with an overlap', async t => {
+    const value = 'first-secret-of-the-proxy'
+    await restrict({ originSecretHeader: { name: 'X-Origin', value } })
+    const read = async () => (await server.signed({ path: '/api/v1/distributions/site' })).json
+    const [shown] = (await read()).restrictions.originSecretHeader.values
+    t.match(shown, /^sha256:[0-9a-f]{8}$/)
+    t.equal((await from('192.0.2.1')).status, 403)
+    t.equal((await from('192.0.2.1', { 'X-Origin': 'wrong' })).status, 403)
+    t.equal((await from('192.0.2.1', { 'X-Origin': shown })).status, 403, 'what is shown is not the secret')
+    t.equal((await from('192.0.2.1', { 'x-origin': value })).status, 200)
+    await server.publish(await read())
+    t.equal((await from('192.0.2.1', { 'X-Origin': value })).status, 200, 'sent back it stands for the secret')
+    const rotate = (keepPreviousFor: string) =>
+      server.signed({
+        method: 'POST',
+        path: '/api/v1/distributions/site/origin-secret/rotate',
+        body: { keepPreviousFor },
+      })
+    const second = (await rotate('1h')).json
+    t.equal(second.name, 'x-origin')
+    t.equal((await from('192.0.2.1', { 'X-Origin': value })).status, 200)
+    t.equal((await from('192.0.2.1', { 'X-Origin': second.value })).status, 200)
+    const third = (await rotate('0s')).json
+    t.equal((await from('192.0.2.1', { 'X-Origin': value })).status, 403, 'expired')
+    t.equal((await from('192.0.2.1', { 'X-Origin': second.value })).status, 403)
+    t.equal((await from('192.0.2.1', { 'X-Origin': third.value })).status, 200)
+    t.notMatch(JSON.stringify(server.kernel.logs), /secret-of-the-proxy/)
+  })
+
+  await t.test('a rate: who is refused before it spends no token', async t => {
+    await restrict({ rateLimit: { requestsPerSecond: 1, burst: 2 }, sourceIp: { deny: ['192.0.2.9'] } })
+    for (let i = 0; i < 5; i++) t.equal((await from('192.0.2.9')).status, 403)
+    t.equal((await from('192.0.2.50')).status, 200)
+    t.equal((await from('192.0.2.50')).status, 200)
+    const refused = await from('192.0.2.50')
+    t.match(refused, { status: 429, headers: { 'retry-after': /^\d+$/, 'cache-control': 'no-store' } })
+    t.equal((await from('192.0.2.51')).status, 200, 'each address has its own')
+    await restrict({ rateLimit: { requestsPerSecond: 1, per: 'distribution' } })
+    t.equal((await from('192.0.2.60')).status, 200)
+    t.equal((await from('192.0.2.61')).status, 429)
+  })
+
+  await t.test('records', async t => {
+    await server.publish({
+      ...site,
+      restrictions: { sourceIp: { deny: ['192.0.2.9'] } },
+      logging: { accessLog: true },
+    })
+    const lines: { type: string; operation: string; error?: string }[] = []
+    const watch = server.kernel.services.trace.subscribe({ types: ['web'] }, line => lines.push(line))
+    await server.get('/?sig=hidden&a=1', { host: 'deep.wild.test', headers: { 'User-Agent': 'a "b"' } })
+    await from('192.0.2.9')
+    await new Promise(resolve => setTimeout(resolve, 50))
+    watch.end()
+    t.match(lines, [
+      { type: 'web', operation: 'WebGet' },
+      { type: 'web', error: 'source_ip' },
+    ])
+    const access = server.kernel.logs.filter(({ msg }) => msg === 'access').map(line => line.access)
+    t.match(access, [
+      {
+        distribution: 'site',
+        host: 'deep.wild.test',
+        alias: '*.wild.test',
+        method: 'GET',
+        path: '/',
+        status: 200,
+        bytes: 4,
+        cache: 'BYPASS',
+      },
+      { status: 403, client: '192.0.2.9' },
+    ])
+    t.notMatch(JSON.stringify(access), /hidden/)
+    const [record, ...others] = await server.kernel.services.audit
+      .recent(1000)
+      .then(all => all.filter(({ type }) => type === 'web' && all.length > 0).slice(0, 1))
+    t.match(record, { type: 'web', errorCode: 'source_ip', tags: { distribution: 'site', reason: 'source_ip' } })
+    t.same(others, [])
+  })
+})
+
+t.test('authenticated access', async t => {
+  const users = testUsers({
+    ada: [{ Effect: 'Allow', Action: 's3:GetObject', Resource: 'arn:aws:s3:::pages/a/*' }],
+    eve: [],
+  })
+  const server = await startSite({ plugins: [users], without: ['users', 'sts'] })
+  t.teardown(() => server.stop())
+  await server.put('pages', { 'a/index.html': 'for ada', 'b.html': 'not for her' })
+  await server.publish({ ...site, defaultBehavior: { access: 'authenticated', indexDocument: 'index.html' } })
+  const get = (accessKey: string, secret: string, path: string) => {
+    const { headers } = signRequest(
+      { accessKey, secret, region: 'us-east-1' },
+      {
+        method: 'GET',
+        host: 'www.example.test',
+        path,
+        query: '',
+        headers: {},
+        payload: Buffer.alloc(0),
+        nowMs: Date.now(),
+      },
+    )
+    const { host: _host, ...sent } = headers as Record<string, string>
+    return server.get(path, { headers: sent })
+  }
+  t.match(await server.get('/a/'), { status: 403 })
+  t.match(await get('ada', userSecret, '/a/'), {
+    status: 200,
+    body: 'for ada',
+    headers: { 'cache-control': 'private, no-store' },
+  })
+  t.match(await get('ada', userSecret, '/b.html'), { status: 403 })
+  t.match(await get('ada', userSecret, '/missing'), { status: 403 }, 'what is there is not told')
+  t.match(await get('eve', userSecret, '/a/'), { status: 403 })
+  t.match(await get('ada', 'a-wrong-secret-entirely', '/a/'), { status: 403 })
+  t.match(await get(rootUser, rootPassword, '/b.html'), { status: 200 })
+  const { cookie } = await server.login()
+  t.match(await server.get('/b.html', { headers: { Cookie: cookie } }), { status: 200 }, 'a session of the console')
+  t.match(await server.get('/b.html', { headers: { Cookie: 'svc_session=x' } }), { status: 403 })
+  const audited = (await server.kernel.services.audit.recent(1000)).filter(({ type }) => type === 'web')
+  t.ok(audited.some(({ identity, status }) => identity.accessKey === 'ada' && status === 200))
+})
