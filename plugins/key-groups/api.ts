@@ -65,7 +65,92 @@ export interface NewKey {
   readonly storePrivateKey?: boolean
 }
 
-/** What a key group service answers whoever looks after key groups. Errors are `keyGroupErrors` and those of the store. */
+/** A request as it came, before anything of it is decoded. */
+export interface SignedRequest {
+  /** It came over TLS, to us or to a trusted proxy. */
+  readonly secure: boolean
+  /** As the client named it, in lower case, with its port. */
+  readonly host: string
+  /** Raw, with its first slash; a character for each byte. */
+  readonly path: string
+  /** Raw, without the question mark. */
+  readonly query: string
+  /** The header `Cookie`; several are joined by `; `. */
+  readonly cookie: string | undefined
+  readonly clientAddress: string
+  /** When the request began. */
+  readonly nowMs: number
+  /** A proxy ends TLS and says nothing of it: what was signed for `https` holds on `http`, too. */
+  readonly holdsFromProxy: boolean
+}
+
+/** Why a request is refused: for log, trace and audit. Clients are told none of it. */
+export type SignatureRefusal =
+  | 'missing'
+  | 'duplicate_parameter'
+  | 'ambiguous'
+  | 'unknown_key'
+  | 'malformed'
+  | 'bad_signature'
+  | 'weak_hash'
+  | 'malformed_policy'
+  | 'unsupported_condition'
+  | 'resource'
+  | 'expired'
+  | 'not_yet'
+  | 'address'
+
+export type SignatureVerdict =
+  | {
+      readonly isValid: true
+      readonly keyId: string
+      readonly carrier: 'url' | 'cookies'
+      readonly expiresMs: number
+      /** The raw query without the parameters of the signature: for keys of caches, the origin and logs. */
+      readonly query: string
+    }
+  | {
+      readonly isValid: false
+      readonly reason: SignatureRefusal
+      /** Where it is one of the group. */
+      readonly keyId: string | undefined
+    }
+
+export interface ToSign {
+  readonly kind: 'url' | 'cookies'
+  /** Absolute, `http` or `https`, not signed yet. Cookies are for its host. */
+  readonly url: string
+  /** Default: the newest that is enabled and whose private key the server has. */
+  readonly keyId?: string
+  /** In the future, by at most 365 days; the whole second before it counts. */
+  readonly expiresMs: number
+  readonly startsMs?: number
+  /** An address or a CIDR block. */
+  readonly ip?: string
+  /** A URL with wildcards. Default: the URL. */
+  readonly resource?: string
+}
+
+export interface SignedCookie {
+  readonly name: string
+  readonly value: string
+  readonly domain: string
+  readonly path: string
+  readonly secure: boolean
+  readonly httpOnly: boolean
+  readonly expiresMs: number
+}
+
+export interface Signed {
+  readonly url?: string
+  readonly cookies?: readonly SignedCookie[]
+  readonly keyId: string
+  readonly expiresMs: number
+  /** The text that was signed. */
+  readonly policy: string
+}
+
+/** Errors are `keyGroupErrors` and those of the store. */
 export interface KeyGroupsService {
   /** By id. `limit` is 1 to 1000. */
   list(request: { readonly startAfter?: string; readonly limit?: number }): Promise<{
@@ -92,6 +177,13 @@ export interface KeyGroupsService {
   exists(id: string): MaybePromise<boolean>
   /** The transaction fails with `precondition_failed` where the group is gone by then: for documents that name it. */
   requireIn(tx: TransactionBuilder, id: string): void
+  /**
+   * Whether a key of the group signed the request, by its query or else by its cookies. At once where this thread remembers the group. Where
+   * there is no such group nothing is valid.
+   */
+  verify(group: string, request: SignedRequest): MaybePromise<SignatureVerdict>
+  /** Throws `key_group_not_found`, `key_not_found`, and `invalid_argument` for what would be refused. */
+  sign(group: string, wanted: ToSign): Promise<Signed>
 }
 
 /** What needs a key group. */

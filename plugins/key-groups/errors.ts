@@ -2,6 +2,7 @@ import { defineErrors } from 'svc/kernel'
 
 /** Codes and statuses of the Admin API. */
 export const keyGroupErrors = defineErrors({
+  invalid_argument: { status: 400, title: 'This cannot be signed.' },
   invalid_key_group: { status: 400, title: 'The key group is not valid.' },
   key_group_not_found: { status: 404, title: 'There is no such key group.' },
   key_not_found: { status: 404, title: 'The key group has no such key.' },

@@ -12,6 +12,9 @@ import type { KeyGroupsService } from './api.ts'
 import { createDirectory } from './directory.ts'
 import { declareKeyGroups } from './documents.ts'
 import { keyGroupPoints } from './points.ts'
+import { createRemembered } from './remembered.ts'
+import { createSigning } from './signing.ts'
+import { createVerification } from './verification.ts'
 
 const operations = [
   listKeyGroups,
@@ -32,7 +35,12 @@ export default definePlugin({
   setup({ services: { store }, ports, point, contribute }) {
     const documents = declareKeyGroups(store)
     const users = point('keyGroups.user')
-    const keyGroups: KeyGroupsService = createDirectory({ store, documents, users, clock: ports.clock })
+    const { clock } = ports
+    const keyGroups: KeyGroupsService = {
+      ...createDirectory({ store, documents, users, clock }),
+      verify: createVerification({ groups: documents.compiled, remembered: createRemembered() }),
+      sign: createSigning(documents.groups, clock),
+    }
     for (const operation of operations) {
       contribute('admin.operation', operation.id, bindAdminOperation(operation, { keyGroups }), { optional: true })
     }

@@ -11,6 +11,7 @@ import type { AttachedPolicy, PolicySet } from './policy-set.ts'
 import type { Simulation } from './simulation.ts'
 
 export type { ActionLevel, ActionStatus } from './actions.ts'
+export { type Address, type AddressBlock, isInBlock, parseAddress, parseBlock } from './addresses.ts'
 export { builtInPolicies } from './built-in-policies.ts'
 export { type ActionDeclaration, createCatalogue, type PolicyAction } from './catalogue.ts'
 export { type ConditionKey, conditionKeys } from './condition-keys.ts'
@@ -29,6 +30,7 @@ export { createPrepared, type Prepared } from './prepared.ts'
 export type { PolicyProblem } from './problems.ts'
 export { encryptionAsked, type RequestEncryption, type RequestFacts, requestConditions } from './request-conditions.ts'
 export type { EvaluatedStatement, Simulation, SimulationDecision, SimulationSource } from './simulation.ts'
+export { plainPattern, type WildcardPattern } from './wildcards.ts'
 
 /** Condition keys in lower case (`s3:prefix`, `aws:sourceip`) with their values. */
 export type ConditionRecord = Readonly<Record<string, readonly string[]>>
