@@ -57,7 +57,7 @@ export function defineCommand<O extends object>(declaration: CommandDeclaration<
 export const groups: Readonly<Record<string, string>> = {
   admin: 'Administration: users, policies, buckets and their settings, the server.',
   alias: 'Names for servers and credentials.',
-  dist: 'Buckets on names of their own: websites and S3 endpoints.',
+  dist: 'Buckets on names of their own: websites and S3 endpoints, and keys for signed URLs.',
   share: 'Links for people without credentials.',
 }
 

@@ -1,6 +1,6 @@
 /** Key groups, which signed URLs and signed cookies are verified with. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import addKeyGroupKey from './admin/add-key-group-key.ts'
 import createKeyGroup from './admin/create-key-group.ts'
 import deleteKeyGroup from './admin/delete-key-group.ts'
@@ -16,23 +16,24 @@ import { createRemembered } from './remembered.ts'
 import { createSigning } from './signing.ts'
 import { createVerification } from './verification.ts'
 
-const operations = [
-  listKeyGroups,
-  createKeyGroup,
-  getKeyGroup,
-  putKeyGroup,
-  deleteKeyGroup,
-  addKeyGroupKey,
-  removeKeyGroupKey,
-]
-
 export default definePlugin({
   name: 'key-groups',
   description: 'Key groups, with which signed URLs and signed cookies are verified and made.',
   requires: ['store'],
   provides: ['keyGroups'],
   points: keyGroupPoints,
-  setup({ services: { store }, ports, point, contribute }) {
+  contributes: {
+    'admin.operation': [
+      listKeyGroups,
+      createKeyGroup,
+      getKeyGroup,
+      putKeyGroup,
+      deleteKeyGroup,
+      addKeyGroupKey,
+      removeKeyGroupKey,
+    ],
+  },
+  setup({ services: { store }, ports, point }) {
     const documents = declareKeyGroups(store)
     const users = point('keyGroups.user')
     const { clock } = ports
@@ -40,9 +41,6 @@ export default definePlugin({
       ...createDirectory({ store, documents, users, clock }),
       verify: createVerification({ groups: documents.compiled, remembered: createRemembered() }),
       sign: createSigning(documents.groups, clock),
-    }
-    for (const operation of operations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { keyGroups }), { optional: true })
     }
     return { services: { keyGroups: Object.freeze(keyGroups) } }
   },

@@ -171,7 +171,7 @@ t.test('keys are added, made and removed; the private key is shown once', async 
   t.equal(added.json.privateKey, undefined)
   t.equal(added.headers.location, `/api/v1/keygroups/films/keys/${added.json.id}`)
   t.equal(outcome(await call('POST', '/films/keys', { publicKey: rsa })), '409 already_exists')
-  clock.advance(1000)
+  await clock.advance(1000)
   const made = await call('POST', '/films/keys', { generate: true, name: 'new' })
   t.match(made.json, { name: 'new', algorithm: 'ed25519', hasPrivateKey: true, createdAt: '2026-03-01T12:00:01.000Z' })
   t.match(made.json.privateKey, /^-----BEGIN PRIVATE KEY-----\n/)

@@ -22,7 +22,7 @@ const cookieOf = ({ cookies }: Signed) => cookies!.map(({ name, value }) => `${n
 
 await keyGroups.create('films', {})
 const { key: first } = await keyGroups.addKey('films', { generate: true, name: 'first' })
-clock.advance(1000)
+await clock.advance(1000)
 const { key: second } = await keyGroups.addKey('films', { generate: true, algorithm: 'rsa', name: 'second' })
 
 t.test('a URL with Expires, and nothing more than is needed', async t => {
