@@ -74,6 +74,7 @@ const folders = [
   'distributions',
   'website',
   's3-domains',
+  'key-groups',
 
   // Events: rules of buckets, and where they and audit records go.
   'notify',

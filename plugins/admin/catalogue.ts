@@ -59,6 +59,7 @@ const pluginsByPath: readonly (readonly [pattern: RegExp, plugin: string])[] = [
   [/^\/buckets\/\{bucket\}\/lifecycle/, 'lifecycle'],
   [/^\/buckets\/\{bucket\}\/events$/, 'notify'],
   [/^\/buckets\/\{bucket\}\/cors$/, 'cors'],
+  [/^\/keygroups/, 'key-groups'],
   [/^\/dns-providers/, 'dns'],
   [/\/webhooks(\/|$)/, 'purge'],
 ]

@@ -10,6 +10,7 @@ import type { Distribution } from './document.ts'
 export type { Behavior, Cors, Distribution, ErrorPage, PathBehavior, Redirect } from './document.ts'
 export { distributionErrors } from './errors.ts'
 export { compilePattern, type PathMatcher } from './patterns.ts'
+export { unverifiable } from './signed-access.ts'
 
 export interface DistributionProblem {
   /** JSON Pointer into the document. */
@@ -59,7 +60,7 @@ export interface DistributionServer {
   /** Answers a refusal in the words of the mode. */
   refuse(visit: Visit, refusal: DistributionRefusal): MaybePromise<void>
   /** Of a decoded path: for who asks how a request would be routed. Undefined where the mode has no behaviors. */
-  behaviorOf?(path: string): { readonly index: number; readonly access: string }
+  behaviorOf?(path: string): { readonly index: number; readonly access: string; readonly keyGroup?: string }
 }
 
 export interface DistributionMode {

@@ -12,6 +12,7 @@ import listDistributions from './admin/list-distributions.ts'
 import putDistribution from './admin/put-distribution.ts'
 import resolveRoute from './admin/resolve-route.ts'
 import rotateOriginSecret from './admin/rotate-origin-secret.ts'
+import signDistributionUrl from './admin/sign-distribution-url.ts'
 import type { DistributionMode } from './api.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
@@ -23,13 +24,14 @@ import { compileRestrictions } from './restrictions.ts'
 import type { RoutingRules } from './routing.ts'
 import { createSaving } from './saving.ts'
 import { createDistributionsAdmin } from './service.ts'
+import { createUrlSigning } from './signing.ts'
 import { createVisits, type Ready } from './visit.ts'
 
 export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'store', 'objects'],
-  optional: ['metrics', 'rateLimits'],
+  optional: ['keyGroups', 'metrics', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -40,12 +42,13 @@ export default definePlugin({
       putDistribution,
       deleteDistribution,
       rotateOriginSecret,
+      signDistributionUrl,
       resolveRoute,
     ],
   },
   config: distributionsConfig,
   setup({ config, services, ports, log, point, contribute }) {
-    const { http, store, objects, rateLimits, metrics = noMetrics } = services
+    const { http, store, objects, keyGroups, rateLimits, metrics = noMetrics } = services
     const modePoint = point('distribution.mode')
     let modes: ReadonlyMap<string, DistributionMode> = new Map()
     const names = serverNames(config)
@@ -69,8 +72,10 @@ export default definePlugin({
     }
     const registry = createRegistry<Ready>({ store, log, compile })
     const normalizeKey = keyNormalizer(config.keyNormalization)
-    const save = createSaving({ registry, objects, modes: () => modes, names, ports, normalizeKey })
-    const distributionsAdmin = createDistributionsAdmin({ registry, save, rules, ...ports })
+    const save = createSaving({ registry, objects, modes: () => modes, names, ports, normalizeKey, keyGroups })
+    const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
+    contribute('keyGroups.user', 'distributions', { useOf: registry.useOf }, { optional: true })
+    const distributionsAdmin = createDistributionsAdmin({ registry, save, rules, signUrl, ...ports })
     const serve = createVisits({ clock: ports.clock, log, http, metrics })
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)

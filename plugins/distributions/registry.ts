@@ -12,11 +12,13 @@
  */
 import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
-import type { Collection, StoredDocument, StoreService } from 'svc/plugins/store/api'
+import type { KeyGroupUse } from 'svc/plugins/key-groups/api'
+import type { Collection, StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { DistributionServer } from './api.ts'
 import { type Distribution, StoredDistribution } from './document.ts'
 import { createHostTable, type HostTable } from './host-table.ts'
+import { keyGroupsOf } from './signed-access.ts'
 
 export const distributionsMax = 1000
 const triesMax = 16
@@ -42,6 +44,8 @@ export interface Change {
   readonly value: StoredDistribution | undefined
   readonly ifMatch?: string
   readonly ifNoneMatch?: '*'
+  /** What has to be there as well when it is committed; where it is gone `decide` is called again. */
+  readonly require?: (tx: TransactionBuilder) => void
 }
 
 export interface Registry<Ready> {
@@ -49,6 +53,8 @@ export interface Registry<Ready> {
   table(): MaybePromise<Table<Ready>>
   get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
   all(): Promise<readonly StoredDocument<StoredDistribution>[]>
+  /** Who names this key group. */
+  useOf(keyGroup: string): Promise<KeyGroupUse>
   /**
    * Makes a change of what `decide` has seen: all distributions. Called again where somebody else was faster. Throws
    * `precondition_failed` where the conditions of the change itself do not hold.
@@ -79,6 +85,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   })
   let current: Table<Ready> = { sequence: 0, hosts: createHostTable<Ready>([]) }
   let making: { readonly sequence: number; readonly table: Promise<Table<Ready>> } | undefined
+  let uses: { readonly etag: string; readonly byGroup: ReadonlyMap<string, readonly string[]> } | undefined
   let ready = new Map<string, { readonly etag: string; readonly value: Ready }>()
 
   async function all(): Promise<readonly StoredDocument<StoredDistribution>[]> {
@@ -137,14 +144,22 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     },
     get: id => documents.get(id),
     all,
+    async useOf(keyGroup) {
+      const table = await tables.get(tableId)
+      const etag = table?.etag ?? ''
+      if (uses?.etag !== etag) uses = { etag, byGroup: usesOf(await all()) }
+      const condition = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: etag }
+      return { ids: uses.byGroup.get(keyGroup) ?? [], fence: tx => tx.require(tables, tableId, condition) }
+    },
     async change(decide) {
       for (let tries = 1; ; tries++) {
         const table = await tables.get(tableId)
         const change = await decide(await all())
         if (change === undefined) return undefined
-        const { id, value, ifMatch, ifNoneMatch } = change
+        const { id, value, ifMatch, ifNoneMatch, require } = change
         try {
           await store.transaction(tx => {
+            require?.(tx)
             const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
             tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
             if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
@@ -153,7 +168,7 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
         } catch (error) {
           if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
           const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag
-          if (!isOvertaken) throw error
+          if (!isOvertaken && require === undefined) throw error
           if (tries >= triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
           continue
         }
@@ -161,4 +176,12 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
       }
     },
   }
+}
+
+function usesOf(all: readonly StoredDocument<StoredDistribution>[]): ReadonlyMap<string, readonly string[]> {
+  const byGroup = new Map<string, string[]>()
+  for (const { id, value } of all) {
+    for (const group of keyGroupsOf(value)) byGroup.set(group, [...(byGroup.get(group) ?? []), id])
+  }
+  return byGroup
 }

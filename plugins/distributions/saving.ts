@@ -1,8 +1,9 @@
 /** From what a client sends to what is stored: everything is checked before anything is. */
 import type { MaybePromise, Ports } from 'svc/kernel'
 import { adminErrors, sentenceEnd } from 'svc/plugins/admin/api'
+import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
-import type { StoredDocument } from 'svc/plugins/store/api'
+import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
 import type { DistributionMode, DistributionProblem } from './api.ts'
 import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
 import { documentProblems } from './document-problems.ts'
@@ -11,6 +12,7 @@ import { covers, normalizeAlias } from './hosts.ts'
 import { reservedBy, type ServerNames } from './names.ts'
 import { showSecret, storeSecret } from './origin-secret.ts'
 import { distributionsMax, type Registry } from './registry.ts'
+import { hasSignedAccess, keyGroupsOf } from './signed-access.ts'
 import type { Ready } from './visit.ts'
 
 type Stored = StoredDocument<StoredDistribution>
@@ -43,13 +45,15 @@ export interface SavingOptions {
   readonly names: ServerNames
   readonly ports: Ports
   readonly normalizeKey: (key: string) => string
+  /** Undefined: there is no signed access. */
+  readonly keyGroups: Pick<KeyGroupsService, 'exists' | 'requireIn'> | undefined
 }
 
 export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
 
-/** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
+/** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `key_group_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
 export function createSaving(options: SavingOptions): SaveDistribution {
-  const { registry, objects, modes, names, ports, normalizeKey } = options
+  const { registry, objects, modes, names, ports, normalizeKey, keyGroups } = options
 
   function build(input: DistributionInput, before: Stored | undefined): Distribution {
     const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...fields } = input
@@ -83,8 +87,12 @@ export function createSaving(options: SavingOptions): SaveDistribution {
     return found
   }
 
+  const requireAll = (tx: TransactionBuilder, groups: readonly string[]) => {
+    for (const group of groups) keyGroups!.requireIn(tx, group)
+  }
+
   return async ({ input, mayManage, ifMatch, ifNoneMatch, dryRun }) => {
-    refuseUnbuilt(input)
+    refuseUnbuilt(input, keyGroups !== undefined)
     let distribution: Distribution | undefined
     let isNew = false
     const document = await registry.change(async all => {
@@ -98,6 +106,8 @@ export function createSaving(options: SavingOptions): SaveDistribution {
       for (const bucket of buckets) if (!(await mayManage(bucket))) throw adminErrors.access_denied()
       const built = build(input, before)
       await objects.getBucket(built.origin.bucket)
+      const groups = keyGroups === undefined ? [] : [...keyGroupsOf(built)]
+      for (const group of groups) if (!(await keyGroups!.exists(group))) throw noKeyGroup(group)
       if (isNew && all.length >= distributionsMax)
         throw invalid([{ element: '', message: `would be more than ${distributionsMax} distributions` }])
       const others = all.filter(({ id }) => id !== built.id)
@@ -106,23 +116,29 @@ export function createSaving(options: SavingOptions): SaveDistribution {
       if (dryRun) return undefined
       const { id, ...value } = built
       const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
-      return { id, value, ...condition }
+      const require = groups.length === 0 ? undefined : (tx: TransactionBuilder) => requireAll(tx, groups)
+      return { id, value, ...condition, require }
     })
     return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!, objects) }
   }
 }
 
-/** What stands in the catalogue and is not built is refused, not ignored. */
-function refuseUnbuilt({ tls, defaultBehavior, behaviors }: DistributionInput): void {
-  if (tls.certificate !== 'none') {
+/** What stands in the catalogue and is not built, or has no plugin, is refused, not ignored. */
+function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
+  if (input.tls.certificate !== 'none') {
     throw adminErrors.not_implemented(
       'Certificates of distributions are not built yet: tls.certificate can only be none.',
     )
   }
-  if ([defaultBehavior, ...behaviors].some(({ access }) => access === 'signed')) {
-    throw adminErrors.not_implemented('Signed access is not built yet: access can be public, authenticated or deny.')
+  if (hasSignedAccess(input) && !hasKeyGroups) {
+    throw adminErrors.not_implemented(
+      'Signed access needs the plugin key-groups, which is not loaded: access can be public, authenticated or deny.',
+    )
   }
 }
+
+const noKeyGroup = (id: string): Error =>
+  distributionErrors.key_group_not_found(`There is no key group ${JSON.stringify(id)}.`)
 
 /** Throws `alias_conflict`, and `access_denied` below a wildcard of somebody else. */
 async function checkAliases(

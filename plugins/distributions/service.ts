@@ -1,6 +1,6 @@
 /** What the operations of the Admin API work with. */
 
-import { type Clock, parseDuration, type Random } from 'svc/kernel'
+import { type Clock, type MaybePromise, parseDuration, type Random } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { ListenerName } from 'svc/plugins/http/api'
 import type { StoredDocument } from 'svc/plugins/store/api'
@@ -11,6 +11,7 @@ import { randomSecret } from './random-secret.ts'
 import type { Registry } from './registry.ts'
 import { type Route, type RoutingRules, routeHost } from './routing.ts'
 import { type MayManage, type SaveDistribution, viewOf } from './saving.ts'
+import type { SignUrl, WantedSignature } from './signing.ts'
 import type { Ready } from './visit.ts'
 
 export type DistributionView = ReturnType<typeof viewOf>
@@ -32,6 +33,8 @@ export interface DistributionsAdmin {
   /** Throws `distribution_not_found`, `access_denied`, `precondition_failed`. */
   remove(id: string, mayManage: MayManage, ifMatch: string | undefined): Promise<void>
   rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
+  /** Throws `distribution_not_found`, and what `SignUrl` throws. */
+  sign(id: string, mayUse: (bucket: string) => MaybePromise<void>, wanted: WantedSignature): ReturnType<SignUrl>
   route(
     host: string,
     listener: ListenerName,
@@ -44,6 +47,8 @@ export interface AdminServiceOptions {
   readonly rules: RoutingRules
   readonly clock: Clock
   readonly random: Random
+  /** Undefined: there are no key groups. */
+  readonly signUrl: SignUrl | undefined
 }
 
 export function createDistributionsAdmin({
@@ -52,6 +57,7 @@ export function createDistributionsAdmin({
   rules,
   clock,
   random,
+  signUrl,
 }: AdminServiceOptions): DistributionsAdmin {
   const view: DistributionsAdmin['view'] = (distribution, document) => viewOf(distribution, document, clock.now())
   const viewStored = (document: StoredDocument<StoredDistribution>) =>
@@ -102,6 +108,13 @@ export function createDistributionsAdmin({
         return { id, value: { ...stored, restrictions }, ifMatch: etag }
       })
       return { name, value, previousExpiresAt: new Date(expiresMs).toISOString() }
+    },
+
+    async sign(id, mayUse, wanted) {
+      const { value } = await find(id)
+      await mayUse(value.origin.bucket)
+      if (signUrl === undefined) throw adminErrors.not_implemented('The plugin key-groups is not loaded.')
+      return signUrl({ ...value, id }, wanted)
     },
 
     async route(host, listener) {

@@ -32,6 +32,7 @@ export { isPrincipalKey, principalValues, userNameOf } from './principal-values.
 export type { PolicyProblem } from './problems.ts'
 export { encryptionAsked, type RequestEncryption, type RequestFacts, requestConditions } from './request-conditions.ts'
 export type { EvaluatedStatement, Simulation, SimulationDecision, SimulationSource } from './simulation.ts'
+export { plainPattern, type WildcardPattern } from './wildcards.ts'
 
 /** Condition keys in lower case (`s3:prefix`, `aws:sourceip`) with their values. */
 export type ConditionRecord = Readonly<Record<string, readonly string[]>>

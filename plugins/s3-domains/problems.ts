@@ -9,10 +9,11 @@ export function s3DomainProblems({
   redirects,
   headers,
 }: Distribution): readonly DistributionProblem[] {
-  const { access: _access, ...websiteFields } = defaultBehavior
+  const { access, ...websiteFields } = defaultBehavior
   const used: [element: string, isUsed: boolean][] = [
     ['/origin/pathPrefix', origin.pathPrefix !== ''],
     ['/origin/versionPinning', origin.versionPinning],
+    ['/defaultBehavior/access', access === 'signed'],
     ...Object.keys(websiteFields).map(name => [`/defaultBehavior/${name}`, true] as [string, boolean]),
     ['/behaviors', behaviors.length > 0],
     ['/errorPages', errorPages.length > 0],

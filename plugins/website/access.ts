@@ -1,8 +1,9 @@
-/** Who may read: everybody, whoever authenticates, or nobody. Asked on every request, and for every object that is read for it. */
+/** Who may read: everybody, whoever has a signature, whoever authenticates, or nobody. Asked on every request, and for every object that is read for it. */
 import { type Clock, isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication, AuthSessionService, IamService } from 'svc/plugins/iam/api'
+import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import { ExistingTags, type ObjectsService } from 'svc/plugins/objects/api'
 import { type AccessRequest, type PolicyService, type RequestFacts, requestConditions } from 'svc/plugins/policy/api'
 import type { S3Service } from 'svc/plugins/s3/api'
@@ -18,6 +19,8 @@ export type AccessDecision =
 export interface AccessServices {
   readonly iam: Pick<IamService, 'authenticate'>
   readonly authSession: Pick<AuthSessionService, 'find'> | undefined
+  /** Undefined: what needs a signature is refused. */
+  readonly keyGroups: Pick<KeyGroupsService, 'verify'> | undefined
   readonly policy: PolicyService
   /** Whether public access to the bucket is blocked, by itself or by the cluster. */
   readonly blocksPublic: (bucket: string) => MaybePromise<boolean>
@@ -30,7 +33,7 @@ const denied = (reason: string): AccessDecision => ({ isAllowed: false, reason }
 
 export async function decideAccess(
   visit: Visit,
-  { access }: Pick<ReadyBehavior, 'access'>,
+  { access, keyGroup }: Pick<ReadyBehavior, 'access' | 'keyGroup'>,
   services: AccessServices,
 ): Promise<AccessDecision> {
   const { bucket } = visit.distribution.origin
@@ -38,9 +41,35 @@ export async function decideAccess(
     if (await services.blocksPublic(bucket)) return denied('public_access_blocked')
     return { isAllowed: true, mayRead: () => true, isPrivate: false }
   }
-  // What cannot be verified is refused: signed access has no verifier here.
-  if (access !== 'authenticated') return denied(access === 'deny' ? 'denied' : 'signature')
-  return decideAuthenticated(visit, services)
+  if (access === 'signed') return decideSigned(visit, keyGroup, services)
+  return access === 'authenticated' ? decideAuthenticated(visit, services) : denied('denied')
+}
+
+/** All refusals look the same to the client; records have the reason, and the id of a key that is one. */
+async function decideSigned(
+  visit: Visit,
+  keyGroup: string | undefined,
+  { keyGroups, clock }: AccessServices,
+): Promise<AccessDecision> {
+  if (keyGroups === undefined || keyGroup === undefined) return denied('signature')
+  const { exchange, host, distribution } = visit
+  const { request, secure, clientAddress, startedNs } = exchange
+  const { rawPath, rawQuery } = splitTarget(request.url as string)
+  const port = /:\d+$/.exec(exchange.host)?.[0] ?? ''
+  const verdict = await keyGroups.verify(keyGroup, {
+    secure,
+    host: `${host}${port}`,
+    path: rawPath,
+    query: rawQuery,
+    cookie: request.headers.cookie,
+    clientAddress,
+    // When the request began: a slow one does not expire on its way.
+    nowMs: clock.now() - Number(clock.monotonicNs() - startedNs) / 1e6,
+    holdsFromProxy: distribution.tls.certificate === 'none',
+  })
+  if (verdict.keyId !== undefined) visit.tags.keyId = verdict.keyId
+  if (!verdict.isValid) return denied(verdict.reason)
+  return { isAllowed: true, mayRead: () => true, isPrivate: false }
 }
 
 async function decideAuthenticated(visit: Visit, services: AccessServices): Promise<AccessDecision> {

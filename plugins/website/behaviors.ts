@@ -13,6 +13,8 @@ export interface ReadyBehavior {
   /** -1 for the default. */
   readonly index: number
   readonly access: 'public' | 'signed' | 'authenticated' | 'deny'
+  /** That verifies signed access. */
+  readonly keyGroup: string | undefined
   readonly methods: ReadonlySet<string>
   /** For `Allow`. */
   readonly methodList: string
@@ -53,11 +55,13 @@ function ready(index: number, behavior: Behavior, cors: Cors | undefined): Ready
     spaFallback,
     cache,
     responseHeaders,
+    signing,
   } = behavior
   const rules = behavior.cors ?? cors
   return {
     index,
     access,
+    keyGroup: signing?.keyGroup,
     methods: new Set(allowedMethods),
     methodList: allowedMethods.join(', '),
     indexDocument: indexDocument === '' ? undefined : indexDocument,

@@ -2,6 +2,7 @@
 import { chain, definePlugin } from 'svc/kernel'
 import type {} from 'svc/plugins/bucket-policy/api'
 import type {} from 'svc/plugins/distributions/api'
+import type {} from 'svc/plugins/key-groups/api'
 import type {} from 'svc/plugins/object-ownership/api'
 import { keyNormalizer } from 'svc/plugins/objects/api'
 import { websiteConfig } from './config.ts'
@@ -13,10 +14,10 @@ export default definePlugin({
   name: 'website',
   description: 'Distributions as websites: index documents, error pages, redirects, headers, CORS.',
   requires: ['iam', 'objectOwnership', 'objects', 'policy', 's3'],
-  optional: ['authSession', 'bucketPolicy'],
+  optional: ['authSession', 'bucketPolicy', 'keyGroups'],
   config: websiteConfig,
   setup({ config, services, ports, log, contribute }) {
-    const { authSession, bucketPolicy, objectOwnership } = services
+    const { authSession, bucketPolicy, keyGroups, objectOwnership } = services
     // The cluster's block is that of bucket policies; without the plugin there are the flags of the bucket.
     const blocksPublic = (bucket: string) =>
       bucketPolicy?.ignoresPublic(bucket) ??
@@ -33,6 +34,7 @@ export default definePlugin({
           return createWebsite(distribution, {
             ...services,
             authSession,
+            keyGroups,
             blocksPublic,
             clock: ports.clock,
             log,

@@ -1,5 +1,5 @@
 /** What is wrong with a website. */
-import type { Behavior, Distribution, DistributionProblem } from 'svc/plugins/distributions/api'
+import { type Behavior, type Distribution, type DistributionProblem, unverifiable } from 'svc/plugins/distributions/api'
 import { redirectProblem } from './redirects.ts'
 import { headerProblem } from './response-headers.ts'
 
@@ -11,6 +11,9 @@ export function websiteProblems(distribution: Distribution): readonly Distributi
   const { aliases, defaultBehavior, behaviors, errorPages, redirects, headers } = distribution
   checkBehavior('/defaultBehavior', defaultBehavior, add)
   for (const [index, behavior] of behaviors.entries()) checkBehavior(`/behaviors/${index}`, behavior, add)
+  for (const element of unverifiable(distribution)) {
+    add(`${element}/signing/keyGroup`, 'is missing: signed access is verified with the keys of a key group')
+  }
   for (const [index, { path }] of errorPages.entries()) add(`/errorPages/${index}/path`, keyProblem(path))
   for (const [index, redirect] of redirects.entries()) add(`/redirects/${index}`, redirectProblem(redirect, aliases))
   checkHeaders('/headers/response', headers.response, add)

@@ -283,8 +283,8 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     serve: visit => answered(visit, () => serve(visit)),
     refuse: (visit, refusal) => answered(visit, () => Promise.reject(refusalOf(refusal))),
     behaviorOf(path) {
-      const { index, access } = behaviorOf(decodePath(path, normalizeKey) ?? '')
-      return { index, access }
+      const { index, access, keyGroup } = behaviorOf(decodePath(path, normalizeKey) ?? '')
+      return { index, access, ...(keyGroup !== undefined && { keyGroup }) }
     },
   }
 }

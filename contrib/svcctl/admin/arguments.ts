@@ -50,7 +50,8 @@ export function planOf(operation: Operation): Plan {
   const others = placed.filter(one => one !== key && !(one.place === 'body' && one.field.name === bucketField))
   // A body without fields of its own is a map, and somebody has it in a file. One that nothing can be in is nobody's file.
   const isBodyOfFile =
-    inBody.length === 0 ? body !== undefined && !isAlwaysEmpty(body) : isBodyRequired && isDocumentAlone(inBody)
+    overrides[id]?.isBodyOfFile === true ||
+    (inBody.length === 0 ? body !== undefined && !isAlwaysEmpty(body) : isBodyRequired && isDocumentAlone(inBody))
   const plain = others.filter(({ field, place }) => field.kind !== 'secret' && !(isBodyOfFile && place === 'body'))
   const isRest = ({ field }: PlacedField) => field.isRequired && restKinds.has(field.kind)
   const rests = plain.filter(isRest)

@@ -12,6 +12,7 @@ import { withPlaces } from './document-places.ts'
 import { followEvents } from './events.ts'
 import { examplesOf } from './examples.ts'
 import { type Field, kebab, noneWord, optionName, parseField, placeholder, shownChoices } from './fields.ts'
+import { wholeName } from './naming.ts'
 import { type Operation, resolveSchema } from './operations.ts'
 import { overrides } from './overrides.ts'
 import { showPages } from './pages.ts'
@@ -20,12 +21,12 @@ import { shapeOf } from './shape.ts'
 import { secretVariable } from './values.ts'
 import { waitForJob } from './waiting.ts'
 
-/** `name`: without `admin`. `isDocument`: the answer is what another command takes as a file. */
+/** `name`: as `commandName` gives it. `isDocument`: the answer is what another command takes as a file. */
 export function createAdminCommand(operation: Operation, name: string, isDocument: boolean): CommandDeclaration {
   const plan = planOf(operation)
   const isStream = operation.answerTypes.includes('text/event-stream')
   return {
-    name: `admin ${name}`,
+    name: wholeName(name),
     summary: operation.description.replace(/\. .*$/s, '.'),
     description: moreOf(operation, plan),
     arguments: argumentsOf(plan),
@@ -226,7 +227,7 @@ function isDestructive({ id, method }: Operation): boolean {
 }
 
 function question(name: string, label: string): string {
-  const words = name.split(' ')
+  const words = name.replace(/^dist /, '').split(' ')
   const verb = words.pop()!
   return [verb[0]!.toUpperCase() + verb.slice(1), ...words, label].filter(Boolean).join(' ')
 }

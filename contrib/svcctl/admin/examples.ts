@@ -1,6 +1,7 @@
 /** An example of a command, made of what it takes. */
 import type { Plan } from './arguments.ts'
 import { type Field, optionName, placeholder, shownChoices } from './fields.ts'
+import { wholeName } from './naming.ts'
 import type { Operation } from './operations.ts'
 import { overrides } from './overrides.ts'
 
@@ -12,7 +13,7 @@ export function examplesOf({ id }: Operation, plan: Plan, name: string): readonl
     bucket === undefined ? 'home' : `home/photos${key === undefined ? '' : key.isRequired ? '/2026/a.jpg' : '/2026/'}`
   const last = isBodyOfFile ? ['document.json'] : rest === undefined ? [] : [sampleOfRest(rest)]
   const words = [target, ...positional.map(({ field }) => sampleOf(field)), ...last]
-  const command = `svcctl admin ${name} ${words.join(' ')}`
+  const command = `svcctl ${wholeName(name)} ${words.join(' ')}`
   // Something of what it is for, where all that it takes are options.
   const isTelling = /^(create|attach|detach|simulate|update|set|start)/.test(id)
   const telling = isTelling

@@ -1,4 +1,4 @@
-/** The commands of `svcctl admin`: one for each operation that is served, but for those that other commands do, and summaries for people. */
+/** The commands of `svcctl admin` and of other groups of the Admin API: one for each operation that is served, but for those that other commands do, and summaries for people. */
 import type { CommandDeclaration } from '../command.ts'
 import adminClusterImport from '../commands/admin-cluster-import.ts'
 import adminDiagnose from '../commands/admin-diagnose.ts'
@@ -7,6 +7,8 @@ import adminMetricsQuery from '../commands/admin-metrics-query.ts'
 import adminPrometheusGenerate from '../commands/admin-prometheus-generate.ts'
 import adminSpeedtest from '../commands/admin-speedtest.ts'
 import { createUserAddCommand } from '../commands/admin-user-add.ts'
+import distKeygroupAddKey from '../commands/dist-keygroup-add-key.ts'
+import distKeygroupCreate from '../commands/dist-keygroup-create.ts'
 import { createAdminCommand, takesItsAnswer } from './command.ts'
 import { kebab } from './fields.ts'
 import { commandName, servedElsewhere } from './naming.ts'
@@ -22,6 +24,8 @@ export function listAdminCommands(): readonly CommandDeclaration[] {
     adminMetricsQuery,
     adminPrometheusGenerate,
     adminSpeedtest,
+    distKeygroupAddKey,
+    distKeygroupCreate,
     createUserAddCommand(createUser),
     ...derived,
   ]

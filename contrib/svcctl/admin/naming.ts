@@ -28,6 +28,12 @@ export function commandName({ id, path }: Named): string {
   return [...words, verb].join(' ')
 }
 
+/** Groups of commands beside `admin`. The names of their commands begin with them. */
+const ownGroups = new Set(['dist'])
+
+/** As it is typed: with its group, which is `admin` unless its name begins with another one. */
+export const wholeName = (name: string): string => (ownGroups.has(name.split(' ', 1)[0]!) ? name : `admin ${name}`)
+
 /** Segments that hold many, though no parameter follows them where they are the place of an operation on all of them. */
 const collections = new Set(['buckets', 'objects', 'users', 'groups', 'policies', 'members', 'uploads'])
 const renamed: Readonly<Record<string, string>> = { 'access-keys': 'key', objectlock: 'lock' }

@@ -5,7 +5,7 @@ import type { EventLine } from './events.ts'
 import type { JobFacts } from './waiting.ts'
 
 export interface Override {
-  /** Of the command, without `admin`. */
+  /** Of the command, without `admin`; with `dist` where it is of that group. */
   readonly name?: string
   /** The command that does it, instead of one of `admin`. */
   readonly elsewhere?: string
@@ -15,6 +15,8 @@ export interface Override {
   readonly hidden?: readonly string[]
   /** Makes hidden fields of the others. */
   complete?(body: Record<string, unknown>): Record<string, unknown>
+  /** The whole body is a file, though its fields could be options: what is left out would be reset. */
+  readonly isBodyOfFile?: boolean
   /** Asked what is wrong with the file as it is written, when the server has refused it. */
   check?(text: string, bucket: string): AdminRequest
   /** Why an answer is a failure all the same, so that the command ends as one: a sentence. */
@@ -142,6 +144,23 @@ export const overrides: Readonly<Record<string, Override>> = {
   },
   retryNotifyDeadLetters: { name: 'notify dead-letter retry' },
   discardNotifyDeadLetters: { name: 'notify dead-letter discard' },
+
+  listKeyGroups: { name: 'dist keygroup list', columns: ['id', 'comment', 'usedBy', 'updatedAt'] },
+  createKeyGroup: { elsewhere: 'dist keygroup create' },
+  getKeyGroup: { name: 'dist keygroup get', example: 'svcctl dist keygroup get home films > films.json' },
+  putKeyGroup: {
+    name: 'dist keygroup set',
+    isBodyOfFile: true,
+    isEcho: true,
+    example: 'svcctl dist keygroup set home films films.json',
+  },
+  deleteKeyGroup: { name: 'dist keygroup remove', example: 'svcctl dist keygroup remove home films' },
+  addKeyGroupKey: { elsewhere: 'dist keygroup add-key' },
+  removeKeyGroupKey: {
+    name: 'dist keygroup remove-key',
+    question: 'Remove the key, so that what it signed is refused at once',
+    example: 'svcctl dist keygroup remove-key home films KA3R73D62FG5WB',
+  },
 
   createBucket: { bucketField: 'name' },
   setObjectRetention: {

@@ -1,4 +1,4 @@
-/** Every command, in the order in which the help lists them. Those of `admin` come from the declarations of the Admin API. */
+/** Every command, in the order in which the help lists them. Those of `admin` and `dist` come from the declarations of the Admin API. */
 import type { CommandDeclaration } from '../command.ts'
 import accessBlockPublic from './access-block-public.ts'
 import accessGet from './access-get.ts'
@@ -85,7 +85,7 @@ const declared: CommandDeclaration[] = [
 ]
 declared.push(createCompletionCommand(listCommands), completionTargets)
 
-/** All of them. Those of `admin` take longer to make than most others take to run. */
+/** All of them. Those of the Admin API take longer to make than most others take to run. */
 export async function listCommands(): Promise<readonly CommandDeclaration[]> {
   const { listAdminCommands } = await import('../admin/index.ts')
   return [...declared, ...listAdminCommands()]
@@ -93,5 +93,5 @@ export async function listCommands(): Promise<readonly CommandDeclaration[]> {
 
 /** What these arguments may be about. */
 export async function commandsFor(argv: readonly string[]): Promise<readonly CommandDeclaration[]> {
-  return argv.includes('admin') ? listCommands() : declared
+  return argv.includes('admin') || argv.includes('dist') ? listCommands() : declared
 }

@@ -15,7 +15,7 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { createEventParser } from '../admin/events.ts'
 import { createAdminCommands } from '../admin/index.ts'
-import { commandName, servedElsewhere } from '../admin/naming.ts'
+import { commandName, servedElsewhere, wholeName } from '../admin/naming.ts'
 import { listOperations, type Operation } from '../admin/operations.ts'
 import { listCommands } from '../commands/index.ts'
 import { createClient } from '../s3/client.ts'
@@ -68,7 +68,7 @@ t.test('each operation that is served is a command, or another command does it',
   t.same(names, [...new Set(names)], 'each name is there once')
   for (const operation of operations) {
     const elsewhere = servedElsewhere(operation)
-    if (elsewhere === undefined) t.ok(names.includes(`admin ${commandName(operation)}`), operation.id)
+    if (elsewhere === undefined) t.ok(names.includes(wholeName(commandName(operation))), operation.id)
     else t.ok(operation.isOfSessions || names.includes(elsewhere), `${operation.id}: ${elsewhere}`)
   }
   const globals = new Set([

@@ -19,6 +19,7 @@ export const saveErrors = [
   'alias_conflict',
   'bucket_not_found',
   'invalid_distribution',
+  'key_group_not_found',
   'not_implemented',
 ]
 

@@ -116,6 +116,8 @@ t.test('documents of distributions', async t => {
       ['/redirects/0', { redirects: [{ toHost: 'evil.test/x' }] }],
       ['/errorPages/0/path', { errorPages: [{ status: 404, path: '/../x' }] }],
       ['/logging/target', { logging: { target: 'bucket:logs/' } }],
+      ['/defaultBehavior/signing/keyGroup', { defaultBehavior: { access: 'signed' } }],
+      ['/defaultBehavior/access', { mode: 's3', defaultBehavior: { access: 'signed' } }],
     ]
     for (const [element, more] of website) {
       const answer = await create({ id: 'bad', aliases: ['bad.test'], ...more })
@@ -126,7 +128,6 @@ t.test('documents of distributions', async t => {
     t.equal((await create({ id: 'Bad', aliases: ['bad.test'] })).status, 400)
     t.equal((await create({ id: 'bad', aliases: ['bad.test'], unknown: 1 })).status, 400)
     t.equal((await create({ id: 'bad', aliases: ['bad.test'], tls: { certificate: 'auto' } })).status, 501)
-    t.equal((await create({ id: 'bad', aliases: ['bad.test'], defaultBehavior: { access: 'signed' } })).status, 501)
     t.equal((await call('GET', '/distributions/bad')).status, 404)
   })
 

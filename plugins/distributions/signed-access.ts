@@ -1,0 +1,38 @@
+/** Which behaviors need a signature, and of which key group. */
+import type { Behavior, StoredDistribution } from './document.ts'
+
+type Behaviors = Pick<StoredDistribution, 'defaultBehavior' | 'behaviors'>
+
+/** A behavior with the fields of the default one in the place of those that it leaves out. */
+function withDefaults({ access, signing }: Behavior, { defaultBehavior }: Pick<Behaviors, 'defaultBehavior'>) {
+  return {
+    isSigned: (access ?? defaultBehavior.access) === 'signed',
+    keyGroup: (signing ?? defaultBehavior.signing)?.keyGroup,
+  }
+}
+
+/** All key groups that a distribution names, also for behaviors that need none now. */
+export function keyGroupsOf({ defaultBehavior, behaviors }: Behaviors): ReadonlySet<string> {
+  const named = [defaultBehavior, ...behaviors].map(({ signing }) => signing?.keyGroup)
+  return new Set(named.filter(group => group !== undefined))
+}
+
+/** Whether some behavior has signed access. */
+export function hasSignedAccess({ defaultBehavior, behaviors }: Behaviors): boolean {
+  return [defaultBehavior, ...behaviors].some(({ access }) => access === 'signed')
+}
+
+/** JSON Pointers of behaviors that have signed access and nothing to verify it with. */
+export function unverifiable(distribution: Behaviors): readonly string[] {
+  const { defaultBehavior, behaviors } = distribution
+  const all = [
+    ['/defaultBehavior', defaultBehavior] as const,
+    ...behaviors.map((behavior, index) => [`/behaviors/${index}`, behavior] as const),
+  ]
+  return all
+    .filter(([, behavior]) => {
+      const { isSigned, keyGroup } = withDefaults(behavior, distribution)
+      return isSigned && (keyGroup ?? '') === ''
+    })
+    .map(([element]) => element)
+}

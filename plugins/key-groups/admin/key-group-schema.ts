@@ -1,0 +1,95 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import type { KeyGroup as KeyGroupOfService, KeyGroupKey as KeyOfService } from '../api.ts'
+import { keysMax } from '../key-inputs.ts'
+
+const Time = Type.String({ format: 'date-time', readOnly: true })
+/** What a document that was read has beside what may be sent. */
+const ignored = Type.Optional(Type.Unknown({ readOnly: true }))
+
+export const KeyAlgorithm = Type.Enum(['rsa', 'ed25519'])
+export const KeyName = Type.String({ maxLength: 128 })
+export const PublicKey = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  description: 'PEM, "-----BEGIN PUBLIC KEY-----": Ed25519, or RSA of 2048 to 4096 bits.',
+})
+export const GroupId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'Lower-case letters, digits and `. _ -`.',
+})
+const Comment = Type.String({ maxLength: 256 })
+
+export const GroupParameters = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) })
+
+export const KeyGroupKey = Type.Object(
+  {
+    id: Type.String({ readOnly: true, description: 'The `Key-Pair-Id` of what the key signs.' }),
+    name: Type.String(),
+    algorithm: KeyAlgorithm,
+    publicKey: PublicKey,
+    hasPrivateKey: Type.Boolean({ readOnly: true, description: 'The server can sign with it.' }),
+    enabled: Type.Boolean({ description: 'What a disabled key has signed is refused.' }),
+    allowSha1: Type.Boolean({ description: 'Of RSA: signatures over SHA-1 hold, too, as old signers make them.' }),
+    createdAt: Time,
+  },
+  { $id: 'KeyGroupKey' },
+)
+
+export const KeyGroup = Type.Object(
+  {
+    id: GroupId,
+    comment: Type.String(),
+    keys: Type.Array(KeyGroupKey),
+    usedBy: Type.Array(Type.String(), { readOnly: true, description: 'Distributions that name it.' }),
+    createdAt: Time,
+    updatedAt: Time,
+    etag: Type.String({ readOnly: true }),
+  },
+  { $id: 'KeyGroup' },
+)
+
+const KeyInput = Type.Object({
+  id: Type.Optional(Type.String({ maxLength: 64, description: 'Of a key that is in the group already.' })),
+  name: Type.Optional(KeyName),
+  algorithm: Type.Optional(KeyAlgorithm),
+  publicKey: Type.Optional(PublicKey),
+  enabled: Type.Optional(Type.Boolean({ default: true })),
+  allowSha1: Type.Optional(Type.Boolean({ default: false, description: 'Of RSA.' })),
+  hasPrivateKey: ignored,
+  createdAt: ignored,
+})
+
+/** `id`: required where the path does not have it. */
+export const keyGroupInput = <Id extends TSchema>($id: string, id: Id) =>
+  Type.Object(
+    {
+      id,
+      comment: Type.Optional(Comment),
+      keys: Type.Optional(Type.Array(KeyInput, { maxItems: keysMax })),
+      usedBy: ignored,
+      createdAt: ignored,
+      updatedAt: ignored,
+      etag: ignored,
+    },
+    { $id },
+  )
+
+const timeOf = (timeMs: number): string => new Date(timeMs).toISOString()
+
+export function describeKey({ createdMs, ...key }: KeyOfService): Static<typeof KeyGroupKey> {
+  return { ...key, createdAt: timeOf(createdMs) }
+}
+
+export function describeKeyGroup(group: KeyGroupOfService): Static<typeof KeyGroup> {
+  const { id, comment, keys, usedBy, createdMs, updatedMs, etag } = group
+  return {
+    id,
+    comment,
+    keys: keys.map(describeKey),
+    usedBy: [...usedBy],
+    createdAt: timeOf(createdMs),
+    updatedAt: timeOf(updatedMs),
+    etag,
+  }
+}

@@ -1,0 +1,28 @@
+import { defineAdminOperation, invalidFields, replyWith } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import type {} from '../api.ts'
+import { describeKeyGroup, GroupId, GroupParameters, KeyGroup, keyGroupInput } from './key-group-schema.ts'
+
+export default defineAdminOperation({
+  id: 'putKeyGroup',
+  method: 'PUT',
+  path: '/keygroups/{id}',
+  tag: 'distributions',
+  summary:
+    'Creates (201) or replaces a key group. Keys are matched by id: those that stay keep their private keys, those that are not named go, and what they signed is refused from then on.',
+  authorize: ['admin:ManageDistributions'],
+  params: GroupParameters,
+  body: keyGroupInput('KeyGroupInput', Type.Optional(GroupId)),
+  response: KeyGroup,
+  etag: true,
+  errors: ['invalid_key_group', 'key_group_in_use', 'precondition_failed'],
+  uses: ['keyGroups'],
+  async handle({ params: { id }, body, ifMatch }, { keyGroups }) {
+    if (body.id !== undefined && body.id !== id) {
+      throw invalidFields([{ element: '/id', message: 'is not the id of the path' }])
+    }
+    const { comment, keys } = body
+    const { group, isNew } = await keyGroups.put(id, { comment, keys }, { ifMatch })
+    return replyWith(describeKeyGroup(group), { status: isNew ? 201 : 200 })
+  },
+})

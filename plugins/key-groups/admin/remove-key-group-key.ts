@@ -1,0 +1,17 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import type {} from '../api.ts'
+import { GroupParameters } from './key-group-schema.ts'
+
+export default defineAdminOperation({
+  id: 'removeKeyGroupKey',
+  method: 'DELETE',
+  path: '/keygroups/{id}/keys/{keyId}',
+  tag: 'distributions',
+  summary: 'Removes a key from a key group: what it signed is refused from then on.',
+  authorize: ['admin:ManageDistributions'],
+  params: Type.Object({ ...GroupParameters.properties, keyId: Type.String({ minLength: 1, maxLength: 64 }) }),
+  errors: ['key_group_in_use', 'key_group_not_found', 'key_not_found'],
+  uses: ['keyGroups'],
+  handle: ({ params: { id, keyId } }, { keyGroups }) => keyGroups.removeKey(id, keyId),
+})

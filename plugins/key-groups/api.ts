@@ -1,0 +1,209 @@
+/**
+ * Key groups: the public keys that signed URLs and signed cookies are verified with, several to a group so that keys can be rotated. A
+ * private key that the server made may stay with it, sealed, to sign on request.
+ */
+import type { MaybePromise } from 'svc/kernel'
+import type { TransactionBuilder } from 'svc/plugins/store/api'
+
+export { keyGroupErrors } from './errors.ts'
+
+export type KeyAlgorithm = 'rsa' | 'ed25519'
+
+export interface KeyGroupKey {
+  /** `K` and 13 of A-Z2-7, from the SHA-256 of the SPKI: the `Key-Pair-Id` of what it signs. */
+  readonly id: string
+  readonly name: string
+  readonly algorithm: KeyAlgorithm
+  /** PEM, SubjectPublicKeyInfo. */
+  readonly publicKey: string
+  /** The server has the private key and can sign. */
+  readonly hasPrivateKey: boolean
+  readonly enabled: boolean
+  /** RSA signatures over SHA-1 hold, too. */
+  readonly allowSha1: boolean
+  /** Milliseconds since 1970. */
+  readonly createdMs: number
+}
+
+export interface KeyGroup {
+  /** 1 to 64 of a-z, 0-9, `.`, `_`, `-`. */
+  readonly id: string
+  readonly comment: string
+  /** At most 10, in the order in which they came. */
+  readonly keys: readonly KeyGroupKey[]
+  /** Ids of distributions that name the group. */
+  readonly usedBy: readonly string[]
+  readonly createdMs: number
+  readonly updatedMs: number
+  /** Without quotes. */
+  readonly etag: string
+}
+
+/** A key that is to be in a group: one that is there by its `id`, or another one by its `publicKey`. */
+export interface KeyInput {
+  readonly id?: string
+  readonly name?: string
+  readonly algorithm?: KeyAlgorithm
+  readonly publicKey?: string
+  readonly enabled?: boolean
+  readonly allowSha1?: boolean
+}
+
+export interface KeyGroupInput {
+  readonly comment?: string
+  readonly keys?: readonly KeyInput[]
+}
+
+/** Either a public key, or one to be made. */
+export interface NewKey {
+  readonly name?: string
+  readonly publicKey?: string
+  readonly generate?: boolean
+  /** Of a key to be made. Default `ed25519`. */
+  readonly algorithm?: KeyAlgorithm
+  /** Whether the server keeps the private key that it makes, to sign with it. Default true. */
+  readonly storePrivateKey?: boolean
+}
+
+/** A request as it came, before anything of it is decoded. */
+export interface SignedRequest {
+  /** It came over TLS, to us or to a trusted proxy. */
+  readonly secure: boolean
+  /** As the client named it, in lower case, with its port. */
+  readonly host: string
+  /** Raw, with its first slash; a character for each byte. */
+  readonly path: string
+  /** Raw, without the question mark. */
+  readonly query: string
+  /** The header `Cookie`; several are joined by `; `. */
+  readonly cookie: string | undefined
+  readonly clientAddress: string
+  /** When the request began. */
+  readonly nowMs: number
+  /** A proxy ends TLS and says nothing of it: what was signed for `https` holds on `http`, too. */
+  readonly holdsFromProxy: boolean
+}
+
+/** Why a request is refused: for log, trace and audit. Clients are told none of it. */
+export type SignatureRefusal =
+  | 'missing'
+  | 'duplicate_parameter'
+  | 'ambiguous'
+  | 'unknown_key'
+  | 'malformed'
+  | 'bad_signature'
+  | 'weak_hash'
+  | 'malformed_policy'
+  | 'unsupported_condition'
+  | 'resource'
+  | 'expired'
+  | 'not_yet'
+  | 'address'
+
+export type SignatureVerdict =
+  | {
+      readonly isValid: true
+      readonly keyId: string
+      readonly carrier: 'url' | 'cookies'
+      readonly expiresMs: number
+      /** The raw query without the parameters of the signature: for keys of caches, the origin and logs. */
+      readonly query: string
+    }
+  | {
+      readonly isValid: false
+      readonly reason: SignatureRefusal
+      /** Where it is one of the group. */
+      readonly keyId: string | undefined
+    }
+
+export interface ToSign {
+  readonly kind: 'url' | 'cookies'
+  /** Absolute, `http` or `https`, not signed yet. Cookies are for its host. */
+  readonly url: string
+  /** Default: the newest that is enabled and whose private key the server has. */
+  readonly keyId?: string
+  /** In the future, by at most 365 days; the whole second before it counts. */
+  readonly expiresMs: number
+  readonly startsMs?: number
+  /** An address or a CIDR block. */
+  readonly ip?: string
+  /** A URL with wildcards. Default: the URL. */
+  readonly resource?: string
+}
+
+export interface SignedCookie {
+  readonly name: string
+  readonly value: string
+  readonly domain: string
+  readonly path: string
+  readonly secure: boolean
+  readonly httpOnly: boolean
+  readonly expiresMs: number
+}
+
+export interface Signed {
+  readonly url?: string
+  readonly cookies?: readonly SignedCookie[]
+  readonly keyId: string
+  readonly expiresMs: number
+  /** The text that was signed. */
+  readonly policy: string
+}
+
+/** Errors are `keyGroupErrors` and those of the store. */
+export interface KeyGroupsService {
+  /** By id. `limit` is 1 to 1000. */
+  list(request: { readonly startAfter?: string; readonly limit?: number }): Promise<{
+    readonly items: readonly KeyGroup[]
+    readonly next: string | undefined
+  }>
+  /** Throws `key_group_not_found`. */
+  get(id: string): Promise<KeyGroup>
+  /** Throws `already_exists`, `invalid_key_group`. */
+  create(id: string, input: KeyGroupInput): Promise<KeyGroup>
+  /** Creates or replaces. Keys that stay keep their private keys. Throws `invalid_key_group`, `key_group_in_use`, `precondition_failed`. */
+  put(
+    id: string,
+    input: KeyGroupInput,
+    options?: { readonly ifMatch?: string },
+  ): Promise<{ readonly group: KeyGroup; readonly isNew: boolean }>
+  /** Throws `key_group_not_found`, `key_group_in_use`, `precondition_failed`. */
+  delete(id: string, options?: { readonly ifMatch?: string }): Promise<void>
+  /** `privateKey` (PEM, PKCS #8) of a key that was made: nobody can read it again. */
+  addKey(id: string, key: NewKey): Promise<{ readonly key: KeyGroupKey; readonly privateKey: string | undefined }>
+  /** Throws `key_not_found`, `key_group_in_use` for the last key of a group that is used. */
+  removeKey(id: string, keyId: string): Promise<void>
+  /** As of the last acknowledged change of any thread. */
+  exists(id: string): MaybePromise<boolean>
+  /** The transaction fails with `precondition_failed` where the group is gone by then: for documents that name it. */
+  requireIn(tx: TransactionBuilder, id: string): void
+  /**
+   * Whether a key of the group signed the request, by its query or else by its cookies. At once where this thread remembers the group. Where
+   * there is no such group nothing is valid.
+   */
+  verify(group: string, request: SignedRequest): MaybePromise<SignatureVerdict>
+  /** Throws `key_group_not_found`, `key_not_found`, and `invalid_argument` for what would be refused. */
+  sign(group: string, wanted: ToSign): Promise<Signed>
+}
+
+/** What needs a key group. */
+export interface KeyGroupUse {
+  /** For people and for `usedBy`. */
+  readonly ids: readonly string[]
+  /** Makes a transaction fail with `precondition_failed` where `ids` may no longer be right by then. */
+  fence(tx: TransactionBuilder): void
+}
+
+/** Whoever has documents that name key groups tells which, so that none goes that is needed. As fresh as documents are. */
+export interface KeyGroupUser {
+  useOf(group: string): MaybePromise<KeyGroupUse>
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    keyGroups: KeyGroupsService
+  }
+  interface ExtensionPoints {
+    'keyGroups.user': KeyGroupUser
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Key groups as documents. A change reads, decides and commits on condition that nothing has changed: neither the group nor, where keys
+ * that somebody needs would go, whoever names it.
+ */
+import { type Clock, chain, isCatalogError, type Point } from 'svc/kernel'
+import { canonicalJson } from 'svc/plugins/sealing/api'
+import type { StoredDocument, StoreService } from 'svc/plugins/store/api'
+import type { KeyGroup, KeyGroupKey, KeyGroupsService, KeyGroupUse, KeyGroupUser } from './api.ts'
+import type { KeyDocument, KeyGroupDocument, KeyGroupDocuments } from './documents.ts'
+import { keyGroupErrors, noKey, noKeyGroup } from './errors.ts'
+import { applyInputs, invalid, keysMax, newKey, requireGroupId, requirePublicKey } from './key-inputs.ts'
+import { type GeneratedKey, generateKey } from './public-keys.ts'
+
+/** Each lost round means that somebody else got through. */
+const attemptsMax = 64
+
+export interface DirectoryOptions {
+  readonly store: StoreService
+  readonly documents: KeyGroupDocuments
+  readonly users: Point<KeyGroupUser>
+  readonly clock: Clock
+}
+
+type Current = StoredDocument<KeyGroupDocument> | undefined
+
+/** What a change makes of a group; `null` removes it, `undefined` leaves it as it is. */
+type Decision = KeyGroupDocument | null | undefined
+
+export type KeyGroupDirectory = Omit<KeyGroupsService, 'verify' | 'sign'>
+
+export function createDirectory({ store, documents: { groups }, users, clock }: DirectoryOptions): KeyGroupDirectory {
+  const usesOf = async (id: string): Promise<KeyGroupUse[]> =>
+    Promise.all(users.list().map(async ({ value }) => value.useOf(id)))
+
+  const describe = async (document: StoredDocument<KeyGroupDocument>): Promise<KeyGroup> => {
+    const { id, value, etag, modifiedMs } = document
+    const usedBy = (await usesOf(id)).flatMap(({ ids }) => ids)
+    const { comment, keys, createdMs } = value
+    return { id, comment, keys: keys.map(describeKey), usedBy, createdMs, updatedMs: modifiedMs, etag }
+  }
+
+  const require = async (id: string): Promise<StoredDocument<KeyGroupDocument>> => {
+    const found = await groups.get(id)
+    if (found === undefined) throw noKeyGroup(id)
+    return found
+  }
+
+  /** Commits the decision about the group, which may be asked for again. */
+  const change = async (id: string, ifMatch: string | undefined, decide: (current: Current) => Decision) => {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const current = await groups.get(id)
+      if (ifMatch !== undefined && (current === undefined || (ifMatch !== '*' && ifMatch !== current.etag))) {
+        throw keyGroupErrors.precondition_failed()
+      }
+      const next = decide(current)
+      if (next === undefined || isSame(next, current)) return
+      const keepsKeys = next !== null && next.keys.length > 0
+      const uses = keepsKeys ? [] : await usesOf(id)
+      requireUnused(id, next, uses)
+      const conditions = current === undefined ? ({ ifNoneMatch: '*' } as const) : { ifMatch: current.etag }
+      // A group that cannot be read verifies nothing: it may be replaced.
+      const options = { ...conditions, overwriteUnreadable: true }
+      try {
+        await store.transaction(tx => {
+          if (next === null) tx.delete(groups, id, options)
+          else tx.put(groups, id, next, options)
+          for (const use of uses) use.fence(tx)
+        })
+        return
+      } catch (error) {
+        if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
+      }
+    }
+    throw keyGroupErrors.busy()
+  }
+
+  const changeKeys = (id: string, decide: (keys: readonly KeyDocument[]) => KeyDocument[]) =>
+    change(id, undefined, current => {
+      if (current === undefined) throw noKeyGroup(id)
+      return { ...current.value, keys: decide(current.value.keys) }
+    })
+
+  return {
+    async list({ startAfter, limit }) {
+      const { documents, next } = await groups.list({ startAfter, limit })
+      return { items: await Promise.all(documents.map(describe)), next }
+    },
+
+    get: async id => describe(await require(id)),
+
+    async create(id, { comment = '', keys = [] }) {
+      requireGroupId(id)
+      await change(id, undefined, current => {
+        if (current !== undefined) throw keyGroupErrors.already_exists(`There is a key group "${id}" already.`)
+        const nowMs = clock.now()
+        return { comment, keys: applyInputs(keys, [], nowMs), createdMs: nowMs }
+      })
+      return describe(await require(id))
+    },
+
+    async put(id, { comment = '', keys = [] }, { ifMatch } = {}) {
+      requireGroupId(id)
+      let isNew = false
+      await change(id, ifMatch, current => {
+        isNew = current === undefined
+        const nowMs = clock.now()
+        const stored = current?.value.keys ?? []
+        return { comment, keys: applyInputs(keys, stored, nowMs), createdMs: current?.value.createdMs ?? nowMs }
+      })
+      return { group: await describe(await require(id)), isNew }
+    },
+
+    delete: (id, { ifMatch } = {}) =>
+      change(id, ifMatch, current => {
+        if (current === undefined) throw noKeyGroup(id)
+        return null
+      }),
+
+    async addKey(id, { name = '', publicKey, generate = false, algorithm, storePrivateKey = true }) {
+      if (generate === (publicKey !== undefined)) {
+        throw invalid('publicKey', 'is given, or generate is true, and not both')
+      }
+      // Before a key is made that nobody could have.
+      await require(id)
+      if (publicKey !== undefined && algorithm !== undefined) throw invalid('algorithm', 'is for a key to be made')
+      const made = generate ? await generateKey(algorithm ?? 'ed25519') : undefined
+      const key = keyToAdd(made ?? requirePublicKey(publicKey!, 'publicKey'), { name, storePrivateKey }, clock.now())
+      await changeKeys(id, keys => {
+        if (keys.some(other => other.id === key.id)) {
+          throw keyGroupErrors.already_exists(`The key group "${id}" has the key ${key.id} already.`)
+        }
+        if (keys.length >= keysMax) {
+          throw keyGroupErrors.invalid_key_group(`A key group has at most ${keysMax} keys: remove one first.`)
+        }
+        return [...keys, key]
+      })
+      return { key: describeKey(key), privateKey: made?.privateKey }
+    },
+
+    removeKey: (id, keyId) =>
+      changeKeys(id, keys => {
+        if (!keys.some(key => key.id === keyId)) throw noKey(id, keyId)
+        return keys.filter(key => key.id !== keyId)
+      }),
+
+    exists: id => chain(groups.get(id), document => document !== undefined),
+
+    requireIn: (tx, id) => tx.require(groups, id, { ifMatch: '*' }),
+  }
+}
+
+/** Without what is secret. */
+function describeKey({ privateKey, ...key }: KeyDocument): KeyGroupKey {
+  return { ...key, hasPrivateKey: privateKey !== undefined }
+}
+
+function keyToAdd(
+  key: { readonly id: string } & Parameters<typeof newKey>[0] & Partial<Pick<GeneratedKey, 'privateKey'>>,
+  { name, storePrivateKey }: { readonly name: string; readonly storePrivateKey: boolean },
+  nowMs: number,
+): KeyDocument {
+  const { privateKey } = key
+  return {
+    ...newKey(key, nowMs, name),
+    ...(privateKey !== undefined && storePrivateKey && { privateKey }),
+  }
+}
+
+function isSame(next: KeyGroupDocument | null, current: Current): boolean {
+  return next !== null && current !== undefined && canonicalJson(next) === canonicalJson(current.value)
+}
+
+/** Throws `key_group_in_use`, which names who needs the group. */
+function requireUnused(id: string, next: KeyGroupDocument | null, uses: readonly KeyGroupUse[]): void {
+  const ids = uses.flatMap(use => use.ids)
+  if (ids.length === 0) return
+  const shown = ids.slice(0, 5).join(', ') + (ids.length > 5 ? ` and ${ids.length - 5} others` : '')
+  const needs = next === null ? 'it' : 'at least one key of it'
+  throw keyGroupErrors.key_group_in_use(
+    `The key group "${id}" stays: ${shown} need${ids.length === 1 ? 's' : ''} ${needs}.`,
+  )
+}

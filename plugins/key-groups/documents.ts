@@ -1,0 +1,69 @@
+/** What is stored of a key group: one document with its id. */
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { Collection, CompiledDocuments, StoreService } from 'svc/plugins/store/api'
+import { type Static, Type } from 'typebox'
+
+const closed = { additionalProperties: false }
+
+const KeyDocument = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    algorithm: Type.Enum(['rsa', 'ed25519']),
+    publicKey: Type.String(),
+    /** PEM, PKCS #8. Absent: the server cannot sign with this key. */
+    privateKey: Type.Optional(Type.String({ secret: true })),
+    enabled: Type.Boolean(),
+    allowSha1: Type.Boolean(),
+    createdMs: Type.Number(),
+  },
+  closed,
+)
+
+const KeyGroupDocument = Type.Object(
+  { comment: Type.String(), keys: Type.Array(KeyDocument), createdMs: Type.Number() },
+  closed,
+)
+
+export type KeyDocument = Static<typeof KeyDocument>
+export type KeyGroupDocument = Static<typeof KeyGroupDocument>
+
+/** A key that verifies. */
+export interface VerifyingKey {
+  readonly id: string
+  readonly algorithm: KeyDocument['algorithm']
+  readonly publicKey: KeyObject
+  readonly signatureBytes: number
+  readonly allowSha1: boolean
+}
+
+/** The form of a group in which requests need it. */
+export interface CompiledKeyGroup {
+  readonly id: string
+  /** Of the commit that wrote it: no two states of any group have the same. */
+  readonly sequence: number
+  /** Those that are enabled, by id. */
+  readonly keys: ReadonlyMap<string, VerifyingKey>
+}
+
+export interface KeyGroupDocuments {
+  readonly groups: Collection<KeyGroupDocument>
+  readonly compiled: CompiledDocuments<CompiledKeyGroup>
+}
+
+/** During set-up, in every thread. */
+export function declareKeyGroups(store: StoreService): KeyGroupDocuments {
+  const groups = store.collection({ name: 'key-group', version: 1, schema: KeyGroupDocument })
+  const compiled = groups.compiled(({ id, sequence, value }) => ({
+    id,
+    sequence,
+    keys: new Map(value.keys.filter(({ enabled }) => enabled).map(key => [key.id, verifyingKey(key)])),
+  }))
+  return { groups, compiled }
+}
+
+function verifyingKey({ id, algorithm, publicKey: pem, allowSha1 }: KeyDocument): VerifyingKey {
+  const publicKey = createPublicKey(pem)
+  const signatureBytes = algorithm === 'ed25519' ? 64 : Math.ceil(publicKey.asymmetricKeyDetails!.modulusLength! / 8)
+  return { id, algorithm, publicKey, signatureBytes, allowSha1 }
+}

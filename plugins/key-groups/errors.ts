@@ -1,0 +1,21 @@
+import { defineErrors } from 'svc/kernel'
+
+/** Codes and statuses of the Admin API. */
+export const keyGroupErrors = defineErrors({
+  invalid_argument: { status: 400, title: 'This cannot be signed.' },
+  invalid_key_group: { status: 400, title: 'The key group is not valid.' },
+  key_group_not_found: { status: 404, title: 'There is no such key group.' },
+  key_not_found: { status: 404, title: 'The key group has no such key.' },
+  already_exists: { status: 409, title: 'There is one of that name already.' },
+  key_group_in_use: { status: 409, title: 'A distribution needs the key group.' },
+  precondition_failed: { status: 412, title: 'The key group is not the one that If-Match names.' },
+  busy: { status: 503, title: 'Too many writers change this key group at once. Try again.' },
+})
+
+export const noKeyGroup = (id: string): Error =>
+  keyGroupErrors.key_group_not_found(`There is no key group "${id}".`, { extra: { KeyGroup: id } })
+
+export const noKey = (group: string, keyId: string): Error =>
+  keyGroupErrors.key_not_found(`The key group "${group}" has no key "${keyId}".`, {
+    extra: { KeyGroup: group, Key: keyId },
+  })
