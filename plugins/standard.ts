@@ -78,6 +78,9 @@ const folders = [
   // Events: rules of buckets, and where they and audit records go.
   'notify',
   'webhook',
+
+  // Publishing: certificates of domains.
+  'certificates',
 ] as const
 
 // A folder has one plugin, or a list of them. One after the other: loaded at the same time they take 15 MB more for ever.
