@@ -70,17 +70,16 @@ const folders = [
   'bucket-logging',
   'bucket-subresources',
 
-  // Publishing: buckets on names of their own.
+  // Publishing: buckets on names of their own, and certificates of names.
   'distributions',
   'website',
   's3-domains',
+  'certificates',
+  'acme',
 
   // Events: rules of buckets, and where they and audit records go.
   'notify',
   'webhook',
-
-  // Publishing: certificates of domains.
-  'certificates',
 ] as const
 
 // A folder has one plugin, or a list of them. One after the other: loaded at the same time they take 15 MB more for ever.
