@@ -1,6 +1,6 @@
 /** Stored certificates, presented by server name. */
 import { definePlugin } from 'svc/kernel'
-import { bindAdminOperation } from 'svc/plugins/admin/api'
+import 'svc/plugins/admin/api'
 import { noMetrics } from 'svc/plugins/metrics/api'
 import 'svc/plugins/tls/api'
 import { Type } from 'typebox'
@@ -16,15 +16,6 @@ import { registerExpiryFamily } from './expiry-family.ts'
 import { certificatesPoints } from './points.ts'
 import { createCertificateTable } from './table.ts'
 
-const operations = [
-  listCertificates,
-  createCertificate,
-  getCertificate,
-  putCertificate,
-  deleteCertificate,
-  renewCertificate,
-]
-
 export default definePlugin({
   name: 'certificates',
   description: 'Stored certificates, presented by server name.',
@@ -32,6 +23,16 @@ export default definePlugin({
   optional: ['metrics'],
   provides: ['certificates'],
   points: certificatesPoints,
+  contributes: {
+    'admin.operation': [
+      listCertificates,
+      createCertificate,
+      getCertificate,
+      putCertificate,
+      deleteCertificate,
+      renewCertificate,
+    ],
+  },
   config: Type.Object({}),
   setup({ services, ports: { clock, random }, threads, log, point, contribute }) {
     const { store, tls, metrics = noMetrics } = services
@@ -47,9 +48,6 @@ export default definePlugin({
       // A listener may be asked before documents can be read: it refuses everything then, under whichever certificate.
       find: name => (isStarted ? table.find(name) : undefined),
     })
-    for (const operation of operations) {
-      contribute('admin.operation', operation.id, bindAdminOperation(operation, { certificates }), { optional: true })
-    }
     if (threads.isMain) registerExpiryFamily(metrics, table, clock)
     return {
       services: { certificates },

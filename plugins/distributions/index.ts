@@ -13,6 +13,7 @@ import putDistribution from './admin/put-distribution.ts'
 import resolveRoute from './admin/resolve-route.ts'
 import rotateOriginSecret from './admin/rotate-origin-secret.ts'
 import type { DistributionMode } from './api.ts'
+import { certificateOf, createDistributionCertificates } from './certificates.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
@@ -29,7 +30,7 @@ export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'store', 'objects'],
-  optional: ['metrics', 'rateLimits'],
+  optional: ['certificates', 'metrics', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -69,14 +70,36 @@ export default definePlugin({
     }
     const registry = createRegistry<Ready>({ store, log, compile })
     const normalizeKey = keyNormalizer(config.keyNormalization)
-    const save = createSaving({ registry, objects, modes: () => modes, names, ports, normalizeKey })
-    const distributionsAdmin = createDistributionsAdmin({ registry, save, rules, ...ports })
+    const certificates = createDistributionCertificates(services.certificates)
+    const save = createSaving({ registry, objects, certificates, modes: () => modes, names, ports, normalizeKey })
+    const distributionsAdmin = createDistributionsAdmin({ registry, save, certificates, rules, ...ports })
     const serve = createVisits({ clock: ports.clock, log, http, metrics })
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)
+    let isStarted = false
+    contribute(
+      'certificate.user',
+      'distributions',
+      {
+        async usersOf(certificate) {
+          const users = (await registry.all()).filter(
+            ({ id, value }) => certificateOf({ ...value, id }) === certificate,
+          )
+          return users.map(({ id, value }) => ({ name: id, domains: value.aliases }))
+        },
+        async preferred(host) {
+          // A table that is made before modes are known would be kept.
+          if (!isStarted) return undefined
+          const found = (await registry.table()).hosts.find(host)
+          return found && certificateOf(found.value.distribution)
+        },
+      },
+      { optional: true },
+    )
     return {
       internal: { distributionsAdmin },
       start() {
+        isStarted = true
         modes = new Map(modePoint.list().map(({ id, value }) => [id, value]))
       },
     }

@@ -12,7 +12,7 @@
  */
 import { isCatalogError, type Logger, type MaybePromise } from 'svc/kernel'
 import { adminErrors } from 'svc/plugins/admin/api'
-import type { Collection, StoredDocument, StoreService } from 'svc/plugins/store/api'
+import type { Collection, StoredDocument, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
 import { Type } from 'typebox'
 import type { DistributionServer } from './api.ts'
 import { type Distribution, StoredDistribution } from './document.ts'
@@ -42,6 +42,8 @@ export interface Change {
   readonly value: StoredDistribution | undefined
   readonly ifMatch?: string
   readonly ifNoneMatch?: '*'
+  /** Changed with it. Its own conditions may fail where the table is as it was: then the change is decided again. */
+  readonly also?: (tx: TransactionBuilder) => void
 }
 
 export interface Registry<Ready> {
@@ -142,18 +144,19 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
         const table = await tables.get(tableId)
         const change = await decide(await all())
         if (change === undefined) return undefined
-        const { id, value, ifMatch, ifNoneMatch } = change
+        const { id, value, ifMatch, ifNoneMatch, also } = change
         try {
           await store.transaction(tx => {
             const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
             tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
             if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
             else tx.put(documents, id, value, { ifMatch, ifNoneMatch })
+            also?.(tx)
           })
         } catch (error) {
           if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
           const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag
-          if (!isOvertaken) throw error
+          if (!isOvertaken && also === undefined) throw error
           if (tries >= triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
           continue
         }

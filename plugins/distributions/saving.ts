@@ -4,6 +4,7 @@ import { adminErrors, sentenceEnd } from 'svc/plugins/admin/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoredDocument } from 'svc/plugins/store/api'
 import type { DistributionMode, DistributionProblem } from './api.ts'
+import type { DistributionCertificates } from './certificates.ts'
 import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
 import { documentProblems } from './document-problems.ts'
 import { distributionErrors } from './errors.ts'
@@ -39,6 +40,7 @@ export interface Saved {
 export interface SavingOptions {
   readonly registry: Registry<Ready>
   readonly objects: Pick<ObjectsService, 'getBucket' | 'listObjects'>
+  readonly certificates: DistributionCertificates
   readonly modes: () => ReadonlyMap<string, DistributionMode>
   readonly names: ServerNames
   readonly ports: Ports
@@ -49,7 +51,7 @@ export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
 
 /** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
 export function createSaving(options: SavingOptions): SaveDistribution {
-  const { registry, objects, modes, names, ports, normalizeKey } = options
+  const { registry, objects, certificates, modes, names, ports, normalizeKey } = options
 
   function build(input: DistributionInput, before: Stored | undefined): Distribution {
     const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...fields } = input
@@ -74,7 +76,10 @@ export function createSaving(options: SavingOptions): SaveDistribution {
     problems.push(...documentProblems(distribution))
     if (problems.length === 0) problems.push(...modeOf(distribution).problems(distribution))
     if (problems.length > 0) throw invalid(problems)
-    return { ...distribution, aliases: [...new Set(distribution.aliases.map(normalizeAlias))] }
+    const normalized = { ...distribution, aliases: [...new Set(distribution.aliases.map(normalizeAlias))] }
+    problems.push(...certificates.problems(normalized))
+    if (problems.length > 0) throw invalid(problems)
+    return normalized
   }
 
   function modeOf({ mode }: Distribution): DistributionMode {
@@ -102,23 +107,19 @@ export function createSaving(options: SavingOptions): SaveDistribution {
         throw invalid([{ element: '', message: `would be more than ${distributionsMax} distributions` }])
       const others = all.filter(({ id }) => id !== built.id)
       await checkAliases(built, others, names, mayManage)
+      const also = await certificates.prepare(built, before?.value)
       distribution = built
       if (dryRun) return undefined
       const { id, ...value } = built
       const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
-      return { id, value, ...condition }
+      return { id, value, also, ...condition }
     })
     return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!, objects) }
   }
 }
 
 /** What stands in the catalogue and is not built is refused, not ignored. */
-function refuseUnbuilt({ tls, defaultBehavior, behaviors }: DistributionInput): void {
-  if (tls.certificate !== 'none') {
-    throw adminErrors.not_implemented(
-      'Certificates of distributions are not built yet: tls.certificate can only be none.',
-    )
-  }
+function refuseUnbuilt({ defaultBehavior, behaviors }: DistributionInput): void {
   if ([defaultBehavior, ...behaviors].some(({ access }) => access === 'signed')) {
     throw adminErrors.not_implemented('Signed access is not built yet: access can be public, authenticated or deny.')
   }

@@ -1,13 +1,17 @@
 /** Certificates from a real authority on a real server: http-01 on the ports of S3 and of the web, tls-alpn-01 on the shared TLS port. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { get as getSecure } from 'node:https'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { eventually, startPebble } from 'svc/plugins/acme/testing'
 import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
 import { requireProgram } from './clients.ts'
+import { createClient } from './sdk.ts'
 import { startServer } from './server.ts'
 
 const { skip } = requireProgram('pebble')
@@ -98,5 +102,63 @@ t.test(
     isLoaded = false
     await Promise.all(load)
     t.same([...seen].sort(), [issued.fingerprint, renewed.fingerprint].sort())
+  },
+)
+
+t.test(
+  'a distribution with an automatic certificate is a website over TLS; without it the certificate is gone',
+  { skip },
+  async t => {
+    const [webPort, webTlsPort] = [await findLastingPort(), await findLastingPort()]
+    const pebble = await startPebble(t, { httpPort: webPort, tlsPort: webTlsPort })
+    const server = await startServer({
+      environment: {
+        SVC_WEB_ADDRESS: `127.0.0.1:${webPort}`,
+        SVC_WEB_TLS_ADDRESS: `127.0.0.1:${webTlsPort}`,
+        SVC_ACME_DIRECTORY: pebble.directory,
+        SVC_ACME_CA_CERT: pebble.caFile,
+      },
+    })
+    t.teardown(() => server.remove())
+    const s3 = createClient(server)
+    t.teardown(() => s3.destroy())
+    await s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
+    await s3.send(new PutObjectCommand({ Bucket: 'pages', Key: 'index.html', Body: 'welcome' }))
+    const admin = createAdminClient(server)
+    for (const [id, name, challenge] of [
+      ['site', 'www.site.test', 'http-01'],
+      ['shop', 'www.shop.test', 'tls-alpn-01'],
+    ] as const) {
+      const behavior = { access: 'public', indexDocument: 'index.html' }
+      await admin.call('POST', '/distributions', {
+        id,
+        aliases: [name],
+        origin: { bucket: 'pages' },
+        tls: { certificate: 'auto', challenge },
+        defaultBehavior: behavior,
+      })
+      const issued = await eventually(
+        () => admin.call('GET', `/certificates/${id}`),
+        ({ state }) => state === 'valid' || state === 'failed',
+      )
+      t.match(issued, { state: 'valid', usedBy: [id], domains: [name] }, issued.acme.lastError)
+      await t.rejects(admin.call('DELETE', `/certificates/${id}`), /certificate_in_use/)
+      const ca = await pebble.root()
+      const page = await new Promise((done, fail) => {
+        const options = {
+          host: '127.0.0.1',
+          port: webTlsPort,
+          servername: name,
+          ca,
+          headers: { host: name },
+          agent: false,
+        }
+        getSecure({ ...options, path: '/' }, answer => text(answer).then(done, fail)).on('error', fail)
+      })
+      t.equal(page, 'welcome')
+      await admin.call('DELETE', `/distributions/${id}`)
+      await t.rejects(admin.call('GET', `/certificates/${id}`), /certificate_not_found/)
+      await t.rejects(presentedTo(webTlsPort, name, ca), { code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME' })
+    }
   },
 )

@@ -1,7 +1,7 @@
 /** `svcctl dist cert` against the real server. */
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTestAuthority } from 'svc/plugins/certificates/testing'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
 import { startServer } from './server.ts'
@@ -13,12 +13,13 @@ const { run, folder } = createSession(temporaryFolder(t))
 await run(['--admin-url', server.adminUrl, 'alias', 'set', 'home', server.endpoint, 'admin'], {
   env: { SVCCTL_SECRET_KEY: 'change-me-please' },
 })
-const authority = createTestAuthority(temporaryFolder(t))
 
-function files(...names: string[]): string[] {
-  const { chain, key } = authority.issue(names)
-  writeFileSync(join(folder, 'chain.pem'), chain)
-  writeFileSync(join(folder, 'key.pem'), key)
+/** A certificate of its own, in files of the session. */
+function files(name: string): string[] {
+  const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+  const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
+  const written = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'chain.pem')]
+  execFileSync('openssl', ['req', '-x509', ...algorithm, ...names, ...written], { stdio: 'ignore' })
   return ['--cert', 'chain.pem', '--key', 'key.pem']
 }
 
