@@ -70,11 +70,13 @@ const folders = [
   'bucket-logging',
   'bucket-subresources',
 
-  // Publishing: buckets on names of their own.
+  // Publishing: buckets on names of their own, and certificates of names.
   'distributions',
   'website',
   's3-domains',
   'key-groups',
+  'certificates',
+  'acme',
 
   // Events: rules of buckets, and where they and audit records go.
   'notify',

@@ -58,7 +58,7 @@ export const groups: Readonly<Record<string, string>> = {
   access: 'Access rules of buckets, and blocked public access.',
   admin: 'Administration: users, policies, buckets and their settings, the server.',
   alias: 'Names for servers and credentials.',
-  dist: 'Buckets on names of their own: websites and S3 endpoints, and keys for signed URLs.',
+  dist: 'Buckets on names of their own: websites, S3 endpoints, certificates, keys for signed URLs.',
   share: 'Links for people without credentials.',
 }
 

@@ -45,7 +45,7 @@ const plugins: Readonly<Record<string, readonly [plugin: string, others?: Readon
   kms: ['kms', { resealKms: 'encryption' }],
   'access-rules': ['access-rules'],
   distributions: ['distributions'],
-  certificates: ['acme'],
+  certificates: ['certificates'],
   cache: ['cache'],
 }
 

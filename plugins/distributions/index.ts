@@ -14,6 +14,7 @@ import resolveRoute from './admin/resolve-route.ts'
 import rotateOriginSecret from './admin/rotate-origin-secret.ts'
 import signDistributionUrl from './admin/sign-distribution-url.ts'
 import type { DistributionMode } from './api.ts'
+import { certificateOf, createDistributionCertificates } from './certificates.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
 import { createHostRoute } from './host-route.ts'
@@ -31,7 +32,7 @@ export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'store', 'objects'],
-  optional: ['keyGroups', 'metrics', 'rateLimits'],
+  optional: ['certificates', 'keyGroups', 'metrics', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -72,16 +73,47 @@ export default definePlugin({
     }
     const registry = createRegistry<Ready>({ store, log, compile })
     const normalizeKey = keyNormalizer(config.keyNormalization)
-    const save = createSaving({ registry, objects, modes: () => modes, names, ports, normalizeKey, keyGroups })
+    const certificates = createDistributionCertificates(services.certificates)
+    const save = createSaving({
+      registry,
+      objects,
+      certificates,
+      modes: () => modes,
+      names,
+      ports,
+      normalizeKey,
+      keyGroups,
+    })
     const signUrl = keyGroups && createUrlSigning({ table: registry.table, keyGroups })
     contribute('keyGroups.user', 'distributions', { useOf: registry.useOf }, { optional: true })
-    const distributionsAdmin = createDistributionsAdmin({ registry, save, rules, signUrl, ...ports })
+    const distributionsAdmin = createDistributionsAdmin({ registry, save, certificates, rules, signUrl, ...ports })
     const serve = createVisits({ clock: ports.clock, log, http, metrics })
     const route = createHostRoute({ registry, rules, serve })
     if (route !== undefined) contribute('host.route', 'distributions', route)
+    let isStarted = false
+    contribute(
+      'certificate.user',
+      'distributions',
+      {
+        async usersOf(certificate) {
+          const users = (await registry.all()).filter(
+            ({ id, value }) => certificateOf({ ...value, id }) === certificate,
+          )
+          return users.map(({ id, value }) => ({ name: id, domains: value.aliases }))
+        },
+        async preferred(host) {
+          // A table that is made before modes are known would be kept.
+          if (!isStarted) return undefined
+          const found = (await registry.table()).hosts.find(host)
+          return found && certificateOf(found.value.distribution)
+        },
+      },
+      { optional: true },
+    )
     return {
       internal: { distributionsAdmin },
       start() {
+        isStarted = true
         modes = new Map(modePoint.list().map(({ id, value }) => [id, value]))
       },
     }

@@ -44,8 +44,10 @@ export interface Change {
   readonly value: StoredDistribution | undefined
   readonly ifMatch?: string
   readonly ifNoneMatch?: '*'
-  /** What has to be there as well when it is committed; where it is gone `decide` is called again. */
-  readonly require?: (tx: TransactionBuilder) => void
+  /**
+   * Changed, or required to be there, with it. Its conditions may fail while the table is as it was: then `decide` is called again.
+   */
+  readonly also?: (tx: TransactionBuilder) => void
 }
 
 export interface Registry<Ready> {
@@ -156,19 +158,19 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
         const table = await tables.get(tableId)
         const change = await decide(await all())
         if (change === undefined) return undefined
-        const { id, value, ifMatch, ifNoneMatch, require } = change
+        const { id, value, ifMatch, ifNoneMatch, also } = change
         try {
           await store.transaction(tx => {
-            require?.(tx)
             const seen = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
             tx.put(tables, tableId, { changes: (table?.value.changes ?? 0) + 1 }, seen)
             if (value === undefined) tx.delete(documents, id, { ifMatch: ifMatch ?? '*' })
             else tx.put(documents, id, value, { ifMatch, ifNoneMatch })
+            also?.(tx)
           })
         } catch (error) {
           if (!isCatalogError(error) || error.code !== 'precondition_failed') throw error
           const isOvertaken = (await tables.get(tableId))?.etag !== table?.etag
-          if (!isOvertaken && require === undefined) throw error
+          if (!isOvertaken && also === undefined) throw error
           if (tries >= triesMax) throw adminErrors.conflict('Others change distributions all the time. Try again.')
           continue
         }

@@ -5,6 +5,7 @@ import type { KeyGroupsService } from 'svc/plugins/key-groups/api'
 import type { ObjectsService } from 'svc/plugins/objects/api'
 import type { StoredDocument, TransactionBuilder } from 'svc/plugins/store/api'
 import type { DistributionMode, DistributionProblem } from './api.ts'
+import type { DistributionCertificates } from './certificates.ts'
 import { type Distribution, type DistributionInput, reservedIds, type StoredDistribution } from './document.ts'
 import { documentProblems } from './document-problems.ts'
 import { distributionErrors } from './errors.ts'
@@ -41,6 +42,7 @@ export interface Saved {
 export interface SavingOptions {
   readonly registry: Registry<Ready>
   readonly objects: Pick<ObjectsService, 'getBucket' | 'listObjects'>
+  readonly certificates: DistributionCertificates
   readonly modes: () => ReadonlyMap<string, DistributionMode>
   readonly names: ServerNames
   readonly ports: Ports
@@ -53,7 +55,7 @@ export type SaveDistribution = (request: SaveRequest) => Promise<Saved>
 
 /** Rejects with `distributionErrors`, `access_denied`, `bucket_not_found`, `key_group_not_found`, `already_exists`, `precondition_failed`, `not_implemented`. */
 export function createSaving(options: SavingOptions): SaveDistribution {
-  const { registry, objects, modes, names, ports, normalizeKey, keyGroups } = options
+  const { registry, objects, certificates, modes, names, ports, normalizeKey, keyGroups } = options
 
   function build(input: DistributionInput, before: Stored | undefined): Distribution {
     const { id, createdAt: _created, updatedAt: _updated, etag: _etag, warnings: _warnings, ...fields } = input
@@ -78,17 +80,16 @@ export function createSaving(options: SavingOptions): SaveDistribution {
     problems.push(...documentProblems(distribution))
     if (problems.length === 0) problems.push(...modeOf(distribution).problems(distribution))
     if (problems.length > 0) throw invalid(problems)
-    return { ...distribution, aliases: [...new Set(distribution.aliases.map(normalizeAlias))] }
+    const normalized = { ...distribution, aliases: [...new Set(distribution.aliases.map(normalizeAlias))] }
+    problems.push(...certificates.problems(normalized))
+    if (problems.length > 0) throw invalid(problems)
+    return normalized
   }
 
   function modeOf({ mode }: Distribution): DistributionMode {
     const found = modes().get(mode)
     if (found === undefined) throw adminErrors.not_implemented(`No loaded plugin serves the mode ${mode}.`)
     return found
-  }
-
-  const requireAll = (tx: TransactionBuilder, groups: readonly string[]) => {
-    for (const group of groups) keyGroups!.requireIn(tx, group)
   }
 
   return async ({ input, mayManage, ifMatch, ifNoneMatch, dryRun }) => {
@@ -112,24 +113,23 @@ export function createSaving(options: SavingOptions): SaveDistribution {
         throw invalid([{ element: '', message: `would be more than ${distributionsMax} distributions` }])
       const others = all.filter(({ id }) => id !== built.id)
       await checkAliases(built, others, names, mayManage)
+      const ofCertificates = await certificates.prepare(built, before?.value)
+      const also = (tx: TransactionBuilder) => {
+        ofCertificates(tx)
+        for (const group of groups) keyGroups!.requireIn(tx, group)
+      }
       distribution = built
       if (dryRun) return undefined
       const { id, ...value } = built
       const condition = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
-      const require = groups.length === 0 ? undefined : (tx: TransactionBuilder) => requireAll(tx, groups)
-      return { id, value, ...condition, require }
+      return { id, value, also, ...condition }
     })
     return { distribution: distribution!, document, isNew, warnings: await warningsOf(distribution!, objects) }
   }
 }
 
-/** What stands in the catalogue and is not built, or has no plugin, is refused, not ignored. */
+/** What stands in the catalogue and has no plugin is refused, not ignored. */
 function refuseUnbuilt(input: DistributionInput, hasKeyGroups: boolean): void {
-  if (input.tls.certificate !== 'none') {
-    throw adminErrors.not_implemented(
-      'Certificates of distributions are not built yet: tls.certificate can only be none.',
-    )
-  }
   if (hasSignedAccess(input) && !hasKeyGroups) {
     throw adminErrors.not_implemented(
       'Signed access needs the plugin key-groups, which is not loaded: access can be public, authenticated or deny.',

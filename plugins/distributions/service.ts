@@ -4,6 +4,7 @@ import { type Clock, type MaybePromise, parseDuration, type Random } from 'svc/k
 import { adminErrors } from 'svc/plugins/admin/api'
 import type { ListenerName } from 'svc/plugins/http/api'
 import type { StoredDocument } from 'svc/plugins/store/api'
+import type { DistributionCertificates } from './certificates.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
 import { distributionErrors } from './errors.ts'
 import { hashSecret, secretsMax } from './origin-secret.ts'
@@ -44,6 +45,7 @@ export interface DistributionsAdmin {
 export interface AdminServiceOptions {
   readonly registry: Registry<Ready>
   readonly save: SaveDistribution
+  readonly certificates: DistributionCertificates
   readonly rules: RoutingRules
   readonly clock: Clock
   readonly random: Random
@@ -54,6 +56,7 @@ export interface AdminServiceOptions {
 export function createDistributionsAdmin({
   registry,
   save,
+  certificates,
   rules,
   clock,
   random,
@@ -83,7 +86,8 @@ export function createDistributionsAdmin({
         const { etag, value } = await find(id)
         if (!(await mayManage(value.origin.bucket))) throw adminErrors.access_denied()
         if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw adminErrors.precondition_failed()
-        return { id, value: undefined, ifMatch: etag }
+        const also = await certificates.prepareRemoval(id, value)
+        return { id, value: undefined, ifMatch: etag, also }
       })
     },
 

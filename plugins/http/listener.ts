@@ -7,6 +7,7 @@ import type { Http2SecureServer, ServerHttp2Session } from 'node:http2'
 import { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Clock, Logger } from 'svc/kernel'
+import type { TlsService } from 'svc/plugins/tls/api'
 import { type ListenAddress, plainAddress } from './address.ts'
 import { answerBytes, answerFor, type Refusal, refusals } from './answers.ts'
 import type { ListenerName, RawHandler } from './api.ts'
@@ -27,7 +28,7 @@ export interface ListenerOptions {
   readonly proxies: Proxies
   readonly proxyProtocol: boolean
   /** With a value: TLS, with HTTP/2 and HTTP/1.1. */
-  readonly tls: SecureContextOptions | undefined
+  readonly tls: Pick<TlsService, 'serverOptions' | 'admit'> | undefined
   /** Takes what routes and the application leave; without it everything goes to the application. */
   readonly mount: RawHandler | undefined
   /** Asked before the mount. Undefined where nobody has a route on this listener. */
@@ -76,7 +77,7 @@ export function createListener(options: ListenerOptions): HttpListener {
   let onDrained: (() => void) | undefined
   let refusedProxies = 0
 
-  const server = options.tls === undefined ? plainServer(limits) : secureServer(limits, options.tls)
+  const server = options.tls === undefined ? plainServer(limits) : secureServer(limits, options.tls.serverOptions())
   server.on('request', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, false))
   server.on('checkContinue', (request: IncomingMessage, response: HttpResponse) => dispatch(request, response, true))
   server.on('checkExpectation', (request: IncomingMessage, response: HttpResponse) => {
@@ -89,11 +90,14 @@ export function createListener(options: ListenerOptions): HttpListener {
   server.on('timeout', (bearer: Socket | ServerHttp2Session) => {
     if (bearer instanceof Socket) idleCheck(bearer)
   })
+  // The server's own handling of connections comes behind what stands in front of it: PROXY headers, and what `tls` answers itself.
+  const attached = options.proxyProtocol || options.tls !== undefined ? server.listeners('connection') : []
+  if (attached.length > 0) server.removeAllListeners('connection')
   if (options.proxyProtocol) expectProxyHeaders()
   else server.on('connection', (socket: Socket) => accept(socket, plainAddress(socket.remoteAddress), false))
   if (options.tls !== undefined) acceptSecure()
 
-  /** Registers a TCP connection and the address of its client. */
+  /** Registers a TCP connection and the address of its client, and hands it on to the server. */
   function accept(socket: Socket, peerAddress: string, secure: boolean): void {
     sockets.add(socket)
     const connection = new Connection(peerAddress, secure || options.tls !== undefined, proxies)
@@ -105,6 +109,11 @@ export function createListener(options: ListenerOptions): HttpListener {
       if (connections.get(key) === connection) connections.delete(key)
       forget(connection)
     })
+    const attach = () => {
+      for (const listener of attached) listener.call(server, socket)
+    }
+    if (options.tls === undefined) attach()
+    else options.tls.admit(socket, attach)
   }
 
   function acceptSecure(): void {
@@ -130,8 +139,6 @@ export function createListener(options: ListenerOptions): HttpListener {
 
   /** Reads the PROXY header before the server handles a connection. */
   function expectProxyHeaders(): void {
-    const attach = server.listeners('connection')
-    server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
       const peer = plainAddress(socket.remoteAddress)
       if (!proxies.isTrusted(peer)) return refuseProxy(socket, `${peer} is not a trusted proxy`)
@@ -140,7 +147,6 @@ export function createListener(options: ListenerOptions): HttpListener {
       readProxyHeader(socket, clock.after, proxyHeaderTimeoutMs, outcome => {
         if (!outcome.ok) return refuseProxy(socket, outcome.reason)
         accept(socket, outcome.source?.address ?? peer, outcome.secure)
-        for (const listener of attach) listener.call(server, socket)
       })
     })
   }

@@ -1,7 +1,7 @@
 /** Servers of Node.js with our limits. `timeouts.ts` and `sessions.ts` explain the effect of each limit. */
 import { createServer, type Server, type ServerOptions } from 'node:http'
 import { createSecureServer } from 'node:http2'
-import type { SecureContextOptions } from 'node:tls'
+import type { TlsOptions } from 'node:tls'
 import type { ListenAddress } from './address.ts'
 import type { ListenerName } from './api.ts'
 import { bindFailure } from './errors.ts'
@@ -25,7 +25,7 @@ export function plainServer(limits: ListenerLimits): Server {
 }
 
 /** HTTP/2 and HTTP/1.1 by ALPN. The type is that of the plain server: all members that are used here exist in both. */
-export function secureServer(limits: ListenerLimits, tls: SecureContextOptions): Server {
+export function secureServer(limits: ListenerLimits, tls: TlsOptions): Server {
   const server = createSecureServer({
     ...tls,
     allowHTTP1: true,

@@ -102,12 +102,12 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
     }
   }
 
-  /** `web` stays plain HTTP beside a certificate: challenges of certificate authorities and redirects to https need it. */
-  function secureContext(name: ListenerName) {
-    if (name === 'web') return undefined
-    if (tls.enabled) return tls.contextOptions()
-    // Without a certificate each handshake fails; distributions bring theirs.
-    return name === 'web-tls' ? { minVersion: `TLSv${tls.minVersion}` as const } : undefined
+  /**
+   * `web` stays plain HTTP beside a certificate: challenges of certificate authorities and redirects to https need it. `web-tls` speaks TLS
+   * also without one: by the certificates of names.
+   */
+  function isSecure(name: ListenerName): boolean {
+    return name === 'web-tls' || (tls.enabled && name !== 'web')
   }
 
   async function createPart(name: ListenerName, isDoorkeeper = false): Promise<Part> {
@@ -122,13 +122,13 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
         })
     const mount = options.mounts.list().find(({ value }) => value.listener === name)
     const hostRoutes = options.hostRoutes.list().map(({ value }) => value)
-    const secure = secureContext(name)
+    const secure = isSecure(name)
     const listener = createListener({
       name,
       limits: limitsOf(),
       proxies,
       proxyProtocol: config.proxyProtocol.includes(name === 'web-tls' ? 'web' : name),
-      tls: secure,
+      tls: secure ? tls : undefined,
       // A doorkeeper never opens; the protocol behind its mount runs in workers.
       mount: isDoorkeeper ? () => {} : mount?.value.handler,
       route: isDoorkeeper ? undefined : createHostRouter(hostRoutes, name),
@@ -137,7 +137,7 @@ export function createHttpService(options: HttpServiceOptions): RunningHttpServi
       clock: ports.clock,
       log,
     })
-    return { name, address: addresses.get(name)!, secure: secure !== undefined, application, listener }
+    return { name, address: addresses.get(name)!, secure, application, listener }
   }
 
   function refuseTwoMounts(): void {

@@ -1,8 +1,12 @@
 /**
- * TLS of the listeners: the operator's certificate and key, read from `SVC_CERTS_DIR` and replaced while the server runs.
+ * TLS of the listeners: the operator's certificate and key, read from `SVC_CERTS_DIR` and replaced while the server runs, and before it
+ * those of `tls.source`, chosen by the name that the client asks for.
  */
-import type { SecureContextOptions } from 'node:tls'
+import type { Socket } from 'node:net'
+import type { SecureContextOptions, TlsOptions } from 'node:tls'
+import type { MaybePromise } from 'svc/kernel'
 
+export { describeCertificate, keyTypeOf } from './description.ts'
 export { certsDirKey } from './keys.ts'
 
 export interface CertificateInfo {
@@ -17,6 +21,34 @@ export interface CertificateInfo {
   readonly notAfter: string
   /** SHA-256, upper-case hexadecimal with colons. */
   readonly fingerprint: string
+  /** Hexadecimal. */
+  readonly serial: string
+  /** `rsa-2048`, `ecdsa-p256`, `ed25519`. */
+  readonly keyType: string
+}
+
+/** A certificate for a server name. */
+export interface NamedCertificate {
+  /** PEM, leaf first. */
+  readonly certificate: string
+  /** PEM, unencrypted. */
+  readonly key: string
+  /** Of the leaf and everything behind it: two of the same are the same certificate. */
+  readonly fingerprint: string
+  /** Presented only where no other can be had. */
+  readonly isExpired: boolean
+}
+
+export interface TlsSource {
+  /** The best certificate for the name, which is in lower case without a final dot: an exact one before a wildcard. Asked at each handshake. */
+  find(serverName: string): MaybePromise<NamedCertificate | undefined>
+}
+
+export interface TlsChallenge {
+  /** False only where no challenge waits to be asked for, as of the last acknowledged change of any thread. Asked at each connection. */
+  isPending(): boolean
+  /** The certificate with the key authorization for the name (RFC 8737, 3). */
+  find(serverName: string): MaybePromise<Pick<NamedCertificate, 'certificate' | 'key'> | undefined>
 }
 
 export interface TlsService {
@@ -25,6 +57,16 @@ export interface TlsService {
   readonly minVersion: '1.2' | '1.3'
   /** For `tls.createSecureContext` and `server.setSecureContext`. From `start` on; throws when TLS is not enabled. */
   contextOptions(): SecureContextOptions
+  /**
+   * For servers: `contextOptions`, if there are any, and the choice by server name. From `start` on. Where TLS is not enabled a server has no
+   * certificate of its own, and connections without a name, or with one that nobody has a certificate for, are refused by `admit`.
+   */
+  serverOptions(): TlsOptions
+  /**
+   * Before a TLS server sees a fresh connection, and behind its PROXY header: answers challenges and refusals itself, and calls `serve` for
+   * everything else, at once where nothing has to be read for it.
+   */
+  admit(socket: Socket, serve: () => void): void
   /** Calls the listener after each successful reload, in every thread. Returns the function that ends it. */
   onReload(listener: () => void): () => void
   /** The certificate in use, for people and metrics; empty when TLS is not enabled. */
@@ -34,5 +76,9 @@ export interface TlsService {
 declare module 'svc/kernel' {
   interface Services {
     tls: TlsService
+  }
+  interface ExtensionPoints {
+    'tls.source': TlsSource
+    'tls.challenge': TlsChallenge
   }
 }

@@ -4,6 +4,7 @@ import { noMetrics } from 'svc/plugins/metrics/api'
 import './api.ts'
 import { tlsConfig } from './config.ts'
 import { readKeyPair } from './key-pair.ts'
+import { tlsPoints } from './points.ts'
 import { createTlsService } from './service.ts'
 
 export default definePlugin({
@@ -12,10 +13,19 @@ export default definePlugin({
   requires: ['kernel'],
   optional: ['metrics'],
   provides: ['tls'],
+  points: tlsPoints,
   config: tlsConfig,
 
-  setup({ config, log, ports, threads, services }) {
-    const tls = createTlsService({ config, log, ports, threads, metrics: services.metrics ?? noMetrics })
+  setup({ config, log, ports, threads, services, point }) {
+    const tls = createTlsService({
+      config,
+      log,
+      ports,
+      threads,
+      metrics: services.metrics ?? noMetrics,
+      sources: point('tls.source'),
+      challenges: point('tls.challenge'),
+    })
     let forget: (() => void) | undefined
     return {
       services: { tls },

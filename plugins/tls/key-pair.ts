@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { CertificateInfo } from './api.ts'
+import { describeCertificate } from './description.ts'
 import { tlsErrors } from './errors.ts'
 
 export const certificateFile = 'public.crt'
@@ -37,7 +38,7 @@ export function checkKeyPair(certificate: string, key: string, certificateName: 
   } catch (error) {
     throw tlsErrors.certificate_unusable(`${certificateName} is refused: ${(error as Error).message}`)
   }
-  return { certificate, key, info: describe(leaf, certificateName) }
+  return { certificate, key, info: describeCertificate(leaf, certificateName) }
 }
 
 async function readText(path: string): Promise<string> {
@@ -57,19 +58,5 @@ function parse<T>(name: string, what: string, read: () => T): T {
   } catch {
     // The parser's own message may quote the input; the name of the file says enough.
     throw tlsErrors.certificate_unusable(`${name} is not ${what}`)
-  }
-}
-
-function describe(certificate: X509Certificate, name: string): CertificateInfo {
-  const alternatives = (certificate.subjectAltName ?? '').split(', ')
-  return {
-    name,
-    domains: alternatives.filter(entry => entry.startsWith('DNS:')).map(entry => entry.slice(4)),
-    ips: alternatives.filter(entry => entry.startsWith('IP Address:')).map(entry => entry.slice(11)),
-    subject: certificate.subject?.replaceAll('\n', ', ') ?? '',
-    issuer: certificate.issuer.replaceAll('\n', ', '),
-    notBefore: certificate.validFromDate.toISOString(),
-    notAfter: certificate.validToDate.toISOString(),
-    fingerprint: certificate.fingerprint256,
   }
 }

@@ -1,11 +1,13 @@
-/** The certificate in use, replaced as a whole or not at all. */
+/** The certificate in use, replaced as a whole or not at all, and those by server name that go before it. */
 import type { SecureContextOptions } from 'node:tls'
-import type { Logger, Ports, Threads } from 'svc/kernel'
+import type { Logger, Point, Ports, Threads } from 'svc/kernel'
 import type { MetricsService } from 'svc/plugins/metrics/api'
-import type { TlsService } from './api.ts'
+import { createAdmission } from './admission.ts'
+import type { TlsChallenge, TlsService, TlsSource } from './api.ts'
 import type { TlsConfig } from './config.ts'
 import { certificateFile, type KeyPair, keyFile, readKeyPair } from './key-pair.ts'
 import { type FileWatch, watchFiles } from './reload.ts'
+import { createServerNames } from './server-names.ts'
 
 export interface TlsServiceOptions {
   readonly config: TlsConfig
@@ -13,7 +15,13 @@ export interface TlsServiceOptions {
   readonly ports: Ports
   readonly threads: Threads
   readonly metrics: MetricsService
+  readonly sources: Point<TlsSource>
+  readonly challenges: Point<TlsChallenge>
 }
+
+/** The length that OpenSSL wants of the keys of session tickets. */
+const ticketKeysBytes = 48
+const ticketKeysCall = 'tls.ticket-keys'
 
 export interface RunningTlsService extends TlsService {
   start(): Promise<void>
@@ -22,11 +30,27 @@ export interface RunningTlsService extends TlsService {
   reload(): void
 }
 
-export function createTlsService({ config, log, ports, threads, metrics }: TlsServiceOptions): RunningTlsService {
+export function createTlsService(options: TlsServiceOptions): RunningTlsService {
+  const { config, log, ports, threads, metrics } = options
   const { certsDir } = config
   const listeners = new Set<() => void>()
   let pair: KeyPair | undefined
   let watching: FileWatch | undefined
+  let sources: readonly TlsSource[] = []
+  let challenges: readonly TlsChallenge[] = []
+  /** One set for all threads: a client that comes back may meet another one. */
+  let ticketKeys: Buffer | undefined
+  if (threads.isMain) {
+    ticketKeys = ports.random.bytes(ticketKeysBytes)
+    threads.handle(ticketKeysCall, () => ticketKeys)
+  }
+  const common = (): SecureContextOptions => ({
+    minVersion: config.tlsMinVersion === '1.3' ? 'TLSv1.3' : 'TLSv1.2',
+    ...(ticketKeys === undefined ? {} : { ticketKeys }),
+  })
+  const hasOwn = () => pair !== undefined
+  const names = createServerNames({ sources: () => sources, hasOwn, common })
+  const { admit } = createAdmission({ challenges: () => challenges, hasOwn, names, clock: ports.clock, log })
 
   // Each thread holds the same pair; the main thread speaks for the process.
   const reloads = metrics.counter({
@@ -68,15 +92,31 @@ export function createTlsService({ config, log, ports, threads, metrics }: TlsSe
     }
   }
 
+  function contextOptions(): SecureContextOptions {
+    if (pair === undefined) throw new Error('TLS is not enabled, or not started yet')
+    return { ...common(), cert: pair.certificate, key: pair.key }
+  }
+
   return {
     enabled: certsDir !== undefined,
     minVersion: config.tlsMinVersion,
+    contextOptions,
 
-    contextOptions(): SecureContextOptions {
-      if (pair === undefined) throw new Error('TLS is not enabled, or not started yet')
-      const minVersion = config.tlsMinVersion === '1.3' ? 'TLSv1.3' : 'TLSv1.2'
-      return { cert: pair.certificate, key: pair.key, minVersion }
-    },
+    serverOptions: () => ({
+      ...(hasOwn() ? contextOptions() : common()),
+      SNICallback(serverName, done) {
+        // Of a thread: what is thrown here would end it.
+        Promise.resolve(names.contextFor(serverName)).then(
+          context => done(null, context),
+          error => {
+            log.error({ err: error }, 'a certificate could not be looked up')
+            done(error)
+          },
+        )
+      },
+    }),
+
+    admit,
 
     onReload(listener) {
       listeners.add(listener)
@@ -86,10 +126,13 @@ export function createTlsService({ config, log, ports, threads, metrics }: TlsSe
     certificates: () => (pair === undefined ? [] : [pair.info]),
 
     async start() {
+      sources = options.sources.list().map(({ value }) => value)
+      challenges = options.challenges.list().map(({ value }) => value)
+      ticketKeys ??= Buffer.from(await threads.call<Uint8Array>(0, ticketKeysCall))
       if (certsDir === undefined) return
       pair = await readKeyPair(certsDir)
-      const options = { clock: ports.clock, intervalMs: config.reloadInterval }
-      watching = await watchFiles(certsDir, [certificateFile, keyFile], options, () => reload(certsDir))
+      const rhythm = { clock: ports.clock, intervalMs: config.reloadInterval }
+      watching = await watchFiles(certsDir, [certificateFile, keyFile], rhythm, () => reload(certsDir))
     },
 
     stop() {

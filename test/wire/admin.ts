@@ -1,5 +1,6 @@
 /** The Admin API of a test server, signed by root: users, groups and policies for tests of what somebody may do. */
-import { request } from 'node:http'
+import { request as requestPlain } from 'node:http'
+import { request as requestSecure } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { signRequest } from 'svc/plugins/auth-sigv4/api'
 import { accessKey, region, secretKey, type TestServer } from './server.ts'
@@ -25,7 +26,12 @@ export interface AdminClient {
   ): Promise<Credentials>
 }
 
-export function createAdminClient(server: TestServer): AdminClient {
+/** `tls` of a server that speaks it: its CA (PEM), and the name that its certificate is for. */
+export function createAdminClient(
+  server: TestServer,
+  tls?: { readonly ca: string; readonly servername: string },
+): AdminClient {
+  const request = tls === undefined ? requestPlain : requestSecure
   const host = String(server.startup.console)
   const [hostname, port] = host.split(':')
 
@@ -46,7 +52,7 @@ export function createAdminClient(server: TestServer): AdminClient {
       },
     )
     return new Promise((done, fail) => {
-      const sent = request({ hostname, port, method, path: target, headers: { ...headers } }, answer => {
+      const sent = request({ hostname, port, method, path: target, headers: { ...headers }, ...tls }, answer => {
         text(answer).then(said => {
           const { statusCode = 0 } = answer
           if (statusCode < 200 || statusCode > 299) fail(new Error(`${method} ${path}: ${statusCode} ${said}`))

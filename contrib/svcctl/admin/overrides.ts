@@ -205,6 +205,12 @@ export const overrides: Readonly<Record<string, Override>> = {
   revokeShare: { elsewhere: 'share revoke' },
   presignUrl: { elsewhere: 'presign' },
   createPostPolicy: { elsewhere: 'share upload' },
+  listCertificates: { elsewhere: 'dist cert list' },
+  createCertificate: { elsewhere: 'dist cert upload' },
+  getCertificate: { elsewhere: 'dist cert get' },
+  putCertificate: { elsewhere: 'dist cert replace' },
+  deleteCertificate: { elsewhere: 'dist cert remove' },
+  renewCertificate: { elsewhere: 'dist cert renew' },
 }
 
 type Answer = Readonly<Record<string, unknown>>

@@ -13,6 +13,12 @@ import { createCompletionCommand } from './completion.ts'
 import completionTargets from './completion-targets.ts'
 import cp from './cp.ts'
 import diff from './diff.ts'
+import distCertGet from './dist-cert-get.ts'
+import distCertList from './dist-cert-list.ts'
+import distCertRemove from './dist-cert-remove.ts'
+import distCertRenew from './dist-cert-renew.ts'
+import distCertReplace from './dist-cert-replace.ts'
+import distCertUpload from './dist-cert-upload.ts'
 import distCreate from './dist-create.ts'
 import distDisable from './dist-disable.ts'
 import distEnable from './dist-enable.ts'
@@ -80,6 +86,12 @@ const declared: CommandDeclaration[] = [
   distPublish,
   distResolve,
   distRotateSecret,
+  distCertList,
+  distCertUpload,
+  distCertGet,
+  distCertReplace,
+  distCertRemove,
+  distCertRenew,
   ping,
   version,
 ]

@@ -18,6 +18,8 @@ export const saveErrors = [
   'access_denied',
   'alias_conflict',
   'bucket_not_found',
+  'certificate_not_found',
+  'invalid_certificate',
   'invalid_distribution',
   'key_group_not_found',
   'not_implemented',

@@ -127,7 +127,16 @@ t.test('documents of distributions', async t => {
     t.equal((await create({ id: 'import', aliases: ['bad.test'] })).status, 400)
     t.equal((await create({ id: 'Bad', aliases: ['bad.test'] })).status, 400)
     t.equal((await create({ id: 'bad', aliases: ['bad.test'], unknown: 1 })).status, 400)
-    t.equal((await create({ id: 'bad', aliases: ['bad.test'], tls: { certificate: 'auto' } })).status, 501)
+    const withTls = async (tls: object, ...aliases: string[]) => (await create({ id: 'bad', aliases, tls })).json
+    const automatic = { certificate: 'auto' }
+    t.match(await withTls(automatic, '*.bad.test'), { errors: [{ element: '/tls/challenge' }] })
+    t.match(await withTls(automatic, 'bad'), { errors: [{ element: '/aliases/0' }] })
+    t.match(await withTls({ ...automatic, challenge: 'dns-01' }, 'bad.test'), {
+      errors: [{ element: '/tls/dnsProvider' }],
+    })
+    const byDns = { ...automatic, challenge: 'dns-01', dnsProvider: 'main' }
+    t.equal((await withTls(byDns, 'bad.test')).code, 'not_implemented')
+    t.equal((await withTls({ certificate: 'nothing' }, 'bad.test')).code, 'certificate_not_found')
     t.equal((await call('GET', '/distributions/bad')).status, 404)
   })
 

@@ -1,0 +1,46 @@
+/** Why an order does not go on. */
+import { HttpClientError } from 'svc/plugins/http-client/api'
+
+export interface FailedName {
+  readonly domain: string
+  readonly step: string
+  readonly error: string
+}
+
+export interface OrderFailureOptions extends ErrorOptions {
+  /** The same request may succeed in a moment: the authority could not be reached, or was busy. The order goes on from where it is. */
+  readonly isTransient?: boolean
+  /** As the authority asks. */
+  readonly retryAfterMs?: number
+  readonly failedNames?: readonly FailedName[]
+  /** Of a problem document (RFC 8555, 6.7): the last part of its URN. */
+  readonly type?: string
+  readonly status?: number
+}
+
+/** The message is a sentence for operators: the authority's own words where it has spoken. */
+export class OrderFailure extends Error {
+  readonly isTransient: boolean
+  readonly retryAfterMs: number
+  readonly failedNames: readonly FailedName[]
+  readonly type: string
+  readonly status: number
+
+  constructor(message: string, options: OrderFailureOptions = {}) {
+    super(message, options)
+    this.name = 'OrderFailure'
+    this.isTransient = options.isTransient ?? false
+    this.retryAfterMs = options.retryAfterMs ?? 0
+    this.failedNames = options.failedNames ?? []
+    this.type = options.type ?? ''
+    this.status = options.status ?? 0
+  }
+}
+
+export function failureOf(error: unknown): OrderFailure {
+  if (error instanceof OrderFailure) return error
+  if (error instanceof HttpClientError) {
+    return new OrderFailure(`The authority could not be asked: ${error.message}.`, { cause: error, isTransient: true })
+  }
+  return new OrderFailure(`${(error as Error).message}`, { cause: error })
+}

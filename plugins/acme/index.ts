@@ -1,0 +1,75 @@
+/** Certificates from an authority that speaks ACME. */
+import { definePlugin } from 'svc/kernel'
+import 'svc/plugins/http/api'
+import { noMetrics } from 'svc/plugins/metrics/api'
+import { createAccounts } from './accounts.ts'
+import { createChallenges } from './challenges.ts'
+import { AcmeConfig, validateAcmeConfig } from './config.ts'
+import { noDns } from './dns-validation.ts'
+import { declareAcmeDocuments } from './documents.ts'
+import { createHttpChallenge } from './http-challenge.ts'
+import { createOrders } from './orders.ts'
+
+const requestTimeoutMs = 30_000
+/** A look costs nothing where nothing has changed and nothing is due. */
+const lookPauseMs = 1000
+
+export default definePlugin({
+  name: 'acme',
+  description: 'Certificates from an authority that speaks ACME.',
+  requires: ['certificates', 'http', 'httpClient', 'locks', 'store', 'tls'],
+  optional: ['metrics'],
+  config: AcmeConfig,
+  validate: validateAcmeConfig,
+  setup({ config, services, ports, threads, log, contribute, background }) {
+    const { certificates, httpClient, locks, store, metrics = noMetrics } = services
+    const { clock } = ports
+    const documents = declareAcmeDocuments(store)
+    const dns = noDns
+    const challenges = createChallenges({ store, documents, clock, dns })
+    contribute('host.route', 'acme', createHttpChallenge(challenges))
+    contribute('tls.challenge', 'acme', challenges.alpn)
+    const results = metrics.counter({
+      name: 'svc_acme_orders_total',
+      help: 'Orders of certificates that have ended.',
+      labels: ['result'],
+    })
+    if (!threads.isMain) {
+      contribute('certificate.issuer', 'acme', { renew: id => threads.call(0, 'acme.renew', id) })
+      return {}
+    }
+    for (const result of ['success', 'failure']) results.inc({ result }, 0)
+    const tls = { authoritiesFile: config.caCert ?? '', certificateFile: '', keyFile: '', isVerified: true }
+    const http = httpClient.client({ purpose: 'acme', reach: 'private', timeoutMs: requestTimeoutMs, tls })
+    const accounts = createAccounts(documents, config, http, clock)
+    const orders = createOrders({
+      config,
+      store,
+      documents,
+      certificates,
+      accounts,
+      challenges,
+      dns,
+      locks,
+      ports,
+      log,
+      onResult: result => results.inc({ result }),
+    })
+    contribute('certificate.issuer', 'acme', { renew: orders.renew })
+    threads.handle('acme.renew', orders.renew)
+    background({
+      name: 'orders',
+      pauseMs: lookPauseMs,
+      async work() {
+        await orders.look()
+        return 'idle'
+      },
+    })
+    return {
+      async stop() {
+        await orders.stop()
+        await http.close()
+      },
+    }
+  },
+})

@@ -1,0 +1,37 @@
+/** When a certificate is to be ordered. */
+import { X509Certificate } from 'node:crypto'
+import type { AcmeState, OrderedCertificate } from 'svc/plugins/certificates/api'
+
+/** Somebody has asked for an order. */
+export const queuedStep = 'queued'
+
+/**
+ * With a third of the life left, or up to a sixtieth of it sooner, so that certificates that were ordered together are not renewed together;
+ * `chance` is in [0, 1). Milliseconds since 1970.
+ */
+export function renewalTime(chain: string, chance: number): number {
+  const { validFromDate, validToDate } = new X509Certificate(chain)
+  const lifeMs = validToDate.getTime() - validFromDate.getTime()
+  return Math.floor(validToDate.getTime() - lifeMs / 3 - (chance * lifeMs) / 60)
+}
+
+/** Why it is to be ordered now; undefined: it is not. `directory` is that of the configuration. */
+export function dueReason(
+  { domains, acme, chain }: OrderedCertificate,
+  directory: string,
+  nowMs: number,
+): string | undefined {
+  if (acme.step === queuedStep) return 'asked for'
+  if (acme.nextAttemptMs !== undefined && nowMs < acme.nextAttemptMs) return undefined
+  if (acme.step !== '') return 'interrupted'
+  if (acme.nextAttemptMs !== undefined) return 'tried again'
+  if (chain === undefined) return 'new'
+  if (domains.some(name => !acme.issuedDomains.includes(name))) return 'other names'
+  if (acme.directory !== directory) return 'other authority'
+  return nowMs >= renewsMs(acme) ? 'renewal' : undefined
+}
+
+/** The earlier of what the life says and what the authority suggests. */
+export function renewsMs({ renewMs = Number.POSITIVE_INFINITY, window }: AcmeState): number {
+  return Math.min(renewMs, window?.renewMs ?? Number.POSITIVE_INFINITY)
+}

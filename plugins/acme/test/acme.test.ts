@@ -1,0 +1,210 @@
+/** Orders from a real authority: issued, refused, tried again, renewed. Its nonces are often refused, and nothing is reused. */
+import { X509Certificate } from 'node:crypto'
+import { definePlugin } from 'svc/kernel'
+import { type AdminAnswer, startAdmin } from 'svc/plugins/admin/testing'
+import type { Certificate, CertificateWish } from 'svc/plugins/certificates/api'
+import { createSystemPorts, findLastingPort } from 'svc/testing'
+import t from 'tap'
+import { eventually, type Pebble, startPebble } from '../testing.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+let aheadMs = 0
+const system = createSystemPorts()
+const clock = { ...system.clock, now: () => system.clock.now() + aheadMs }
+
+interface Server {
+  wish(id: string, wish: CertificateWish): Promise<void>
+  end(id: string): Promise<void>
+  get(id: string): Promise<Certificate>
+  /** Waits until no order is under way. */
+  settled(id: string): Promise<Certificate>
+  call(method: string, path: string): Promise<AdminAnswer>
+  metric(result: string): Promise<number>
+  stop(): Promise<void>
+}
+
+async function startServer(httpPort: number, acme: Readonly<Record<string, unknown>>): Promise<Server> {
+  let store: import('svc/plugins/store/api').StoreService | undefined
+  const user = definePlugin({
+    name: 'test-user',
+    requires: ['certificates', 'store'],
+    setup({ services }) {
+      store = services.store
+    },
+  })
+  const admin = await startAdmin({
+    ports: { clock },
+    plugins: [user],
+    config: { http: { address: `127.0.0.1:${httpPort}`, consoleAddress: '127.0.0.1:0' }, acme },
+  })
+  const { certificates, metrics } = admin.kernel.services
+  const get = (id: string) => certificates.get(id)
+  return {
+    wish: async (id, wish) => void (await store!.transaction(await certificates.prepareWish(id, wish))),
+    end: async id => void (await store!.transaction(await certificates.prepareEnd(id))),
+    get,
+    settled: id =>
+      eventually(
+        () => get(id),
+        ({ state, acme: order }) => state !== 'pending' && order?.step === '',
+      ),
+    call: (method, path) => admin.signed({ method, path: `/api/v1${path}` }),
+    async metric(result) {
+      const scraped = await metrics.scrape()
+      return Number(new RegExp(`^svc_acme_orders_total\\{result="${result}".*\\} (\\S+)$`, 'm').exec(scraped)?.[1])
+    },
+    stop: admin.stop,
+  }
+}
+
+const orderCount = (pebble: Pebble): number => pebble.log().match(/POST \/order-plz/g)?.length ?? 0
+const port = await findLastingPort()
+const pebble = await startPebble(t, { httpPort: port, tlsPort: port })
+const acme = { directory: pebble.directory, caCert: pebble.caFile, email: 'ops@example.test' }
+const server = await startServer(port, acme)
+t.teardown(server.stop)
+
+t.test('a certificate that is wished for is ordered by http-01, stored, and in force', async t => {
+  await server.wish('site', { domains: ['www.a.test', 'a.test'] })
+  const issued = await server.settled('site')
+  t.match(issued, {
+    source: 'acme',
+    state: 'valid',
+    keyType: 'ecdsa-p256',
+    acme: { directory: pebble.directory, attempts: 0, lastError: '', failedDomains: [] },
+  })
+  t.same([...issued.domains].sort(), ['a.test', 'www.a.test'])
+  t.match(issued.issuer, /Pebble Intermediate/)
+  t.equal(orderCount(pebble), 1)
+  t.equal(await server.metric('success'), 1)
+  const { json, text } = await server.call('GET', '/certificates/site')
+  t.match(json, { state: 'valid', acme: { step: '', attempts: 0 } })
+  t.notMatch(text, /PRIVATE/)
+})
+
+t.test('renewal is asked for: a new one, and the former is presented meanwhile', async t => {
+  const before = await server.get('site')
+  const answer = await server.call('POST', '/certificates/site/renew')
+  t.match(answer, { status: 202, json: { state: 'pending', notAfter: before.notAfter } })
+  const after = await server.settled('site')
+  t.not(after.fingerprint, before.fingerprint)
+  t.equal(orderCount(pebble), 2)
+})
+
+t.test('with a third of its life left it is renewed, and not before', async t => {
+  const before = await server.get('site')
+  aheadMs += 57 * dayMs
+  await new Promise(done => setTimeout(done, 3000))
+  t.equal((await server.get('site')).fingerprint, before.fingerprint)
+  aheadMs += 3.1 * dayMs
+  const after = await eventually(
+    () => server.get('site'),
+    ({ fingerprint }) => fingerprint !== before.fingerprint,
+  )
+  t.equal(after.acme?.attempts, 0)
+  aheadMs = 0
+})
+
+t.test(
+  'one name that cannot be validated holds up nobody: the others are issued at once, and it is tried again',
+  async t => {
+    await pebble.setAddress('bad.test', '127.0.0.9')
+    await server.wish('mixed', { domains: ['good.test', 'bad.test'] })
+    const first = await server.settled('mixed')
+    t.same(first.domains, ['good.test'])
+    t.match(first, {
+      state: 'failed',
+      notAfter: /Z$/,
+      acme: { attempts: 1, lastError: /bad\.test: .*/, failedDomains: [{ domain: 'bad.test', step: 'validate' }] },
+    })
+    t.match(first.acme?.lastError, /refused|connect/i, 'in the words of the authority')
+    const waitMs = first.acme!.nextAttemptMs! - clock.now()
+    t.ok(waitMs > 90_000 && waitMs < 150_000, `${waitMs} ms`)
+    const refused = await server.call('POST', '/certificates/mixed/renew')
+    t.match(refused, { status: 429, json: { code: 'too_many_requests', detail: /bad\.test.*not asked again before/ } })
+    await pebble.setAddress('bad.test', '127.0.0.1')
+    const orders = orderCount(pebble)
+    aheadMs += waitMs + 1000
+    const second = await eventually(
+      () => server.get('mixed'),
+      ({ domains }) => domains.length === 2,
+    )
+    t.match(second, { acme: { attempts: 0, failedDomains: [], lastError: '' } })
+    t.equal(orderCount(pebble), orders + 1)
+  },
+)
+
+t.test('names that fail: longer pauses, and never more than four times an hour, whatever is wished', async t => {
+  await pebble.setAddress('never.test', '127.0.0.9')
+  const waits: number[] = []
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    await server.wish('never', { domains: ['never.test'], ...(attempt % 2 === 0 ? { challenge: 'http-01' } : {}) })
+    const { acme: order, state } = await eventually(
+      () => server.get('never'),
+      ({ acme: order }) => order?.attempts === 1 && order.step === '',
+    )
+    t.equal(state, 'failed')
+    waits.push(order!.nextAttemptMs! - clock.now())
+  }
+  const orders = orderCount(pebble)
+  await server.wish('never', { domains: ['never.test'] })
+  const spent = await eventually(
+    () => server.get('never'),
+    ({ acme: order }) => order?.attempts === 1 && order.step === '',
+  )
+  t.match(spent.acme?.lastError, /asked too often in the last hours/)
+  t.equal(orderCount(pebble), orders, 'the authority was not asked')
+  await server.end('never')
+  t.equal((await server.call('GET', '/certificates/never')).status, 404)
+})
+
+t.test('an authority that is away: the words say so, and the order goes on when it is back', async t => {
+  await pebble.stop()
+  await server.wish('later', { domains: ['later.test'] })
+  const failed = await server.settled('later')
+  t.match(failed, {
+    state: 'failed',
+    acme: { attempts: 1, lastError: /^order: The authority could not be asked: .* refuses connections/ },
+  })
+  await pebble.start()
+  aheadMs += 5 * 60_000
+  // It has forgotten the account, and is told of it again.
+  const issued = await eventually(
+    () => server.get('later'),
+    ({ state }) => state === 'valid',
+  )
+  t.match(issued.acme, { attempts: 0, lastError: '' })
+})
+
+t.test('dns-01 is refused in words while nothing publishes records', async t => {
+  await server.wish('wild', { domains: ['*.w.test'], challenge: 'dns-01' })
+  t.match(await server.settled('wild'), { state: 'failed', acme: { lastError: /plugin "dns"/ } })
+  await server.end('wild')
+})
+
+t.test('an authority that wants external accounts', async t => {
+  const otherPort = await findLastingPort()
+  const key = Buffer.alloc(32, 7).toString('base64url')
+  const strict = await startPebble(t, {
+    httpPort: otherPort,
+    tlsPort: otherPort,
+    externalAccount: { keyId: 'kid-1', key },
+  })
+  const config = { directory: strict.directory, caCert: strict.caFile }
+  const without = await startServer(otherPort, config)
+  await without.wish('site', { domains: ['e.test'] })
+  t.match((await without.settled('site')).acme?.lastError, /^account: .*externalAccountRequired/)
+  await without.stop()
+  const bound = await startServer(otherPort, { ...config, eabKeyId: 'kid-1', eabHmacKey: key })
+  await bound.wish('site', { domains: ['e.test'] })
+  t.equal((await bound.settled('site')).state, 'valid')
+  await bound.stop()
+})
+
+t.test('the chain leads to the root of the authority', async t => {
+  const root = new X509Certificate(await pebble.root())
+  const { issuer } = await server.get('later')
+  t.match(issuer, /Pebble Intermediate/)
+  t.ok(root.ca)
+})

@@ -1,0 +1,194 @@
+/** For tests: pebble, Let's Encrypt's server for tests, with its DNS server for challenges, on loopback ports. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { request as requestPlain } from 'node:http'
+import { request } from 'node:https'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { findLastingPort, temporaryFolder } from 'svc/testing'
+import type { Test } from 'tap'
+
+export interface PebbleOptions {
+  /** Where it asks for http-01 and for tls-alpn-01, on 127.0.0.1 whatever the name. */
+  readonly httpPort: number
+  readonly tlsPort: number
+  /** Seconds; default 90 days. */
+  readonly validitySeconds?: number
+  /** Per cent of nonces that are refused; default 20. */
+  readonly nonceRejects?: number
+  /** Accounts need an external account: its key id and its key. */
+  readonly externalAccount?: { readonly keyId: string; readonly key: string }
+  /** Instead of its own DNS server. */
+  readonly dnsServer?: string
+}
+
+export interface Pebble {
+  readonly directory: string
+  readonly port: number
+  /** PEM file of the CA of its API. */
+  readonly caFile: string
+  /** PEM of the root of what it issues, of this life. */
+  root(): Promise<string>
+  /** From now on the name has this address. */
+  setAddress(name: string, address: string): Promise<void>
+  /** Everything that it has written. */
+  log(): string
+  stop(): Promise<void>
+  /** Again, on the same ports; it forgets everything when it stops. */
+  start(): Promise<void>
+}
+
+const startDeadlineMs = 20_000
+
+/** Stopped when the test ends. */
+export async function startPebble(t: Test, options: PebbleOptions): Promise<Pebble> {
+  const folder = temporaryFolder(t)
+  const [port, managementPort, dnsPort, dnsManagementPort] = [
+    await findLastingPort(),
+    await findLastingPort(),
+    await findLastingPort(),
+    await findLastingPort(),
+  ]
+  const [keyFile, caFile, configFile] = ['key.pem', 'cert.pem', 'config.json'].map(name => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  execFileSync(
+    'openssl',
+    [
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=localhost',
+      ],
+      ...['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', keyFile, '-out', caFile],
+    ],
+    { stdio: 'ignore' },
+  )
+  const { httpPort, tlsPort, validitySeconds = 90 * 86_400, externalAccount, nonceRejects = 20 } = options
+  writeFileSync(
+    configFile,
+    JSON.stringify({
+      pebble: {
+        listenAddress: `127.0.0.1:${port}`,
+        managementListenAddress: `127.0.0.1:${managementPort}`,
+        certificate: caFile,
+        privateKey: keyFile,
+        httpPort,
+        tlsPort,
+        ocspResponderURL: '',
+        certificateValidityPeriod: validitySeconds,
+        externalAccountBindingRequired: externalAccount !== undefined,
+        ...(externalAccount && { externalAccountMACKeys: { [externalAccount.keyId]: externalAccount.key } }),
+      },
+    }),
+  )
+  const output: string[] = []
+  const children = new Set<ChildProcess>()
+  const run = (program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', data => output.push(String(data)))
+    children.add(child)
+    child.on('close', () => children.delete(child))
+    return child
+  }
+  const dnsArguments = ['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsManagementPort}`]
+  const none = ['-http01', '', '-https01', '', '-tlsalpn01', '', '-defaultIPv4', '127.0.0.1', '-defaultIPv6', '']
+  run('pebble-challtestsrv', [...dnsArguments, ...none])
+  let child: ChildProcess
+
+  async function start(): Promise<void> {
+    const dnsServer = options.dnsServer ?? `127.0.0.1:${dnsPort}`
+    child = run('pebble', ['-config', configFile, '-strict', '-dnsserver', dnsServer], {
+      PEBBLE_VA_NOSLEEP: '1',
+      PEBBLE_AUTHZREUSE: '0',
+      PEBBLE_WFE_NONCEREJECT: String(nonceRejects),
+    })
+    for (const each of [port, managementPort]) await opened(each)
+  }
+
+  async function stop(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const closed = new Promise(done => child.once('close', done))
+    child.kill('SIGKILL')
+    await closed
+  }
+
+  const manageDns = (path: string, body: object) =>
+    new Promise<void>((done, fail) => {
+      requestPlain({ host: '127.0.0.1', port: dnsManagementPort, path, method: 'POST' }, answer => {
+        answer.resume()
+        answer.on('end', () => done())
+      })
+        .on('error', fail)
+        .end(JSON.stringify(body))
+    })
+
+  t.teardown(() => {
+    for (const each of children) each.kill('SIGKILL')
+  })
+  await opened(dnsManagementPort)
+  await start()
+  return {
+    directory: `https://127.0.0.1:${port}/dir`,
+    port,
+    caFile,
+    root: () =>
+      new Promise((done, fail) => {
+        const ca = readFileSync(caFile)
+        request({ host: '127.0.0.1', port: managementPort, path: '/roots/0', ca }, answer =>
+          text(answer).then(done, fail),
+        )
+          .on('error', fail)
+          .end()
+      }),
+    async setAddress(name, address) {
+      await manageDns('/clear-a', { host: name })
+      await manageDns('/add-a', { host: name, addresses: [address] })
+    },
+    log: () => output.join(''),
+    stop,
+    start,
+  }
+}
+
+async function opened(port: number): Promise<void> {
+  const deadlineMs = Date.now() + startDeadlineMs
+  for (;;) {
+    const isOpen = await new Promise<boolean>(done => {
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.destroy()
+        done(true)
+      })
+      socket.on('error', () => done(false))
+    })
+    if (isOpen) return
+    if (Date.now() > deadlineMs) throw new Error(`nothing listens on port ${port}`)
+    await new Promise(done => setTimeout(done, 50))
+  }
+}
+
+/** Repeats a question until its answer is one that is waited for. */
+export async function eventually<T>(
+  ask: () => Promise<T>,
+  isRight: (answer: T) => boolean,
+  withinMs = 60_000,
+): Promise<T> {
+  const deadlineMs = Date.now() + withinMs
+  for (;;) {
+    const answer = await ask()
+    if (isRight(answer)) return answer
+    if (Date.now() > deadlineMs) throw new Error(`not within ${withinMs} ms; it was last ${JSON.stringify(answer)}`)
+    await new Promise(done => setTimeout(done, 100))
+  }
+}

@@ -1,0 +1,105 @@
+import { Type } from 'typebox'
+import type { Certificate as CertificateOfService } from '../api.ts'
+
+export const CertificateId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[a-z0-9][a-z0-9._-]*$',
+  description: 'Lower-case letters, digits and `. _ -`.',
+})
+
+export const CertificateParameters = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) })
+
+const Time = Type.String({ format: 'date-time' })
+const TimeOrNone = Type.String({ description: 'Empty before there is a certificate.' })
+
+export const CertificateState = Type.Enum(['pending', 'valid', 'expiring', 'expired', 'failed'])
+
+const AcmeState = Type.Object({
+  directory: Type.String({
+    description: 'Of the authority that the present certificate is from; empty before the first.',
+  }),
+  challenge: Type.Optional(Type.String({ description: 'Absent: that of SVC_ACME_CHALLENGE.' })),
+  dnsProvider: Type.Optional(Type.String()),
+  step: Type.String({ description: 'What is being done of an order; empty when none is under way.' }),
+  attempts: Type.Integer({ description: 'Failures in a row.' }),
+  lastAttemptAt: Type.Optional(Time),
+  nextAttemptAt: Type.Optional(Time),
+  lastError: Type.String(),
+  failedDomains: Type.Array(Type.Object({ domain: Type.String(), step: Type.String(), error: Type.String() })),
+})
+
+export const Certificate = Type.Object(
+  {
+    id: Type.String(),
+    source: Type.Enum(['acme', 'upload', 'files'], { description: '`files`: of SVC_CERTS_DIR, read-only here.' }),
+    comment: Type.String(),
+    domains: Type.Array(Type.String()),
+    state: CertificateState,
+    subject: Type.String(),
+    issuer: Type.String(),
+    serial: Type.String(),
+    keyType: Type.String({ description: '`rsa-2048`, `ecdsa-p256`.' }),
+    notBefore: TimeOrNone,
+    notAfter: TimeOrNone,
+    fingerprint: Type.String({ description: 'SHA-256 of the leaf, hexadecimal.' }),
+    usedBy: Type.Array(Type.String()),
+    acme: Type.Optional(AcmeState),
+    createdAt: Type.Optional(Time),
+    updatedAt: Type.Optional(Time),
+  },
+  { $id: 'Certificate' },
+)
+
+const pem = (description: string) => Type.String({ minLength: 1, maxLength: 262_144, description })
+
+export const uploadFields = {
+  certificate: pem('The chain in PEM form, leaf first.'),
+  privateKey: pem('Its private key in PEM form, unencrypted. It is sealed, and never shown again.'),
+  comment: Type.String({ default: '', maxLength: 256 }),
+}
+
+/** What a certificate that was read has beside what may be sent. */
+export const madeByServer = Object.fromEntries(
+  [
+    'source',
+    'domains',
+    'state',
+    'subject',
+    'issuer',
+    'serial',
+    'keyType',
+    'notBefore',
+    'notAfter',
+    'fingerprint',
+    'usedBy',
+    'acme',
+    'createdAt',
+    'updatedAt',
+  ].map(name => [name, Type.Optional(Type.Unknown({ readOnly: true }))]),
+)
+
+const timeOf = (timeMs: number): string => new Date(timeMs).toISOString()
+
+export function describeCertificate({ acme, createdMs, updatedMs, ...certificate }: CertificateOfService) {
+  return {
+    ...certificate,
+    domains: [...certificate.domains],
+    usedBy: [...certificate.usedBy],
+    ...(acme === undefined ? undefined : { acme: describeAcme(acme) }),
+    ...(createdMs === undefined ? undefined : { createdAt: timeOf(createdMs) }),
+    ...(updatedMs === undefined ? undefined : { updatedAt: timeOf(updatedMs) }),
+  }
+}
+
+function describeAcme(acme: NonNullable<CertificateOfService['acme']>) {
+  const { challenge, dnsProvider, lastAttemptMs, nextAttemptMs, failedDomains, ...rest } = acme
+  return {
+    ...rest,
+    failedDomains: failedDomains.map(failure => ({ ...failure })),
+    ...(challenge === undefined ? undefined : { challenge }),
+    ...(dnsProvider === undefined ? undefined : { dnsProvider }),
+    ...(lastAttemptMs === undefined ? undefined : { lastAttemptAt: timeOf(lastAttemptMs) }),
+    ...(nextAttemptMs === undefined ? undefined : { nextAttemptAt: timeOf(nextAttemptMs) }),
+  }
+}

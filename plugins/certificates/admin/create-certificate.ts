@@ -1,0 +1,27 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import '../api.ts'
+import { Certificate, CertificateId, describeCertificate, madeByServer, uploadFields } from './certificate-schema.ts'
+
+const CertificateUpload = Type.Object(
+  { id: CertificateId, ...uploadFields, ...madeByServer },
+  { $id: 'CertificateUpload' },
+)
+
+export default defineAdminOperation({
+  id: 'createCertificate',
+  method: 'POST',
+  path: '/certificates',
+  tag: 'certificates',
+  summary:
+    'Uploads a certificate with its key. It is presented from the next handshake on, to whoever asks for one of its names.',
+  authorize: ['admin:ManageCertificates'],
+  body: CertificateUpload,
+  response: Certificate,
+  location: ({ id }) => `/certificates/${id}`,
+  errors: ['already_exists', 'conflict', 'invalid_certificate'],
+  uses: ['certificates'],
+  async handle({ body: { id, certificate, privateKey, comment } }, { certificates }) {
+    return describeCertificate(await certificates.upload(id, { certificate, privateKey, comment }))
+  },
+})

@@ -1,0 +1,32 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import '../api.ts'
+import {
+  Certificate,
+  CertificateParameters,
+  describeCertificate,
+  madeByServer,
+  uploadFields,
+} from './certificate-schema.ts'
+
+const CertificateReplacement = Type.Object(
+  { ...uploadFields, id: Type.Optional(Type.Unknown({ readOnly: true })), ...madeByServer },
+  { $id: 'CertificateReplacement' },
+)
+
+export default defineAdminOperation({
+  id: 'putCertificate',
+  method: 'PUT',
+  path: '/certificates/{id}',
+  tag: 'certificates',
+  summary: 'Replaces an uploaded certificate and its key. The next handshake gets the new one; open connections stay.',
+  authorize: ['admin:ManageCertificates'],
+  params: CertificateParameters,
+  body: CertificateReplacement,
+  response: Certificate,
+  errors: ['certificate_not_found', 'conflict', 'invalid_certificate'],
+  uses: ['certificates'],
+  async handle({ params: { id }, body: { certificate, privateKey, comment } }, { certificates }) {
+    return describeCertificate(await certificates.replace(id, { certificate, privateKey, comment }))
+  },
+})

@@ -1,0 +1,161 @@
+/**
+ * Certificates that are stored: uploaded by operators, or ordered from a certificate authority (`acme`). They are presented by server name
+ * on every TLS listener, before the one of `SVC_CERTS_DIR`. Private keys are sealed where they are stored, and in no answer.
+ */
+import type { MaybePromise } from 'svc/kernel'
+import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { AcmeState } from './documents.ts'
+
+export type { AcmeState } from './documents.ts'
+export { certificatesErrors } from './errors.ts'
+export { covers, nameProblem, uncovered } from './names.ts'
+
+export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01'
+
+/**
+ * `pending`: none yet, an order is under way, or not valid yet. `expiring`: less than a third of its life is left. `failed`: the last order
+ * failed; the former chain is presented while it is valid.
+ */
+export type CertificateState = 'pending' | 'valid' | 'expiring' | 'expired' | 'failed'
+
+export interface FailedDomain {
+  readonly domain: string
+  /** What was being done: `validate`. */
+  readonly step: string
+  /** The words of the CA, or ours. */
+  readonly error: string
+}
+
+export interface AcmeView {
+  readonly directory: string
+  /** Undefined: that of SVC_ACME_CHALLENGE. */
+  readonly challenge: ChallengeType | undefined
+  readonly dnsProvider: string | undefined
+  /** What is being done of an order (`account`, `order`, `publish`, `validate`, `finalize`, `download`); empty: nothing. */
+  readonly step: string
+  /** Failures in a row. */
+  readonly attempts: number
+  /** Milliseconds since 1970. */
+  readonly lastAttemptMs: number | undefined
+  readonly nextAttemptMs: number | undefined
+  readonly lastError: string
+  readonly failedDomains: readonly FailedDomain[]
+}
+
+/** What may be told of a certificate. */
+export interface Certificate {
+  readonly id: string
+  readonly source: 'acme' | 'upload' | 'files'
+  readonly comment: string
+  /** Names that it is presented for; of one that is still ordered those that it is ordered for. */
+  readonly domains: readonly string[]
+  readonly state: CertificateState
+  /** Empty before there is a chain, as the following. */
+  readonly subject: string
+  readonly issuer: string
+  readonly serial: string
+  readonly keyType: string
+  /** ISO 8601. */
+  readonly notBefore: string
+  readonly notAfter: string
+  /** SHA-256, lower-case hexadecimal. */
+  readonly fingerprint: string
+  readonly usedBy: readonly string[]
+  readonly acme: AcmeView | undefined
+  /** Milliseconds since 1970; undefined for files. */
+  readonly createdMs: number | undefined
+  readonly updatedMs: number | undefined
+}
+
+export interface CertificateUpload {
+  /** PEM, leaf first. */
+  readonly certificate: string
+  /** PEM, unencrypted. */
+  readonly privateKey: string
+  readonly comment: string
+}
+
+/** A certificate that somebody wants to have ordered. */
+export interface CertificateWish {
+  /** 1 to 100 names, in lower-case A-labels, `*.` in front of wildcards. */
+  readonly domains: readonly string[]
+  readonly challenge?: ChallengeType
+  readonly dnsProvider?: string
+}
+
+/** Who uses certificates. Contributed to `certificate.user`. */
+export interface CertificateUser {
+  /** Those that use this certificate, and the names that it has to cover for each. */
+  usersOf(id: string): MaybePromise<readonly { readonly name: string; readonly domains: readonly string[] }[]>
+  /** The certificate that is set for this server name, presented before others where it covers the name and has not expired. */
+  preferred(serverName: string): MaybePromise<string | undefined>
+}
+
+/** Orders certificates. Contributed to `certificate.issuer`. */
+export interface CertificateIssuer {
+  /** Begins an order soon, whenever it would be due. Rejects with `too_many_requests` within the pause after a failure. */
+  renew(id: string): Promise<void>
+}
+
+/** A certificate that somebody wants to have ordered, as its issuer needs it. */
+export interface OrderedCertificate {
+  readonly id: string
+  /** Those that are wanted. */
+  readonly domains: readonly string[]
+  readonly acme: AcmeState
+  /** PEM; undefined before the first. */
+  readonly chain: string | undefined
+}
+
+/** For the issuer. */
+export interface CertificateOrders {
+  list(): Promise<readonly OrderedCertificate[]>
+  get(id: string): Promise<OrderedCertificate | undefined>
+  /** Stores what has become of an order; nothing where the certificate is gone. The chain that is presented stays. */
+  note(id: string, change: (state: AcmeState) => AcmeState): Promise<void>
+  /**
+   * What has to be put into the transaction that ends an order. The chain is checked as an upload is, and has to cover `domains`. Rejects
+   * with `invalid_certificate`, and `conflict` where the certificate is gone.
+   */
+  prepareIssued(
+    id: string,
+    issued: { readonly chain: string; readonly privateKey: string; readonly domains: readonly string[] },
+    acme: AcmeState,
+  ): Promise<(tx: TransactionBuilder) => void>
+  /** Told of each change of such a certificate, soon after it, in this thread. Returns what ends it. */
+  watch(listener: () => void): () => void
+}
+
+export interface CertificatesService {
+  readonly orders: CertificateOrders
+  /** By id. */
+  list(): Promise<readonly Certificate[]>
+  /** Rejects with `certificate_not_found`. */
+  get(id: string): Promise<Certificate>
+  /** Rejects with `invalid_certificate` and `already_exists`. */
+  upload(id: string, upload: CertificateUpload): Promise<Certificate>
+  /** Rejects with `invalid_certificate`, `certificate_not_found`, and `conflict` for what was not uploaded. */
+  replace(id: string, upload: CertificateUpload): Promise<Certificate>
+  /** Rejects with `certificate_not_found`, `certificate_in_use`, and `conflict` for files. */
+  delete(id: string): Promise<void>
+  renew(id: string): Promise<Certificate>
+  /** Why this certificate is not for these names, as a sentence; undefined: it is, or will be when it has been ordered. */
+  problem(id: string, names: readonly string[]): Promise<string | undefined>
+  /**
+   * What has to be put into a transaction so that a certificate is ordered (again, where the wish is another one than before). Rejects with
+   * `invalid_certificate` for names that no CA takes, and `already_exists` where the id is that of an upload.
+   */
+  prepareWish(id: string, wish: CertificateWish): Promise<(tx: TransactionBuilder) => void>
+  /** The same to end it: the certificate goes, and what is under way of its order. Nothing where there is none. */
+  prepareEnd(id: string): Promise<(tx: TransactionBuilder) => void>
+}
+
+declare module 'svc/kernel' {
+  interface Services {
+    certificates: CertificatesService
+  }
+  interface ExtensionPoints {
+    'certificate.issuer': CertificateIssuer
+    'certificate.user': CertificateUser
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * What is stored of certificates. Private keys are secret fields: sealed on the drives, and nowhere else.
+ *
+ * | Collection | Id | Changes |
+ * |---|---|---|
+ * | `certificate` | of the certificate | with each upload, order and attempt |
+ * | `certificate-table` | `table` | in the same commit as any certificate: threads compare its sequence with that of their compiled table |
+ */
+import type { Collection, StoreService, TransactionBuilder } from 'svc/plugins/store/api'
+import { type Static, Type } from 'typebox'
+
+const Name = Type.String({ minLength: 1, maxLength: 253 })
+
+export const challengeTypes = ['http-01', 'tls-alpn-01', 'dns-01'] as const
+
+const Failure = Type.Object({ domain: Name, step: Type.String(), error: Type.String() })
+
+/** What plugin `acme` keeps with a certificate, over restarts. Times are milliseconds since 1970. */
+const AcmeState = Type.Object({
+  challenge: Type.Optional(Type.Enum([...challengeTypes])),
+  dnsProvider: Type.Optional(Type.String()),
+  /** Of the CA that the present chain came from; empty before the first. */
+  directory: Type.String(),
+  /** What is being done of an order; empty: nothing. */
+  step: Type.String(),
+  /** Names that the present chain was ordered for; fewer than those that are wanted where some could not be validated. */
+  issuedDomains: Type.Array(Name, { maxItems: 100 }),
+  /** Failures in a row. */
+  attempts: Type.Integer(),
+  lastAttemptMs: Type.Optional(Type.Integer()),
+  nextAttemptMs: Type.Optional(Type.Integer()),
+  lastError: Type.String(),
+  failedDomains: Type.Array(Failure, { maxItems: 100 }),
+  /** When the present chain is to be renewed. */
+  renewMs: Type.Optional(Type.Integer()),
+  /** What the CA's renewal information said (RFC 9773). */
+  window: Type.Optional(
+    Type.Object({
+      startMs: Type.Integer(),
+      endMs: Type.Integer(),
+      askAgainMs: Type.Integer(),
+      renewMs: Type.Integer(),
+    }),
+  ),
+})
+
+export const CertificateDocument = Type.Object({
+  source: Type.Enum(['acme', 'upload']),
+  comment: Type.String(),
+  /** Those that the chain has to have; of an upload those that it has. */
+  domains: Type.Array(Name, { maxItems: 100 }),
+  createdMs: Type.Integer(),
+  /** PEM, leaf first. Absent before the first order has ended well. */
+  chain: Type.Optional(Type.String()),
+  /** PEM (PKCS #8). Present where the chain is. */
+  privateKey: Type.Optional(Type.String({ secret: true })),
+  acme: Type.Optional(AcmeState),
+})
+
+const TableDocument = Type.Object({ change: Type.String() })
+
+export type CertificateDocument = Static<typeof CertificateDocument>
+export type AcmeState = Static<typeof AcmeState>
+
+export interface CertificateDocuments {
+  readonly certificates: Collection<CertificateDocument>
+  readonly tables: Collection<Static<typeof TableDocument>>
+  /** To be called in each transaction that changes a certificate. */
+  touch(tx: TransactionBuilder): void
+}
+
+export const tableId = 'table'
+
+/** During set-up, in every thread. `random` makes each state of the table another one. */
+export function declareCertificateDocuments(
+  store: StoreService,
+  random: (size: number) => Buffer,
+): CertificateDocuments {
+  const certificates = store.collection({ name: 'certificate', version: 1, schema: CertificateDocument })
+  const tables = store.collection({ name: 'certificate-table', version: 1, schema: TableDocument })
+  return {
+    certificates,
+    tables,
+    touch: tx => tx.put(tables, tableId, { change: random(8).toString('hex') }),
+  }
+}

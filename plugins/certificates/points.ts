@@ -1,0 +1,18 @@
+/** Who issues certificates, and who uses them. */
+import { Type } from 'typebox'
+
+const method = Type.Function([], Type.Unknown())
+
+export const certificatesPoints = {
+  'certificate.issuer': {
+    cardinality: 'one',
+    schema: Type.Object({ renew: method }, { description: 'Orders the certificates of the source acme.' }),
+  },
+  'certificate.user': {
+    cardinality: 'many',
+    schema: Type.Object(
+      { usersOf: method, preferred: method },
+      { description: 'Uses certificates by their ids: keeps them from being deleted, and says which one a name gets.' },
+    ),
+  },
+} as const

@@ -1,0 +1,137 @@
+/**
+ * Which stored certificate a connection gets, in each thread, from a compiled table. The table is as fresh as a document: a thread whose
+ * table has another sequence than `certificate-table` compiles anew before it answers, so an acknowledged change governs the next handshake.
+ */
+import { createHash, X509Certificate } from 'node:crypto'
+import type { Clock, Logger, MaybePromise } from 'svc/kernel'
+import { describeCertificate, type NamedCertificate } from 'svc/plugins/tls/api'
+import type { CertificateUser } from './api.ts'
+import { type CertificateDocument, type CertificateDocuments, tableId } from './documents.ts'
+import { covers } from './names.ts'
+
+/** A certificate that can be presented. */
+export interface TableEntry {
+  readonly id: string
+  readonly domains: readonly string[]
+  readonly notBeforeMs: number
+  readonly notAfterMs: number
+  readonly createdMs: number
+  readonly certificate: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+interface Table {
+  readonly sequence: number
+  readonly byId: ReadonlyMap<string, TableEntry>
+  /** By name, wildcards with their asterisk, newest first. */
+  readonly byName: ReadonlyMap<string, readonly TableEntry[]>
+}
+
+export interface CertificateTable {
+  find(serverName: string): MaybePromise<NamedCertificate | undefined>
+  entries(): Promise<readonly TableEntry[]>
+}
+
+export interface TableOptions {
+  readonly documents: CertificateDocuments
+  users(): readonly CertificateUser[]
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function createCertificateTable({ documents, users, clock, log }: TableOptions): CertificateTable {
+  const { certificates, tables } = documents
+  let current: Table | undefined
+  let compiling: Promise<Table> | undefined
+  /** Parsed forms by id, kept while their document is the same. */
+  let parsed = new Map<string, { readonly etag: string; readonly entry: TableEntry | undefined }>()
+
+  async function compile(): Promise<Table> {
+    // Before the list: a change meanwhile makes the next handshake compile again.
+    const sequence = (await tables.get(tableId))?.sequence ?? 0
+    const kept: typeof parsed = new Map()
+    for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
+      const page: Awaited<ReturnType<typeof certificates.list>> = await certificates.list({ startAfter })
+      for (const { id, etag, value } of page.documents) {
+        const known = parsed.get(id)
+        kept.set(id, known?.etag === etag ? known : { etag, entry: parse(id, value) })
+      }
+      startAfter = page.next
+    }
+    parsed = kept
+    const entries = [...kept.values()].flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
+    current = { sequence, byId: new Map(entries.map(entry => [entry.id, entry])), byName: groupByName(entries) }
+    return current
+  }
+
+  function parse(id: string, document: CertificateDocument): TableEntry | undefined {
+    try {
+      return parseEntry(id, document)
+    } catch (error) {
+      // It was looked at before it was stored; whatever has become of it, others have to be served.
+      log.error({ err: error, certificate: id }, 'a stored certificate cannot be used')
+      return undefined
+    }
+  }
+
+  /** One compilation at a time; who comes while one runs may need a newer table, and asks again. */
+  async function fresh(): Promise<Table> {
+    for (;;) {
+      const sequence = (await tables.get(tableId))?.sequence ?? 0
+      if (current !== undefined && current.sequence >= sequence) return current
+      compiling ??= compile().finally(() => {
+        compiling = undefined
+      })
+      await compiling
+    }
+  }
+
+  function choose({ byId, byName }: Table, name: string, preferred: readonly string[]): NamedCertificate | undefined {
+    const nowMs = clock.now()
+    const isValid = (entry: TableEntry) => entry.notBeforeMs <= nowMs && nowMs < entry.notAfterMs
+    const named = preferred
+      .flatMap(id => byId.get(id) ?? [])
+      .filter(({ domains }) => domains.some(each => covers(each, name)))
+    const wildcard = `*${name.slice(name.indexOf('.'))}`
+    const candidates = [...named, ...(byName.get(name) ?? []), ...(byName.get(wildcard) ?? [])]
+    const found = candidates.find(isValid) ?? candidates.find(({ notBeforeMs }) => notBeforeMs <= nowMs)
+    return found === undefined ? undefined : { ...found, isExpired: !isValid(found) }
+  }
+
+  return {
+    async find(name) {
+      const preferred: string[] = []
+      for (const user of users()) {
+        const id = await user.preferred(name)
+        if (id !== undefined) preferred.push(id)
+      }
+      return choose(await fresh(), name, preferred)
+    },
+    entries: async () => [...(await fresh()).byId.values()],
+  }
+}
+
+function parseEntry(id: string, { chain, privateKey, createdMs }: CertificateDocument): TableEntry | undefined {
+  if (chain === undefined || privateKey === undefined) return undefined
+  const leaf = new X509Certificate(chain)
+  return {
+    id,
+    domains: describeCertificate(leaf, id).domains.map(name => name.toLowerCase()),
+    notBeforeMs: leaf.validFromDate.getTime(),
+    notAfterMs: leaf.validToDate.getTime(),
+    createdMs,
+    certificate: chain,
+    key: privateKey,
+    fingerprint: createHash('sha256').update(chain).digest('hex'),
+  }
+}
+
+function groupByName(entries: readonly TableEntry[]): Map<string, TableEntry[]> {
+  const byName = new Map<string, TableEntry[]>()
+  const newestFirst = [...entries].sort((a, b) => b.notBeforeMs - a.notBeforeMs || b.createdMs - a.createdMs)
+  for (const entry of newestFirst) {
+    for (const name of entry.domains) byName.set(name, [...(byName.get(name) ?? []), entry])
+  }
+  return byName
+}

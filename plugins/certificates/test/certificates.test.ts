@@ -1,0 +1,211 @@
+/** Certificates over the Admin API, and what others can do with them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { definePlugin } from 'svc/kernel'
+import { responseProblems, startAdmin, userSecret } from 'svc/plugins/admin/testing'
+import { createSystemPorts } from 'svc/testing'
+import t from 'tap'
+import '../api.ts'
+import { createTestAuthority, tracesOf } from '../testing.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-certificates-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+const authority = createTestAuthority(folder)
+const dayMs = 86_400_000
+
+/** Stands for distributions: what it uses is in this map. */
+const uses = new Map<string, string[]>()
+const user = definePlugin({
+  name: 'certificate-user',
+  requires: ['certificates', 'store'],
+  setup({ contribute, services }) {
+    contribute('certificate.user', 'test', {
+      usersOf: id => (uses.has(id) ? [{ name: 'site', domains: uses.get(id)! }] : []),
+      preferred: name => [...uses].find(([, domains]) => domains.includes(name))?.[0],
+    })
+    stores.push(services.store)
+  },
+})
+const stores: import('svc/plugins/store/api').StoreService[] = []
+
+/** Runs ahead of the system's by this: certificates are then valid already, and days go by in no time. */
+let aheadMs = 3_600_000
+const system = createSystemPorts().clock
+const clock = { ...system, now: () => system.now() + aheadMs }
+const admin = await startAdmin({
+  ports: { clock },
+  plugins: [user],
+})
+t.teardown(admin.stop)
+const { certificates } = admin.kernel.services
+
+const call = async (method: string, path: string, body?: object, as = admin.signed) => {
+  const answer = await as({ method, path: `/api/v1${path}`, body })
+  const operation = admin.operations.find(
+    each =>
+      each.method === method &&
+      new RegExp(`^${each.path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(path.split('?')[0]!),
+  )
+  if (answer.status < 300) t.same(responseProblems(operation!, answer.json), [], `${method} ${path}`)
+  return answer
+}
+const uploadOf = (id: string | undefined, { chain, key }: { chain: string; key: string }, comment = '') => ({
+  ...(id && { id }),
+  certificate: chain,
+  privateKey: key,
+  comment,
+})
+const find = async (name: string) => {
+  for (const { value } of admin.kernel.point('tls.source').list()) {
+    const found = await value.find(name)
+    if (found !== undefined) return { first: found.certificate.slice(0, 200), isExpired: found.isExpired }
+  }
+  return undefined
+}
+const firstOf = ({ chain }: { chain: string }) => ({ first: chain.slice(0, 200) })
+
+t.test('uploaded, listed, replaced, deleted; the key is never shown', async t => {
+  const one = authority.issue(['www.a.test', 'a.test'], { key: ['-newkey', 'rsa:2048'] })
+  const created = await call('POST', '/certificates', uploadOf('a', one, 'by hand'))
+  t.equal(created.status, 201)
+  t.equal(created.headers.location, '/api/v1/certificates/a')
+  t.match(created.json, {
+    id: 'a',
+    source: 'upload',
+    comment: 'by hand',
+    domains: ['www.a.test', 'a.test'],
+    state: 'valid',
+    subject: 'CN=www.a.test',
+    issuer: 'CN=test intermediate',
+    serial: /^[0-9a-f]+$/,
+    keyType: 'rsa-2048',
+    fingerprint: /^[0-9a-f]{64}$/,
+    usedBy: [],
+  })
+  t.equal((await call('POST', '/certificates', uploadOf('a', one))).json.code, 'already_exists')
+  const bad = await call('POST', '/certificates', uploadOf('b', { ...one, key: 'x' }))
+  t.match(bad, { status: 400, json: { code: 'invalid_certificate', detail: /no unencrypted key/ } })
+  t.equal((await call('GET', '/certificates/b')).json.code, 'certificate_not_found', 'nothing was stored')
+  t.equal((await call('POST', '/certificates', uploadOf('No', one))).json.code, 'invalid_argument')
+
+  const read = await call('GET', '/certificates/a')
+  const two = authority.issue(['a.test'])
+  const replaced = await call('PUT', '/certificates/a', { ...read.json, ...uploadOf(undefined, two) })
+  t.match(replaced, {
+    status: 200,
+    json: { domains: ['a.test'], keyType: 'ecdsa-p256', createdAt: read.json.createdAt },
+  })
+  t.match(await find('a.test'), firstOf(two))
+  t.equal((await call('PUT', '/certificates/nothing', uploadOf(undefined, two))).json.code, 'certificate_not_found')
+  for (const text of [created.text, read.text, replaced.text]) {
+    for (const { key } of [one, two]) for (const trace of tracesOf(key)) t.notOk(Buffer.from(text).includes(trace))
+  }
+  t.equal((await call('POST', '/certificates/a/renew')).json.code, 'conflict', 'an upload cannot be renewed')
+  t.equal((await call('DELETE', '/certificates/a')).status, 204)
+  t.equal(await find('a.test'), undefined)
+  t.equal((await call('DELETE', '/certificates/a')).json.code, 'certificate_not_found')
+})
+
+t.test('lists: by name and by state, in pages', async t => {
+  const names = ['one', 'two', 'three']
+  for (const id of names) await call('POST', '/certificates', uploadOf(id, authority.issue([`${id}.l.test`])))
+  await call('POST', '/certificates', uploadOf('wild', authority.issue(['*.l.test'], { days: 100 })))
+  const ids = async (query: string) =>
+    (await call('GET', `/certificates?${query}`)).json.items.map(({ id }: { id: string }) => id)
+  t.same(await ids(''), ['one', 'three', 'two', 'wild'])
+  t.same(await ids('domain=TWO.l.test'), ['two', 'wild'])
+  t.same(await ids('state=valid'), ['one', 'three', 'two', 'wild'])
+  t.same(await ids('state=expired'), [])
+  const page = (await call('GET', '/certificates?limit=3')).json
+  t.same(await ids(`cursor=${page.nextCursor}`), ['wild'])
+  aheadMs += 8 * dayMs
+  t.same(await ids('state=expiring'), ['one', 'three', 'two'])
+  const scrape = async () => {
+    const text = await admin.kernel.services.metrics.scrape()
+    return Number(/^svc_tls_certificate_expiry_seconds\{certificate="one".*\} (\S+)$/m.exec(text)?.[1])
+  }
+  const leftSeconds = await scrape()
+  t.ok(leftSeconds > dayMs / 1000 && leftSeconds <= (2 * dayMs) / 1000, `${leftSeconds} s`)
+  t.match(await find('one.l.test'), { isExpired: false })
+  aheadMs += 3 * dayMs
+  t.same(await ids('state=expired'), ['one', 'three', 'two'])
+  t.ok((await scrape()) < 0)
+  const { items } = (await call('GET', '/certificates?domain=one.l.test')).json
+  t.equal(items.length, 2)
+  t.match(await find('one.l.test'), { isExpired: false }, 'a valid wildcard goes before an expired exact one')
+  await call('DELETE', '/certificates/wild')
+  t.match(await find('one.l.test'), { isExpired: true }, 'an expired one where there is no other')
+  for (const id of names) await call('DELETE', `/certificates/${id}`)
+  const late = await call('POST', '/certificates', uploadOf('late', authority.issue(['late.test'], { days: 100 })))
+  t.equal(late.json.state, 'valid')
+})
+
+t.test('exact before wildcard, newest first, and before both what a user of certificates says', async t => {
+  const wild = authority.issue(['*.x.test'], { days: 100 })
+  const exact = authority.issue(['a.x.test'], { days: 100 })
+  await call('POST', '/certificates', uploadOf('wild', wild))
+  t.match(await find('a.x.test'), firstOf(wild))
+  t.equal(await find('x.test'), undefined)
+  t.equal(await find('a.b.x.test'), undefined)
+  await call('POST', '/certificates', uploadOf('exact', exact))
+  t.match(await find('a.x.test'), firstOf(exact))
+  t.match(await find('b.x.test'), firstOf(wild))
+  uses.set('wild', ['a.x.test'])
+  t.match(await find('a.x.test'), firstOf(wild))
+  t.same((await call('GET', '/certificates/wild')).json.usedBy, ['site'])
+  t.match((await call('DELETE', '/certificates/wild')).json, { code: 'certificate_in_use', detail: /used by site/ })
+  const narrow = await call('PUT', '/certificates/wild', uploadOf(undefined, exact))
+  t.equal(narrow.status, 200, 'another that covers the name may take its place')
+  const other = await call(
+    'PUT',
+    '/certificates/wild',
+    uploadOf(undefined, authority.issue(['c.x.test'], { days: 100 })),
+  )
+  t.match(other.json, { code: 'invalid_certificate', detail: /does not cover a\.x\.test, which site needs/ })
+  t.equal(await certificates.problem('wild', ['a.x.test']), undefined)
+  t.match(await certificates.problem('wild', ['q.test']), /does not cover q\.test/)
+  t.match(await certificates.problem('gone', ['q.test']), /no certificate "gone"/)
+  uses.clear()
+})
+
+t.test('a wish is stored in the transaction of who wishes, and ends with it', async t => {
+  const store = stores[0]!
+  const wish = { domains: ['w.test'] }
+  const put = await certificates.prepareWish('wished', wish)
+  t.equal((await call('GET', '/certificates/wished')).status, 404, 'not before')
+  await store.transaction(put)
+  t.match((await call('GET', '/certificates/wished')).json, {
+    source: 'acme',
+    state: 'pending',
+    domains: ['w.test'],
+    notAfter: '',
+    acme: { attempts: 0, step: '', lastError: '' },
+  })
+  const before = (await certificates.get('wished')).updatedMs
+  await store.transaction(await certificates.prepareWish('wished', wish))
+  t.equal((await certificates.get('wished')).updatedMs, before, 'the same wish changes nothing')
+  await store.transaction(await certificates.prepareWish('wished', { domains: ['w.test', 'v.test'] }))
+  t.same((await certificates.get('wished')).domains, ['w.test', 'v.test'])
+  t.equal(
+    (await call('PUT', '/certificates/wished', uploadOf(undefined, authority.issue(['w.test'], { days: 90 })))).json
+      .code,
+    'conflict',
+  )
+  await t.rejects(certificates.prepareWish('late', wish), { code: 'already_exists' })
+  await t.rejects(certificates.prepareWish('x', { domains: ['*.w.test'] }), { message: /dns-01 alone/ })
+  await t.rejects(certificates.prepareWish('x', { domains: ['127.0.0.1'] }), { message: /address/ })
+  await t.rejects(certificates.prepareWish('x', { domains: [] }), { message: /1 to 100/ })
+  await store.transaction(await certificates.prepareEnd('wished'))
+  t.equal((await call('GET', '/certificates/wished')).status, 404)
+})
+
+t.test('rights: admin:ManageCertificates', async t => {
+  const { users } = admin.kernel.services
+  const statement = { Effect: 'Allow', Action: 'admin:ManageCertificates' }
+  await users.putPolicy('certificates', { Version: '2012-10-17', Statement: [statement] })
+  await users.createUser({ accessKey: 'ann', secretKey: userSecret, policyNames: ['readonly'] })
+  await users.createUser({ accessKey: 'ben', secretKey: userSecret, policyNames: ['certificates'] })
+  t.equal((await call('GET', '/certificates', undefined, admin.signedBy('ann', userSecret))).status, 403)
+  t.equal((await call('GET', '/certificates', undefined, admin.signedBy('ben', userSecret))).status, 200)
+})

@@ -1,0 +1,75 @@
+/** What may be told of a certificate: everything but its key. */
+import { X509Certificate } from 'node:crypto'
+import type { StoredDocument } from 'svc/plugins/store/api'
+import { type CertificateInfo, describeCertificate } from 'svc/plugins/tls/api'
+import type { AcmeView, Certificate, CertificateState } from './api.ts'
+import type { AcmeState, CertificateDocument } from './documents.ts'
+
+const unknown = { subject: '', issuer: '', serial: '', keyType: '', notBefore: '', notAfter: '', fingerprint: '' }
+
+export function viewOfDocument(
+  { id, value, modifiedMs }: StoredDocument<CertificateDocument>,
+  usedBy: readonly string[],
+  nowMs: number,
+): Certificate {
+  const { source, comment, chain, createdMs, acme } = value
+  const info = chain === undefined ? undefined : describeCertificate(new X509Certificate(chain), id)
+  return {
+    id,
+    source,
+    comment,
+    domains: info === undefined ? value.domains : info.domains.map(name => name.toLowerCase()),
+    state: stateOf(info, acme, nowMs),
+    ...(info === undefined ? unknown : plain(info)),
+    usedBy,
+    acme: acme === undefined ? undefined : viewOfAcme(acme),
+    createdMs,
+    updatedMs: modifiedMs,
+  }
+}
+
+/** Of SVC_CERTS_DIR. */
+export function viewOfFile(info: CertificateInfo, nowMs: number): Certificate {
+  return {
+    id: info.name,
+    source: 'files',
+    comment: '',
+    domains: info.domains,
+    state: stateOf(info, undefined, nowMs),
+    ...plain(info),
+    usedBy: [],
+    acme: undefined,
+    createdMs: undefined,
+    updatedMs: undefined,
+  }
+}
+
+function plain({ subject, issuer, serial, keyType, notBefore, notAfter, fingerprint }: CertificateInfo) {
+  return {
+    subject,
+    issuer,
+    serial,
+    keyType,
+    notBefore,
+    notAfter,
+    fingerprint: fingerprint.replaceAll(':', '').toLowerCase(),
+  }
+}
+
+function stateOf(info: CertificateInfo | undefined, acme: AcmeState | undefined, nowMs: number): CertificateState {
+  const isOrdering = acme !== undefined && acme.step !== ''
+  const hasFailed = acme !== undefined && acme.attempts > 0
+  if (info === undefined) return hasFailed && !isOrdering ? 'failed' : 'pending'
+  const [beginMs, endMs] = [Date.parse(info.notBefore), Date.parse(info.notAfter)]
+  if (endMs <= nowMs) return 'expired'
+  if (isOrdering) return 'pending'
+  if (hasFailed) return 'failed'
+  if (nowMs < beginMs) return 'pending'
+  return endMs - nowMs < (endMs - beginMs) / 3 ? 'expiring' : 'valid'
+}
+
+function viewOfAcme(state: AcmeState): AcmeView {
+  const { directory, challenge, dnsProvider, step, attempts, lastAttemptMs, nextAttemptMs, lastError, failedDomains } =
+    state
+  return { directory, challenge, dnsProvider, step, attempts, lastAttemptMs, nextAttemptMs, lastError, failedDomains }
+}

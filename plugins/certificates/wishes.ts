@@ -1,0 +1,81 @@
+/** Certificates that others want to have ordered: what they put into their own transactions. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from 'svc/kernel'
+import type { CertificatesService, CertificateWish } from './api.ts'
+import type { AcmeState, CertificateDocument, CertificateDocuments } from './documents.ts'
+import { certificatesErrors } from './errors.ts'
+import { nameProblem } from './names.ts'
+
+const domainsMax = 100
+
+export function createWishes(
+  { certificates, touch }: CertificateDocuments,
+  clock: Clock,
+): Pick<CertificatesService, 'prepareWish' | 'prepareEnd'> {
+  return {
+    async prepareWish(id, wish) {
+      requireOrderable(wish)
+      const known = await certificates.get(id)
+      if (known !== undefined && known.value.source !== 'acme') {
+        throw certificatesErrors.already_exists(`There is an uploaded certificate "${id}" already.`)
+      }
+      const document = wished(known?.value, wish, clock.now())
+      const precondition = known === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: known.etag }
+      return tx => {
+        if (known !== undefined && isDeepStrictEqual(known.value, document)) return
+        tx.put(certificates, id, document, precondition)
+        touch(tx)
+      }
+    },
+    async prepareEnd(id) {
+      const known = await certificates.get(id)
+      return tx => {
+        if (known?.value.source !== 'acme') return
+        tx.delete(certificates, id)
+        touch(tx)
+      }
+    },
+  }
+}
+
+function requireOrderable({ domains, challenge }: CertificateWish): void {
+  if (domains.length === 0 || domains.length > domainsMax)
+    refuse(`A certificate is ordered for 1 to ${domainsMax} names.`)
+  for (const name of domains) {
+    const problem = nameProblem(name)
+    if (problem !== undefined) refuse(`${JSON.stringify(name)} ${problem}.`)
+    if (name.startsWith('*.') && challenge !== 'dns-01') {
+      refuse(`${name} is a wildcard: authorities validate those by dns-01 alone, which needs a DNS provider.`)
+    }
+  }
+}
+
+/** The present chain stays whatever is wished; another wish is tried at once, and forgets what became of the former. */
+function wished(known: CertificateDocument | undefined, wish: CertificateWish, nowMs: number): CertificateDocument {
+  const domains = [...new Set(wish.domains)]
+  const { challenge, dnsProvider } = wish
+  const asked = { ...(challenge && { challenge }), ...(dnsProvider && { dnsProvider }) }
+  const before = known?.acme
+  const isSame =
+    known !== undefined &&
+    isDeepStrictEqual(known.domains, domains) &&
+    before?.challenge === challenge &&
+    before?.dnsProvider === dnsProvider
+  if (isSame) return known
+  const fresh: AcmeState = {
+    ...asked,
+    directory: before?.directory ?? '',
+    issuedDomains: before?.issuedDomains ?? [],
+    step: '',
+    attempts: 0,
+    lastError: '',
+    failedDomains: [],
+    ...(before?.renewMs === undefined ? undefined : { renewMs: before.renewMs }),
+    ...(before?.window === undefined ? undefined : { window: before.window }),
+  }
+  return { source: 'acme', comment: '', createdMs: nowMs, ...known, domains, acme: fresh }
+}
+
+function refuse(problem: string): never {
+  throw certificatesErrors.invalid_certificate(problem)
+}

@@ -1,0 +1,91 @@
+/** The certificates that distributions are answered with: a stored one by its id, or one that is ordered for all aliases (`auto`). */
+import { adminErrors } from 'svc/plugins/admin/api'
+import { type CertificatesService, certificatesErrors, nameProblem } from 'svc/plugins/certificates/api'
+import type { TransactionBuilder } from 'svc/plugins/store/api'
+import type { DistributionProblem } from './api.ts'
+import type { Distribution, StoredDistribution } from './document.ts'
+
+/** What the transaction of a change has to do beside it. */
+export type AlsoChange = (tx: TransactionBuilder) => void
+
+export interface DistributionCertificates {
+  /** What is wrong with what a distribution says of its certificate. */
+  problems(distribution: Distribution): DistributionProblem[]
+  /** Rejects with `not_implemented`, and with the errors of certificates. */
+  prepare(distribution: Distribution, before: StoredDistribution | undefined): Promise<AlsoChange>
+  /** The same where a distribution is deleted. */
+  prepareRemoval(id: string, before: StoredDistribution): Promise<AlsoChange>
+}
+
+const nothing: AlsoChange = () => {}
+
+/** The id of the certificate that a distribution is answered with; that of an ordered one is the distribution's own. */
+export function certificateOf({ id, tls }: Pick<Distribution, 'id' | 'tls'>): string | undefined {
+  if (tls.certificate === 'none') return undefined
+  return tls.certificate === 'auto' ? id : tls.certificate
+}
+
+/** `certificates` is undefined where no loaded plugin keeps any. */
+export function createDistributionCertificates(
+  certificates: CertificatesService | undefined,
+): DistributionCertificates {
+  async function prepareRemoval(id: string, before: StoredDistribution | undefined): Promise<AlsoChange> {
+    if (certificates === undefined || before?.tls.certificate !== 'auto') return nothing
+    return certificates.prepareEnd(id)
+  }
+
+  return {
+    problems({ aliases, tls: { certificate, challenge, dnsProvider } }) {
+      if (certificate !== 'auto') return []
+      const problems: DistributionProblem[] = []
+      if (challenge === 'dns-01' && dnsProvider === undefined) {
+        problems.push({ element: '/tls/dnsProvider', message: 'is missing: it publishes the records of dns-01' })
+      }
+      for (const [index, alias] of aliases.entries()) {
+        const problem = nameProblem(alias)
+        if (problem !== undefined)
+          problems.push({ element: `/aliases/${index}`, message: `${problem}, so no authority takes it` })
+        else if (alias.startsWith('*.') && challenge !== 'dns-01') {
+          problems.push({
+            element: '/tls/challenge',
+            message: `must be dns-01: authorities validate ${alias} by nothing else`,
+          })
+        }
+      }
+      return problems
+    },
+
+    async prepare(distribution, before) {
+      const { id, aliases, tls } = distribution
+      const { certificate, challenge, dnsProvider } = tls
+      const end = certificate === 'auto' ? nothing : await prepareRemoval(id, before)
+      if (certificate === 'none') return end
+      if (certificates === undefined) {
+        throw adminErrors.not_implemented('No loaded plugin keeps certificates: tls.certificate can only be none.')
+      }
+      if (certificate !== 'auto') {
+        const problem = await certificates.problem(certificate, aliases)
+        if (problem !== undefined) throw await unusable(certificates, certificate, problem)
+        return end
+      }
+      if (challenge === 'dns-01') {
+        throw adminErrors.not_implemented(
+          'DNS providers are not built yet: tls.challenge can be http-01 or tls-alpn-01.',
+        )
+      }
+      return certificates.prepareWish(id, {
+        domains: aliases,
+        ...(challenge === undefined ? undefined : { challenge }),
+        ...(dnsProvider === undefined ? undefined : { dnsProvider }),
+      })
+    },
+
+    prepareRemoval,
+  }
+}
+
+/** `certificate_not_found`, or `invalid_certificate` for one that does not cover an alias. */
+async function unusable(certificates: CertificatesService, id: string, problem: string): Promise<Error> {
+  await certificates.get(id)
+  return certificatesErrors.invalid_certificate(problem)
+}
