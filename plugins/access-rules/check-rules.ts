@@ -1,4 +1,4 @@
-/** From what somebody sent to rules that can be stored and asked, or to everything that is wrong with them. */
+/** Checks and compiles rules from a request body, or returns all of their problems. */
 import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { type CompiledRule, compileRule, type RuleContext } from './compiled-rule.ts'
@@ -103,7 +103,7 @@ function checkIds(rules: readonly ReadRule[], problems: Problems): void {
   }
 }
 
-/** Before anything else is compiled: what is too large for a set is not put together. */
+/** Stops a set that is too large before it is compiled as a whole. */
 function requireInstructions({ compiled }: RegexList, problems: Problems): void {
   const count = compiled.reduce((sum, { instructionCount }) => sum + instructionCount, 0)
   if (count <= instructionsMax || problems.list.some(({ field }) => field === 'match.pattern')) return

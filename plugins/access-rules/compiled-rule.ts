@@ -1,4 +1,4 @@
-/** One rule, ready to be asked: from what was written, or everything that is wrong with it. */
+/** Compiles one rule, or collects its problems; compares a compiled rule with a request. */
 
 import { suggest } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
@@ -41,7 +41,7 @@ const idForm = /^[A-Za-z0-9._-]{1,64}$/
 const actionsMax = 100
 const descriptionCharsMax = 1024
 
-/** What it returns after adding a problem is good for nothing but finding further ones. */
+/** After a problem was added, the result serves only to find further problems. */
 export function compileRule(
   rule: AccessRule,
   { actions, normalizeKey }: RuleContext,
@@ -106,8 +106,8 @@ export function expandAction(text: string, byName: ReadonlyMap<string, string>):
 }
 
 /**
- * Whether the rule matches a request that it is about by its action: undefined, or what does not fit. What cannot be known of a request
- * lets no allow match, and every deny. `isPublicBlocked`: what is allowed to everybody does not count.
+ * Compares a rule with a request whose action it names: undefined if it matches, else the first mismatch. If a value of the request is not
+ * known, an allow does not match, and a deny may. `isPublicBlocked`: the principal `*` of an allow does not count.
  */
 export function mismatchOf(rule: CompiledRule, view: RequestView, isPublicBlocked: boolean): Mismatch | undefined {
   const { principals, isDeny, pattern, conditions, captures } = rule

@@ -16,7 +16,7 @@ export const headersMax = 20
 export interface Condition {
   /** As the rule has it: `sourceIp`. */
   readonly name: string
-  /** Undefined: it cannot be known. Then an allow does not match, and a deny does as far as this condition goes. */
+  /** Undefined if the request's value is not known: then the condition does not hold in an allow, and holds in a deny. */
   holds(view: RequestView): boolean | undefined
   /** Steps for each character of a header, at most. */
   readonly costPerCharacter: number
@@ -69,7 +69,7 @@ export function readConditions(conditions: AccessRuleConditions, problems: Probl
   return found
 }
 
-/** One that does not hold decides, whatever is unknown of the others. */
+/** False if one is false, else undefined if one is unknown. */
 function everyKnown(results: readonly (boolean | undefined)[]): boolean | undefined {
   if (results.includes(false)) return false
   return results.includes(undefined) ? undefined : true
@@ -167,7 +167,7 @@ function isOneOf(hosts: readonly Host[], named: string): boolean {
   })
 }
 
-/** Credentials are no condition: whoever may read the rules would read them. */
+/** Headers with credentials: everybody who may read the rules could read their values. */
 const secretHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',

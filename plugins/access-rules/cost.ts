@@ -1,6 +1,6 @@
 /**
- * The cost of a bucket's rules for the worst request, counted when they are stored: what cannot be answered in a few milliseconds is
- * refused. One is about a microsecond for a key of `textCharsMax` characters; with `costMax` the worst key and headers take some 5 ms.
+ * Estimates the cost of a bucket's rules for the worst request when they are stored, so that no request takes more than some milliseconds.
+ * One unit is about 4 µs for a key of `textCharsMax` characters: with `costMax` the worst key and headers take about 5 ms.
  */
 import type { CompiledRule } from './compiled-rule.ts'
 import type { RegexList } from './matching.ts'

@@ -1,4 +1,4 @@
-/** Each rule about one key: whether it matches, and if not, why. For people who wonder; decisions are made by `RuleSet.find`. */
+/** Explains for each rule whether it matches a request, and why not. Decisions are made by `RuleSet.find`. */
 import type { RuleRequest } from 'svc/plugins/policy/api'
 import { type CompiledRule, type Mismatch, mismatchOf } from './compiled-rule.ts'
 import type { RequestView } from './request-view.ts'

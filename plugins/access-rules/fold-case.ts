@@ -1,6 +1,6 @@
 /**
- * Case folding for patterns that know no case: one character for one character, so that `?` and offsets mean the same before and behind
- * it. Simple folding of Unicode, as RE2 has it: `K` (Kelvin) is `k`, `ſ` is `s`, all three sigmas are one, `ß` and `ẞ` are one.
+ * Case folding for case-insensitive patterns: each character becomes one character, so that `?` matches as many characters as before.
+ * Simple folding of Unicode, as in RE2: `K` (Kelvin) is `k`, `ſ` is `s`, all three sigmas are one, `ß` and `ẞ` are one.
  */
 
 const ascii = /^[\0-\x7f]*$/

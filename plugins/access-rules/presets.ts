@@ -1,4 +1,4 @@
-/** Presets: rules with ids that begin with `preset-`, behind all rules that somebody wrote with a lower number. */
+/** Presets: rules with ids that begin with `preset-`, evaluated after all rules with a lower priority number. */
 import { type AccessRule, type AccessRuleMatch, isPublicRule } from './rule.ts'
 
 export const presets = [
@@ -15,7 +15,7 @@ export const presetPrefix = 'preset-'
 /** Rules that say no priority of their own come before. */
 const presetPriority = 1000
 
-/** The rules after a preset: those that others wrote stay, but `private` also removes every rule that gives everybody a right. */
+/** Replaces the rules of presets and keeps all others, except that `private` also removes every allow for everybody. */
 export function withPreset(
   rules: readonly AccessRule[],
   preset: Preset,

@@ -1,4 +1,4 @@
-/** One request as rules look at it; what several rules ask for is worked out once. */
+/** One request, with the values that several rules need, each computed once. */
 import { type Address, parseAddress, type RequestFacts, type RuleRequest } from 'svc/plugins/policy/api'
 import { foldCase } from './fold-case.ts'
 import { type RegexSet, textCharsMax } from './regexes.ts'
@@ -8,7 +8,7 @@ export class RequestView {
   /** The key; of a listing the prefix that it asks for. */
   readonly text: string
   readonly isListing: boolean
-  /** No key is so long: no rule gives a right to it, and every pattern of a deny is about it. */
+  /** Longer than any key: no allow matches it, and the pattern of every deny does. */
   readonly isTooLong: boolean
   readonly #regexes: RegexSet | undefined
   #folded: string | undefined

@@ -1,6 +1,6 @@
 /**
- * Finds the rules that may match a request without looking at each: a bit for each rule, in the order in which rules decide, and sets of
- * bits by caller, by the literal beginning of the pattern and by expression. What is left of them is looked at one by one.
+ * Selects the rules that may match a request without comparing each: one bit per rule, in the order in which rules decide, and bit sets by
+ * caller, by the literal beginning of the pattern and by regex. Only the selected rules are compared one by one.
  */
 import type { Identity } from 'svc/plugins/iam/api'
 import { userNameOf } from 'svc/plugins/policy/api'

@@ -1,4 +1,4 @@
-/** What people should know of rules that are right: what is public, which rules never decide, and what looks like more than it is. */
+/** Warnings about valid rules: public access, rules that never decide, denies that have less effect than they seem to have. */
 import type { CompiledRule } from './compiled-rule.ts'
 import type { AccessRule } from './rule.ts'
 

@@ -136,7 +136,12 @@ export function simulate(
     const reason = `${nameOfRule(ruled.blocked)} allows it to everybody, but public access is blocked.`
     return { ...outcome('implicit-deny', reason, 'block-public', undefined, evaluated), rule: ruled.blocked }
   }
-  const reason = evaluated.length === 0 ? 'No policy applies.' : 'No statement allows it.'
+  const reason =
+    rules.length > 0
+      ? 'No policy and no access rule allows it.'
+      : evaluated.length === 0
+        ? 'No policy applies.'
+        : 'No statement allows it.'
   return outcome('implicit-deny', reason, 'none', undefined, evaluated)
 }
 

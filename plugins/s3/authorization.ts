@@ -97,8 +97,10 @@ export function authorize(
 ): MaybePromise<void> {
   if (action === undefined) return
   if (operation.authorization === 'form') return
-  if (operation.authorization === 'items') keepFromAnonymous(context)
-  else if (!isAllowed(context, action)) return refuse(context)
+  if (operation.authorization === 'items') {
+    keepFromAnonymous(context)
+    context.isOfItems = true
+  } else if (!isAllowed(context, action)) return refuse(context)
 }
 
 /** As on AWS, everybody may learn that a bucket does not exist: this distinguishes a wrong name in a public link from a private bucket. */

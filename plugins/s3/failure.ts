@@ -18,7 +18,8 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
   const { response } = context.exchange
   const error = toS3Error(context, thrown)
   context.errorCode = error.code
-  context.tags = auditTagsOf(error) ?? denialTagsOf(context, error)
+  // The audit record names the rule that denied the request; the answer does not.
+  context.tags = auditTagsOf(error) ?? (error.code === 'AccessDenied' ? context.denialTags() : undefined)
   if (response.headersSent || context.isClosed) {
     // The status was already sent: the broken connection shows that the answer is incomplete.
     response.destroy()
@@ -44,11 +45,6 @@ export function answerError(context: S3RequestContext, thrown: unknown): void {
     context.environment.log.error({ err, requestId: context.requestId }, 'an error could not be answered')
     response.destroy()
   }
-}
-
-/** The caller is not told which rule refused it; the audit record is. */
-function denialTagsOf({ refused, environment }: S3RequestContext, { code }: CatalogError) {
-  return code === 'AccessDenied' && refused !== undefined ? environment.policy.denialTags(refused) : undefined
 }
 
 /**

@@ -96,6 +96,8 @@ export class S3RequestContext implements S3Request {
   asked: AccessRequest | undefined = undefined
   /** The last question about this request that was answered with no. */
   refused: AccessRequest | undefined = undefined
+  /** The items of the request are denied one by one, in an answer with status 200. */
+  isOfItems = false
   /** The answer has ended, or the client has disconnected. */
   isClosed = false
   #body: RequestBody | undefined = undefined
@@ -333,6 +335,16 @@ export class S3RequestContext implements S3Request {
     return this.#existingTags.fetchUpload(this.environment.objects, { bucket, key, uploadId, orObject })
   }
 
+  #auditTags(): S3RequestRecord['tags'] {
+    const tags = this.tags ?? (this.isOfItems ? this.denialTags() : undefined)
+    return this.domain === undefined ? tags : { ...tags, distribution: this.domain.distribution }
+  }
+
+  /** Tags for the audit record: the rule that denied the last access request. See `PolicyService.denialTags`. */
+  denialTags(): Readonly<Record<string, string>> | undefined {
+    return this.refused && this.environment.policy.denialTags(this.refused)
+  }
+
   /** The key for a write that requests encryption with a key of the key management, without naming one. */
   get defaultKmsKeyId(): string | undefined {
     return this.environment.attributes.find(({ defaultKmsKeyId }) => defaultKmsKeyId !== undefined)?.defaultKmsKeyId?.()
@@ -365,7 +377,7 @@ export class S3RequestContext implements S3Request {
       userAgent: exchange.request.headers['user-agent'] ?? '',
       status,
       errorCode: this.errorCode,
-      tags: this.domain === undefined ? this.tags : { ...this.tags, distribution: this.domain.distribution },
+      tags: this.#auditTags(),
       timeMs: environment.clock.now() - durationMs,
       durationMs,
       receivedBytes: this.#body?.receivedBytes ?? 0,

@@ -97,7 +97,14 @@ t.test('the tours', { skip: missing, timeout: 300_000 }, async t => {
     ],
     [
       'docs/operate/buckets.md',
-      ['private, as it', 'first draft', 'locked, as it', 'old-versions', 'over the quota, as it'],
+      [
+        'private, as it',
+        'allowed  s3:GetObject free/hello.txt',
+        'first draft',
+        'locked, as it',
+        'old-versions',
+        'over the quota, as it',
+      ],
     ],
     [
       'docs/operate/events.md',

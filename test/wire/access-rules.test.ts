@@ -133,6 +133,10 @@ for (const workers of ['0', '2']) {
     t.equal(await statuses('/photos/secret/b'), '200')
     t.equal((await ctl(['access', 'preset', 'home/photos', 'private'])).code, 0)
     t.equal(await statuses('/photos/public/a'), '403')
+    t.match((await ctl(['access', 'simple', 'home/photos/public/', 'download'])).said, /^0 download {2}public\/\n/)
+    t.equal(await statuses('/photos/public/a'), '200')
+    t.match((await ctl(['access', 'simple', 'home/photos', 'remove'])).said, /^0 Nothing is open/)
+    t.equal(await statuses('/photos/public/a'), '403')
     const left = JSON.parse((await ctl(['access', 'get', 'home/photos'])).stdout)
     t.same(
       left.rules.map(({ id }: { id: string }) => id),

@@ -4,6 +4,7 @@ import accessBlockPublic from './access-block-public.ts'
 import accessGet from './access-get.ts'
 import accessPreset from './access-preset.ts'
 import accessSet from './access-set.ts'
+import accessSimple from './access-simple.ts'
 import accessTest from './access-test.ts'
 import aliasList from './alias-list.ts'
 import aliasRemove from './alias-remove.ts'
@@ -76,6 +77,7 @@ const declared: CommandDeclaration[] = [
   accessPreset,
   accessTest,
   accessBlockPublic,
+  accessSimple,
   distList,
   distGet,
   distCreate,

@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GetBucketPolicyStatusCommand, PutObjectCommand, type S3ServiceException } from '@aws-sdk/client-s3'
+import {
+  DeleteObjectsCommand,
+  GetBucketPolicyStatusCommand,
+  PutObjectCommand,
+  S3Client,
+  type S3ServiceException,
+} from '@aws-sdk/client-s3'
 import { definePlugin } from 'svc/kernel'
 import type { Identity } from 'svc/plugins/iam/api'
 import { startServer } from 'svc/plugins/s3/testing'
@@ -104,6 +110,27 @@ t.test(
     t.same(other?.tags, {}, 'nothing allowed it, and no rule denied it')
   },
 )
+
+t.test('items that are denied one by one: the audit record names the rule, too', async t => {
+  await put(
+    rule({ id: 'may', actions: ['delete'], principals: ['ada'] }),
+    rule({
+      id: 'keeps',
+      effect: 'deny',
+      actions: ['delete'],
+      priority: 1,
+      match: { type: 'prefix', pattern: 'kept/' },
+    }),
+  )
+  const credentials = { accessKeyId: 'ada', secretAccessKey: 'a-secret-of-ada' }
+  const client = new S3Client({ endpoint: server.endpoint, region: 'us-east-1', forcePathStyle: true, credentials })
+  t.teardown(() => client.destroy())
+  const Objects = [{ Key: 'kept/a' }, { Key: 'b' }]
+  const answer = await client.send(new DeleteObjectsCommand({ Bucket: 'photos', Delete: { Objects } }))
+  t.match(answer, { Deleted: [{ Key: 'b' }], Errors: [{ Key: 'kept/a', Code: 'AccessDenied' }] })
+  const record = (await audit.recent(5)).find(one => one.api === 'DeleteObjects')
+  t.match(record, { status: 200, tags: { deniedBy: 'access-rule', accessRule: 'keeps' } })
+})
 
 t.test('what a bucket policy would not tell: GetBucketPolicyStatus and the bucket are public by rules', async t => {
   const status = async () => {

@@ -20,7 +20,7 @@ export const SimpleAccess = Type.Object(
     ),
     public: Type.Boolean({
       description:
-        'Everybody may do something in it, by the policy or the access control list of the bucket. Lists of objects do not count.',
+        'Everybody may do something in it, by the policy, an access rule or the access control list of the bucket. Lists of objects do not count.',
     }),
     hasPolicy: Type.Boolean(),
   },
