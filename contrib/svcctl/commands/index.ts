@@ -23,6 +23,7 @@ import distRemove from './dist-remove.ts'
 import distResolve from './dist-resolve.ts'
 import distRotateSecret from './dist-rotate-secret.ts'
 import distSet from './dist-set.ts'
+import distSign from './dist-sign.ts'
 import du from './du.ts'
 import find from './find.ts'
 import ls from './ls.ts'
@@ -80,6 +81,7 @@ const declared: CommandDeclaration[] = [
   distPublish,
   distResolve,
   distRotateSecret,
+  distSign,
   ping,
   version,
 ]
