@@ -53,7 +53,7 @@ async function decideSigned(
 ): Promise<AccessDecision> {
   if (keyGroups === undefined || keyGroup === undefined) return denied('signature')
   const { exchange, host, distribution } = visit
-  const { request, secure, clientAddress, startedNs } = exchange
+  const { request, secure, clientAddress } = exchange
   const { rawPath, rawQuery } = splitTarget(request.url as string)
   const port = /:\d+$/.exec(exchange.host)?.[0] ?? ''
   const verdict = await keyGroups.verify(keyGroup, {
@@ -63,8 +63,8 @@ async function decideSigned(
     query: rawQuery,
     cookie: request.headers.cookie,
     clientAddress,
-    // When the request began: a slow one does not expire on its way.
-    nowMs: clock.now() - Number(clock.monotonicNs() - startedNs) / 1e6,
+    // Once, when the head has come: a slow answer does not expire on its way.
+    nowMs: clock.now(),
     holdsFromProxy: distribution.tls.certificate === 'none',
   })
   if (verdict.keyId !== undefined) visit.tags.keyId = verdict.keyId

@@ -145,6 +145,7 @@ export const overrides: Readonly<Record<string, Override>> = {
   retryNotifyDeadLetters: { name: 'notify dead-letter retry' },
   discardNotifyDeadLetters: { name: 'notify dead-letter discard' },
 
+  signDistributionUrl: { elsewhere: 'dist sign' },
   listKeyGroups: { name: 'dist keygroup list', columns: ['id', 'comment', 'usedBy', 'updatedAt'] },
   createKeyGroup: { elsewhere: 'dist keygroup create' },
   getKeyGroup: { name: 'dist keygroup get', example: 'svcctl dist keygroup get home films > films.json' },

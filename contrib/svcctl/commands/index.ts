@@ -30,6 +30,7 @@ import distRemove from './dist-remove.ts'
 import distResolve from './dist-resolve.ts'
 import distRotateSecret from './dist-rotate-secret.ts'
 import distSet from './dist-set.ts'
+import distSign from './dist-sign.ts'
 import du from './du.ts'
 import find from './find.ts'
 import ls from './ls.ts'
@@ -94,6 +95,7 @@ const declared: CommandDeclaration[] = [
   distCertReplace,
   distCertRemove,
   distCertRenew,
+  distSign,
   ping,
   version,
 ]

@@ -2,6 +2,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import 'svc/plugins/key-groups/api'
 import { temporaryFolder } from 'svc/testing'
 import t from 'tap'
@@ -79,4 +80,52 @@ t.test('a pair is made; its private key is shown once, or is in a file of its ow
   const removed = await keygroup('remove home films --yes')
   t.match(removed.stdout, /Remove keygroup films: done\./)
   t.equal((await keygroup('get home films')).code, 3)
+})
+
+t.test('dist sign: URLs and cookies for a path with signed access', async t => {
+  await server.s3.send(new CreateBucketCommand({ Bucket: 'films' }))
+  await keygroup('create home films')
+  await keygroup('add-key home films --generate --private-key-out films.pem')
+  const document = {
+    aliases: ['www.example.test'],
+    origin: { bucket: 'films' },
+    defaultBehavior: { access: 'signed', signing: { keyGroup: 'films' } },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/open/' }, access: 'public' }],
+  }
+  writeFileSync(join(folder, 'site.json'), JSON.stringify(document))
+  const stored = await run(['dist', 'set', 'home/site', 'site.json'])
+  t.equal(stored.code, 0, stored.stderr)
+  const sign = (...args: string[]) => run(['dist', 'sign', 'home/site', ...args])
+  const verify = async (text: string, more: object = {}) => {
+    const { protocol, host, pathname, search } = new URL(text)
+    const verdict = await server.kernel.services.keyGroups.verify('films', {
+      secure: protocol === 'https:',
+      host,
+      path: pathname,
+      query: search.slice(1),
+      cookie: undefined,
+      clientAddress: '192.0.2.7',
+      nowMs: Date.now(),
+      holdsFromProxy: false,
+      ...more,
+    })
+    return verdict.isValid ? verdict.carrier : verdict.reason
+  }
+  const made = await sign('https://www.example.test/a.mp4', '--expire', '2h', '--ip', '192.0.2.0/24')
+  t.equal(made.code, 0, made.stderr)
+  t.match(made.stderr, /Signed by K[A-Z2-7]{13}, good until /)
+  t.equal(await verify(made.stdout.trim()), 'url')
+  t.equal(await verify(made.stdout.trim(), { clientAddress: '192.0.2.255', nowMs: Date.now() + 7_300_000 }), 'expired')
+  const late = await sign('https://www.example.test/a.mp4', '--start', '30m')
+  t.equal(await verify(late.stdout.trim()), 'not_yet')
+  const cookies = await sign('/hd/', '--cookies', '--resource', 'http://www.example.test/hd/*')
+  t.equal(cookies.code, 0, cookies.stderr)
+  const lines = cookies.stdout.trim().split('\n')
+  t.match(lines[0], /^Set-Cookie: Cdn-Policy=\S+; Domain=www\.example\.test; Path=\/hd\/; Expires=.* GMT; HttpOnly$/)
+  const cookie = lines.map(line => /: ([^;]+)/.exec(line)![1]).join('; ')
+  t.equal(await verify('http://www.example.test/hd/1.ts', { cookie }), 'cookies')
+  const refused = await sign('/open/x')
+  t.equal(refused.code, 1)
+  t.match(refused.stderr, /does not have signed access/)
+  t.equal((await sign('/x', '--key-id', 'KNOBODY')).code, 3)
 })
