@@ -13,6 +13,7 @@ import putDistribution from './admin/put-distribution.ts'
 import resolveRoute from './admin/resolve-route.ts'
 import rotateOriginSecret from './admin/rotate-origin-secret.ts'
 import signDistributionUrl from './admin/sign-distribution-url.ts'
+import testDistribution from './admin/test-distribution.ts'
 import type { DistributionMode } from './api.ts'
 import { distributionsConfig } from './config.ts'
 import type { Distribution } from './document.ts'
@@ -30,7 +31,7 @@ import { createVisits, type Ready } from './visit.ts'
 export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
-  requires: ['http', 'store', 'objects'],
+  requires: ['http', 'iam', 'store', 'objects'],
   optional: ['keyGroups', 'metrics', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
@@ -44,6 +45,7 @@ export default definePlugin({
       rotateOriginSecret,
       signDistributionUrl,
       resolveRoute,
+      testDistribution,
     ],
   },
   config: distributionsConfig,

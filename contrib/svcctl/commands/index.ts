@@ -23,6 +23,7 @@ import distRemove from './dist-remove.ts'
 import distResolve from './dist-resolve.ts'
 import distRotateSecret from './dist-rotate-secret.ts'
 import distSet from './dist-set.ts'
+import distTest from './dist-test.ts'
 import du from './du.ts'
 import find from './find.ts'
 import ls from './ls.ts'
@@ -79,6 +80,7 @@ const declared: CommandDeclaration[] = [
   distRemove,
   distPublish,
   distResolve,
+  distTest,
   distRotateSecret,
   ping,
   version,
