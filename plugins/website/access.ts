@@ -1,5 +1,6 @@
 /** Who may read: everybody, whoever has a signature, whoever authenticates, or nobody. Asked on every request, and for every object that is read for it. */
-import { type Clock, isCatalogError, type MaybePromise } from 'svc/kernel'
+import { type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { AccessRulesService } from 'svc/plugins/access-rules/api'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication, AuthSessionService, IamService } from 'svc/plugins/iam/api'
@@ -24,6 +25,8 @@ export interface AccessServices {
   readonly policy: PolicyService
   /** Whether public access to the bucket is blocked, by itself or by the cluster. */
   readonly blocksPublic: (bucket: string) => MaybePromise<boolean>
+  /** Rules that deny hold for everybody, also where policies are not asked. */
+  readonly accessRules: Pick<AccessRulesService, 'denial'> | undefined
   readonly objects: Pick<ObjectsService, 'getObject'>
   readonly s3: Pick<S3Service, 'isRootDenied'>
   readonly clock: Clock
@@ -39,7 +42,7 @@ export async function decideAccess(
   const { bucket } = visit.distribution.origin
   if (access === 'public') {
     if (await services.blocksPublic(bucket)) return denied('public_access_blocked')
-    return { isAllowed: true, mayRead: () => true, isPrivate: false }
+    return { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false }
   }
   if (access === 'signed') return decideSigned(visit, keyGroup, services)
   return access === 'authenticated' ? decideAuthenticated(visit, services) : denied('denied')
@@ -49,8 +52,9 @@ export async function decideAccess(
 async function decideSigned(
   visit: Visit,
   keyGroup: string | undefined,
-  { keyGroups, clock }: AccessServices,
+  services: AccessServices,
 ): Promise<AccessDecision> {
+  const { keyGroups, clock } = services
   if (keyGroups === undefined || keyGroup === undefined) return denied('signature')
   const { exchange, host, distribution } = visit
   const { request, secure, clientAddress, startedNs } = exchange
@@ -64,12 +68,27 @@ async function decideSigned(
     cookie: request.headers.cookie,
     clientAddress,
     // When the request began: a slow one does not expire on its way.
-    nowMs: clock.now() - Number(clock.monotonicNs() - startedNs) / 1e6,
+    nowMs: visit.rehearsal?.nowMs ?? clock.now() - Number(clock.monotonicNs() - startedNs) / 1e6,
     holdsFromProxy: distribution.tls.certificate === 'none',
   })
   if (verdict.keyId !== undefined) visit.tags.keyId = verdict.keyId
   if (!verdict.isValid) return denied(verdict.reason)
-  return { isAllowed: true, mayRead: () => true, isPrivate: false }
+  return { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false }
+}
+
+/** Policies are not asked, and the bucket may be private: what counts are rules that deny the object to anybody. */
+function ruledReader(visit: Visit, { accessRules, objects, clock }: AccessServices): MayRead {
+  const { bucket } = visit.distribution.origin
+  if (accessRules === undefined) return () => true
+  return (key, versionId) => {
+    const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
+    const tags = new ExistingTags(objects)
+    const facts = factsOf(visit, { method: 'anonymous' }, clock, { key, versionId, tags })
+    return chain(accessRules.denial(bucket, key, action, facts), denial => {
+      if (denial !== undefined) visit.tags.rule = denial.rule
+      return denial === undefined
+    })
+  }
 }
 
 async function decideAuthenticated(visit: Visit, services: AccessServices): Promise<AccessDecision> {
@@ -142,7 +161,7 @@ function splitTarget(url: string): { rawPath: string; rawQuery: string } {
 }
 
 function factsOf(
-  { exchange, distribution, host, rehearsal }: Visit,
+  { exchange, distribution, rehearsal }: Visit,
   { method, signatureVersion, signedMs }: Pick<Authentication, 'method' | 'signatureVersion' | 'signedMs'>,
   clock: Clock,
   asked: { readonly key: string; readonly versionId: string | undefined; readonly tags: ExistingTags },
@@ -158,7 +177,8 @@ function factsOf(
     signatureVersion,
     signedAtMs: signedMs,
     distribution: distribution.id,
-    host,
+    host: exchange.host,
+    method: exchange.request.method,
     existingTags: () => tags.get(distribution.origin.bucket, key, versionId),
   }
 }
