@@ -27,9 +27,21 @@ export interface DistributionRefusal {
   readonly retryAfterSeconds?: number
 }
 
+/** A request that is only tried: nothing is sent, no body is read, nothing is counted or recorded. */
+export interface Rehearsal {
+  /** Whose credentials count as verified; undefined is anonymous. */
+  readonly identity: Identity | undefined
+  /** Milliseconds since 1970. */
+  readonly nowMs: number
+  /** Called instead of answering: names and values in turn. */
+  readonly onAnswer: (status: number, headers: readonly string[]) => void
+}
+
 /** One request for a distribution. What is noted on it is told to the access log, audit, trace and metrics when it is over. */
 export interface Visit {
   readonly exchange: Exchange
+  /** Only in tests of a distribution. */
+  readonly rehearsal?: Rehearsal
   readonly distribution: Distribution
   /** Lower case, without port and final dot. */
   readonly host: string
@@ -59,6 +71,8 @@ export interface DistributionServer {
   serve(visit: Visit): MaybePromise<void>
   /** Answers a refusal in the words of the mode. */
   refuse(visit: Visit, refusal: DistributionRefusal): MaybePromise<void>
+  /** Can answer a rehearsal, too. */
+  readonly isTestable?: boolean
   /** Of a decoded path: for who asks how a request would be routed. Undefined where the mode has no behaviors. */
   behaviorOf?(path: string): { readonly index: number; readonly access: string; readonly keyGroup?: string }
 }

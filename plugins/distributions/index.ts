@@ -13,6 +13,7 @@ import putDistribution from './admin/put-distribution.ts'
 import resolveRoute from './admin/resolve-route.ts'
 import rotateOriginSecret from './admin/rotate-origin-secret.ts'
 import signDistributionUrl from './admin/sign-distribution-url.ts'
+import testDistribution from './admin/test-distribution.ts'
 import type { DistributionMode } from './api.ts'
 import { certificateOf, createDistributionCertificates } from './certificates.ts'
 import { distributionsConfig } from './config.ts'
@@ -31,7 +32,7 @@ import { createVisits, type Ready } from './visit.ts'
 export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
-  requires: ['http', 'store', 'objects'],
+  requires: ['http', 'iam', 'store', 'objects'],
   optional: ['certificates', 'keyGroups', 'metrics', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
@@ -45,6 +46,7 @@ export default definePlugin({
       rotateOriginSecret,
       signDistributionUrl,
       resolveRoute,
+      testDistribution,
     ],
   },
   config: distributionsConfig,

@@ -10,8 +10,8 @@ import type { Distribution } from './document.ts'
 import { hasSecret } from './origin-secret.ts'
 
 export interface Restrictions {
-  /** Undefined: go on. Takes a token of the rate limit, unless `isDry`. The origin secret is gone from the headers afterwards. */
-  refusal(exchange: Exchange, isDry?: boolean): DistributionRefusal | undefined
+  /** Undefined: go on. Takes a token of the rate limit, unless it is a `test`. The origin secret is gone from the headers afterwards. */
+  refusal(exchange: Exchange, test?: { readonly nowMs: number }): DistributionRefusal | undefined
 }
 
 const refused = (reason: string): DistributionRefusal => ({ status: 403, reason })
@@ -33,15 +33,15 @@ export function compileRestrictions(
       burst: rateLimit.burst ?? rateLimit.requestsPerSecond,
     })
   return {
-    refusal({ clientAddress, request: { headers } }, isDry = false) {
+    refusal({ clientAddress, request: { headers } }, test) {
       if (!enabled) return refused('disabled')
       if (deny?.(clientAddress) || allow?.(clientAddress) === false) return refused('source_ip')
       if (originSecretHeader !== undefined) {
         const given = headers[originSecretHeader.name] as string | undefined
         delete headers[originSecretHeader.name]
-        if (!hasSecret(given, originSecretHeader, clock.now())) return refused('origin_secret')
+        if (!hasSecret(given, originSecretHeader, test?.nowMs ?? clock.now())) return refused('origin_secret')
       }
-      if (isDry) return undefined
+      if (test !== undefined) return undefined
       const throttled = take?.(per === 'ip' ? clientAddress : '')
       if (throttled === undefined) return undefined
       return { status: 429, reason: 'rate_limit', retryAfterSeconds: throttled.retryAfterSeconds }

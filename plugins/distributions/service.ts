@@ -13,6 +13,7 @@ import type { Registry } from './registry.ts'
 import { type Route, type RoutingRules, routeHost } from './routing.ts'
 import { type MayManage, type SaveDistribution, viewOf } from './saving.ts'
 import type { SignUrl, WantedSignature } from './signing.ts'
+import { type TestRequest, type TestResult, testDistribution } from './trial.ts'
 import type { Ready } from './visit.ts'
 
 export type DistributionView = ReturnType<typeof viewOf>
@@ -36,6 +37,8 @@ export interface DistributionsAdmin {
   rotate(id: string, mayManage: MayManage, keepPreviousFor: string): Promise<Rotated>
   /** Throws `distribution_not_found`, and what `SignUrl` throws. */
   sign(id: string, mayUse: (bucket: string) => MaybePromise<void>, wanted: WantedSignature): ReturnType<SignUrl>
+  /** Throws `distribution_not_found`, and `invalid_argument` for a URL that is not of this distribution. */
+  test(id: string, request: TestRequest): Promise<TestResult>
   route(
     host: string,
     listener: ListenerName,
@@ -120,6 +123,7 @@ export function createDistributionsAdmin({
       if (signUrl === undefined) throw adminErrors.not_implemented('The plugin key-groups is not loaded.')
       return signUrl({ ...value, id }, wanted)
     },
+    test: async (id, request) => testDistribution(await find(id), request, await registry.table(), clock.now()),
 
     async route(host, listener) {
       const { hosts } = await registry.table()

@@ -3,7 +3,7 @@ import type { Clock, Logger } from 'svc/kernel'
 import { type Exchange, type HttpService, throttledFamily } from 'svc/plugins/http/api'
 import type { MetricsService } from 'svc/plugins/metrics/api'
 import type { AccessLog } from './access-log.ts'
-import type { DistributionServer, Visit } from './api.ts'
+import type { DistributionServer, Rehearsal, Visit } from './api.ts'
 import type { Distribution } from './document.ts'
 import type { HostMatch } from './host-table.ts'
 import type { Restrictions } from './restrictions.ts'
@@ -88,25 +88,8 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
 
   /** Answers a request that this host has. */
   return function serve(exchange: Exchange, host: string, { alias, value: ready }: HostMatch<Ready>): Promise<void> {
-    const { method = '' } = exchange.request
     const { response } = exchange
-    const visit: Visit = {
-      exchange,
-      distribution: ready.distribution,
-      host,
-      alias,
-      operation: operations[method] ?? 'WebOther',
-      behavior: -1,
-      access: '',
-      key: '',
-      cache: '',
-      reason: undefined,
-      tags: {},
-      identity: undefined,
-      sentBytes: 0,
-      isClosed: false,
-      isRecordedElsewhere: false,
-    }
+    const visit = createVisit(exchange, host, alias, ready.distribution)
     response.on('close', () => {
       visit.isClosed = true
     })
@@ -137,3 +120,31 @@ export function createVisits({ clock, log, http, metrics }: VisitEnvironment) {
 }
 
 export type ServeVisit = ReturnType<typeof createVisits>
+
+/** Of a request that has just been routed. */
+export function createVisit(
+  exchange: Exchange,
+  host: string,
+  alias: string,
+  distribution: Distribution,
+  rehearsal?: Rehearsal,
+): Visit {
+  return {
+    exchange,
+    rehearsal,
+    distribution,
+    host,
+    alias,
+    operation: operations[exchange.request.method ?? ''] ?? 'WebOther',
+    behavior: -1,
+    access: '',
+    key: '',
+    cache: '',
+    reason: undefined,
+    tags: {},
+    identity: undefined,
+    sentBytes: 0,
+    isClosed: false,
+    isRecordedElsewhere: false,
+  }
+}

@@ -1,5 +1,6 @@
 /** Who may read: everybody, whoever has a signature, whoever authenticates, or nobody. Asked on every request, and for every object that is read for it. */
-import { type Clock, isCatalogError, type MaybePromise } from 'svc/kernel'
+import { type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
+import type { AccessRulesService } from 'svc/plugins/access-rules/api'
 import type { Visit } from 'svc/plugins/distributions/api'
 import type { Exchange } from 'svc/plugins/http/api'
 import type { Authentication, AuthSessionService, IamService } from 'svc/plugins/iam/api'
@@ -24,6 +25,8 @@ export interface AccessServices {
   readonly policy: PolicyService
   /** Whether public access to the bucket is blocked, by itself or by the cluster. */
   readonly blocksPublic: (bucket: string) => MaybePromise<boolean>
+  /** Rules that deny hold for everybody, also where policies are not asked. */
+  readonly accessRules: Pick<AccessRulesService, 'denial'> | undefined
   readonly objects: Pick<ObjectsService, 'getObject'>
   readonly s3: Pick<S3Service, 'isRootDenied'>
   readonly clock: Clock
@@ -39,7 +42,7 @@ export async function decideAccess(
   const { bucket } = visit.distribution.origin
   if (access === 'public') {
     if (await services.blocksPublic(bucket)) return denied('public_access_blocked')
-    return { isAllowed: true, mayRead: () => true, isPrivate: false }
+    return { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false }
   }
   if (access === 'signed') return decideSigned(visit, keyGroup, services)
   return access === 'authenticated' ? decideAuthenticated(visit, services) : denied('denied')
@@ -49,8 +52,9 @@ export async function decideAccess(
 async function decideSigned(
   visit: Visit,
   keyGroup: string | undefined,
-  { keyGroups, clock }: AccessServices,
+  services: AccessServices,
 ): Promise<AccessDecision> {
+  const { keyGroups, clock } = services
   if (keyGroups === undefined || keyGroup === undefined) return denied('signature')
   const { exchange, host, distribution } = visit
   const { request, secure, clientAddress } = exchange
@@ -63,13 +67,28 @@ async function decideSigned(
     query: rawQuery,
     cookie: request.headers.cookie,
     clientAddress,
-    // Once, when the head has come: a slow answer does not expire on its way.
-    nowMs: clock.now(),
+    // Once, when access is decided: a slow answer does not expire on its way.
+    nowMs: visit.rehearsal?.nowMs ?? clock.now(),
     holdsFromProxy: distribution.tls.certificate === 'none',
   })
   if (verdict.keyId !== undefined) visit.tags.keyId = verdict.keyId
   if (!verdict.isValid) return denied(verdict.reason)
-  return { isAllowed: true, mayRead: () => true, isPrivate: false }
+  return { isAllowed: true, mayRead: ruledReader(visit, services), isPrivate: false }
+}
+
+/** Policies are not asked, and the bucket may be private: what counts are rules that deny the object to anybody. */
+function ruledReader(visit: Visit, { accessRules, objects, clock }: AccessServices): MayRead {
+  const { bucket } = visit.distribution.origin
+  if (accessRules === undefined) return () => true
+  return (key, versionId) => {
+    const action = versionId === undefined ? 's3:GetObject' : 's3:GetObjectVersion'
+    const tags = new ExistingTags(objects)
+    const facts = factsOf(visit, { method: 'anonymous' }, clock, { key, versionId, tags })
+    return chain(accessRules.denial(bucket, key, action, facts), denial => {
+      if (denial !== undefined) visit.tags.rule = denial.rule
+      return denial === undefined
+    })
+  }
 }
 
 async function decideAuthenticated(visit: Visit, services: AccessServices): Promise<AccessDecision> {
@@ -78,7 +97,9 @@ async function decideAuthenticated(visit: Visit, services: AccessServices): Prom
   const { bucket } = distribution.origin
   let authentication: Pick<Authentication, 'identity' | 'method' | 'signatureVersion' | 'signedMs'>
   try {
-    authentication = await authenticate(exchange, bucket, services)
+    authentication = visit.rehearsal
+      ? { identity: visit.rehearsal.identity, method: 'header' }
+      : await authenticate(exchange, bucket, services)
   } catch (error) {
     // The words of S3 are for its clients; a page is told that it is refused.
     if (isCatalogError(error) && error.status < 500) return denied(error.code)
@@ -140,7 +161,7 @@ function splitTarget(url: string): { rawPath: string; rawQuery: string } {
 }
 
 function factsOf(
-  { exchange, distribution, host }: Visit,
+  { exchange, distribution, rehearsal }: Visit,
   { method, signatureVersion, signedMs }: Pick<Authentication, 'method' | 'signatureVersion' | 'signedMs'>,
   clock: Clock,
   asked: { readonly key: string; readonly versionId: string | undefined; readonly tags: ExistingTags },
@@ -149,14 +170,15 @@ function factsOf(
   return {
     sourceAddress: exchange.clientAddress,
     secure: exchange.secure,
-    timeMs: clock.now(),
+    timeMs: rehearsal?.nowMs ?? clock.now(),
     headers: exchange.request.headers,
     versionId,
     signature: method,
     signatureVersion,
     signedAtMs: signedMs,
     distribution: distribution.id,
-    host,
+    host: exchange.host,
+    method: exchange.request.method,
     existingTags: () => tags.get(distribution.origin.bucket, key, versionId),
   }
 }

@@ -24,6 +24,11 @@ export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
   const head = [...headers.list(), ...more]
   const hasBody = !statusesWithoutBody.has(status)
   if (hasBody) head.push('Content-Length', String(sizeBytes))
+  if (visit.rehearsal !== undefined) {
+    if (data?.kind === 'stream') data.close()
+    visit.rehearsal.onAnswer(status, head)
+    return
+  }
   // Nothing here reads bodies: what is still to come must not be taken for the next request.
   if (request.httpVersionMajor === 1 && hasRequestBody(visit)) head.push('Connection', 'close')
   if (data === undefined || !hasBody || request.method === 'HEAD') {

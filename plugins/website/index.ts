@@ -1,5 +1,6 @@
 /** The mode `website` of distributions. */
 import { chain, definePlugin } from 'svc/kernel'
+import type {} from 'svc/plugins/access-rules/api'
 import type {} from 'svc/plugins/bucket-policy/api'
 import type {} from 'svc/plugins/distributions/api'
 import type {} from 'svc/plugins/key-groups/api'
@@ -14,10 +15,10 @@ export default definePlugin({
   name: 'website',
   description: 'Distributions as websites: index documents, error pages, redirects, headers, CORS.',
   requires: ['iam', 'objectOwnership', 'objects', 'policy', 's3'],
-  optional: ['authSession', 'bucketPolicy', 'keyGroups'],
+  optional: ['accessRules', 'authSession', 'bucketPolicy', 'keyGroups'],
   config: websiteConfig,
   setup({ config, services, ports, log, contribute }) {
-    const { authSession, bucketPolicy, keyGroups, objectOwnership } = services
+    const { accessRules, authSession, bucketPolicy, keyGroups, objectOwnership } = services
     // The cluster's block is that of bucket policies; without the plugin there are the flags of the bucket.
     const blocksPublic = (bucket: string) =>
       bucketPolicy?.ignoresPublic(bucket) ??
@@ -33,6 +34,7 @@ export default definePlugin({
           const origin = createOrigin(services.objects, bucket, pathPrefix)
           return createWebsite(distribution, {
             ...services,
+            accessRules,
             authSession,
             keyGroups,
             blocksPublic,

@@ -159,7 +159,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
     }
     const start = range?.start ?? 0
     const length = range?.length ?? sizeBytes
-    const isHead = visit.exchange.request.method === 'HEAD'
+    const isHead = visit.exchange.request.method === 'HEAD' || visit.rehearsal !== undefined
     const data = isHead ? undefined : await origin.read(version, start, length)
     return send(visit, { status: range === undefined ? 200 : 206, headers, more, data, sizeBytes: length })
   }
@@ -230,7 +230,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
       headers.set('Content-Type', contentTypeOf(page.version.key, page.version.system.contentType))
       headers.set('Content-Encoding', page.version.system.contentEncoding)
       const { sizeBytes } = page.version
-      const isHead = visit.exchange.request.method === 'HEAD'
+      const isHead = visit.exchange.request.method === 'HEAD' || visit.rehearsal !== undefined
       const data = isHead ? undefined : await origin.read(page.version, 0, sizeBytes)
       return send(visit, { status: page.status, headers, more, data, sizeBytes })
     }
@@ -280,6 +280,7 @@ export function createWebsite(distribution: Distribution, environment: WebsiteEn
   }
 
   return {
+    isTestable: true,
     serve: visit => answered(visit, () => serve(visit)),
     refuse: (visit, refusal) => answered(visit, () => Promise.reject(refusalOf(refusal))),
     behaviorOf(path) {

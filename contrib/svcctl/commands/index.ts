@@ -31,6 +31,7 @@ import distResolve from './dist-resolve.ts'
 import distRotateSecret from './dist-rotate-secret.ts'
 import distSet from './dist-set.ts'
 import distSign from './dist-sign.ts'
+import distTest from './dist-test.ts'
 import du from './du.ts'
 import find from './find.ts'
 import ls from './ls.ts'
@@ -88,6 +89,7 @@ const declared: CommandDeclaration[] = [
   distRemove,
   distPublish,
   distResolve,
+  distTest,
   distRotateSecret,
   distCertList,
   distCertUpload,

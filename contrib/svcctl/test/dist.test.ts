@@ -64,6 +64,8 @@ t.test('publish: bucket, objects, distribution; again it keeps what was set', as
   t.match(again.records.at(-1), { status: 'updated' })
   const kept = JSON.parse((await succeeds(t, 'dist', 'get', 'home/www.example.test')).stdout)
   t.match(kept, { comment: 'mine', aliases: ['www.example.test', 'example.test'] })
+  const tested = await succeeds(t, 'dist', 'test', 'home/www.example.test', '/missing', '--ip', '192.0.2.1')
+  t.match(tested.stdout, /^404, allow by distribution\ndefault behavior, access public\n/)
   t.equal((await run(['dist', 'publish', 'site'])).code, 2, 'a domain is needed')
   t.equal((await run(['dist', 'publish', 'document.json', '--domain', 'x.test'])).code, 2, 'a folder is needed')
 })

@@ -1,5 +1,5 @@
 /** Distributions over the Admin API: what is stored, refused, and who may. */
-import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { responseProblems, startAdmin, testUsers, userSecret } from 'svc/plugins/admin/testing'
 import t from 'tap'
 
@@ -195,4 +195,85 @@ t.test('documents of distributions', async t => {
     t.match(await resolve('host=nobody.test'), { step: 'e', match: 'path-style', status: 0 })
     t.match(await resolve('host=nobody.test&listener=web'), { step: 'e', match: 'misdirected', status: 421 })
   })
+})
+
+t.test('a request that is only tried goes the way of requests', async t => {
+  const admin = await startAdmin({ plugins: [users], without: ['users', 'sts'] })
+  t.teardown(() => admin.stop())
+  await admin.s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
+  await admin.s3.send(
+    new PutObjectCommand({ Bucket: 'pages', Key: 'docs/index.html', Body: 'x', ContentType: 'text/html' }),
+  )
+  const value = 'a-secret-of-the-proxy'
+  const put = (more: object) =>
+    admin.signed({
+      method: 'PUT',
+      path: '/api/v1/distributions/site',
+      body: { id: 'site', aliases: ['*.wild.test', 'www.example.test'], origin: { bucket: 'pages' }, ...more },
+    })
+  await put({
+    defaultBehavior: { indexDocument: 'index.html' },
+    behaviors: [{ pathPattern: { type: 'prefix', pattern: '/private/' }, access: 'authenticated' }],
+    headers: { preset: 'standard' },
+    restrictions: {
+      sourceIp: { deny: ['192.0.2.9'] },
+      originSecretHeader: { name: 'X-O', value },
+      rateLimit: { requestsPerSecond: 1 },
+    },
+  })
+  const headers = { 'X-O': value }
+  const ask = async (body: object, as = admin.signed) =>
+    as({ method: 'POST', path: '/api/v1/distributions/site/test', body: { headers, ...body } })
+  const tested = async (body: object) => (await ask(body)).json
+  const operation = admin.operations.find(({ id }) => id === 'testDistribution')!
+  for (let round = 0; round < 3; round++) {
+    const answer = await tested({ url: '/docs/' })
+    t.same(responseProblems(operation, answer), [])
+    t.match(
+      answer,
+      {
+        status: 200,
+        decision: 'allow',
+        host: 'www.example.test',
+        key: 'docs/index.html',
+        behavior: { index: -1, access: 'public' },
+        restriction: { allowed: true },
+        responseHeaders: { 'content-type': 'text/html', 'x-content-type-options': 'nosniff' },
+      },
+      'no token is spent',
+    )
+  }
+  t.match(await tested({ url: 'https://a.wild.test/docs' }), {
+    status: 302,
+    redirect: { location: 'https://a.wild.test/docs/' },
+  })
+  t.match(await tested({ url: '/../x' }), { status: 400, decision: 'deny', reason: 'path' })
+  t.match(await tested({ url: '/missing' }), { status: 404, decision: 'allow' })
+  t.match(await tested({ url: '/docs/', ip: '192.0.2.9' }), {
+    status: 403,
+    restriction: { allowed: false, reason: 'source_ip' },
+  })
+  t.match(await tested({ url: '/docs/', headers: {} }), { status: 403, reason: 'origin_secret' })
+  t.match(await tested({ url: '/private/x' }), {
+    status: 403,
+    reason: 'unauthenticated',
+    behavior: { index: 0, access: 'authenticated' },
+  })
+  t.match(await tested({ url: '/private/x', principal: 'eve' }), {
+    status: 403,
+    source: 'policy',
+    reason: 'access_denied',
+  })
+  t.match(await tested({ url: '/private/x', principal: 'admin' }), { status: 404, decision: 'allow' })
+  t.match((await ask({ url: 'https://nobody.test/' })).json, { status: 400, code: 'invalid_argument' })
+  t.match((await ask({ url: '/x', ip: 'nowhere' })).json, { status: 400 })
+  t.match((await ask({ url: '/x', principal: 'nobody' })).json, { status: 400 })
+  await admin.signed({ method: 'PUT', path: '/api/v1/buckets/pages/block-public', body: { enabled: true } })
+  t.match(await tested({ url: '/docs/' }), { status: 403, source: 'block-public' })
+  await put({ mode: 's3' })
+  t.equal((await ask({ url: '/docs/' })).status, 501)
+  t.notOk(
+    (await admin.kernel.services.audit.recent(1000)).some(({ type }) => type === 'web'),
+    'nothing is recorded',
+  )
 })

@@ -152,3 +152,29 @@ t.test('authenticated access', async t => {
   const audited = (await server.kernel.services.audit.recent(1000)).filter(({ type }) => type === 'web')
   t.ok(audited.some(({ identity, status }) => identity.accessKey === 'ada' && status === 200))
 })
+
+t.test('an access rule that denies holds for a public website', async t => {
+  const server = await startSite()
+  t.teardown(() => server.stop())
+  await server.put('pages', { 'index.html': 'home', 'internal/plan.txt': 'the plan' })
+  await server.publish(site)
+  t.match(await server.get('/internal/plan.txt'), { status: 200 })
+  const rules = [
+    {
+      id: 'internal',
+      effect: 'deny',
+      principals: ['*'],
+      match: { type: 'prefix', pattern: 'internal/' },
+      actions: ['read'],
+    },
+  ]
+  const stored = await server.signed({ method: 'PUT', path: '/api/v1/buckets/pages/access-rules', body: { rules } })
+  t.equal(stored.status, 200, stored.text)
+  const refused = await server.get('/internal/plan.txt')
+  t.equal(refused.status, 403)
+  t.notMatch(refused.body, /plan/)
+  t.match(await server.get('/internal/none.txt'), { status: 403 }, 'also where nothing is')
+  t.match(await server.get('/'), { status: 200 })
+  const [record] = (await server.kernel.services.audit.recent(1000)).filter(({ type }) => type === 'web')
+  t.match(record, { errorCode: 'access_denied', tags: { rule: 'internal' } })
+})

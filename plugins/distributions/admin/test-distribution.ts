@@ -1,0 +1,75 @@
+import { isIP } from 'node:net'
+import { adminErrors, defineAdminOperation } from 'svc/plugins/admin/api'
+import type {} from 'svc/plugins/iam/api'
+import { Type } from 'typebox'
+import type {} from '../service.ts'
+import { IdParameters, manage } from './distribution-request.ts'
+
+const DistributionTestRequest = Type.Object(
+  {
+    url: Type.String({ minLength: 1, maxLength: 8192, description: 'Absolute, or a path at the first alias.' }),
+    method: Type.String({ default: 'GET', pattern: '^[A-Z]{1,16}$' }),
+    headers: Type.Record(Type.String({ maxLength: 128 }), Type.String({ maxLength: 8192 }), {
+      default: {},
+      maxProperties: 100,
+    }),
+    ip: Type.String({ default: '127.0.0.1', maxLength: 64, description: 'The address of the client.' }),
+    principal: Type.Optional(Type.String({ maxLength: 128, description: 'An access key; absent: anonymous.' })),
+    time: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
+  },
+  { $id: 'DistributionTestRequest', additionalProperties: false },
+)
+
+const DistributionTestResult = Type.Object(
+  {
+    distribution: Type.String(),
+    host: Type.String(),
+    path: Type.String(),
+    mode: Type.String(),
+    enabled: Type.Boolean(),
+    behavior: Type.Object({
+      index: Type.Integer({ description: '-1: the default.' }),
+      pathPattern: Type.Optional(Type.Unknown()),
+      access: Type.String({ description: 'Empty where it was not looked at.' }),
+    }),
+    restriction: Type.Object({ allowed: Type.Boolean(), reason: Type.String() }),
+    redirect: Type.Optional(Type.Object({ status: Type.Integer(), location: Type.String() })),
+    bucket: Type.String(),
+    key: Type.String({ description: 'Of the object that would be answered; empty where there is none.' }),
+    decision: Type.Enum(['allow', 'deny']),
+    source: Type.Enum(['distribution', 'policy', 'block-public'], { description: 'What has decided.' }),
+    status: Type.Integer(),
+    reason: Type.String({ description: 'As in the log; visitors are not told.' }),
+    responseHeaders: Type.Record(Type.String(), Type.String()),
+    cachePolicy: Type.String(),
+  },
+  { $id: 'DistributionTestResult' },
+)
+
+export default defineAdminOperation({
+  id: 'testDistribution',
+  method: 'POST',
+  path: '/distributions/{id}/test',
+  tag: 'distributions',
+  summary: 'Says how a request would be answered, and why. Nothing is sent, and no token of a limit is spent.',
+  authorize: [manage],
+  params: IdParameters,
+  body: DistributionTestRequest,
+  response: DistributionTestResult,
+  errors: ['access_denied', 'distribution_not_found', 'not_implemented'],
+  uses: ['distributionsAdmin', 'iam'],
+  async handle(request, { distributionsAdmin, iam }) {
+    const { params, body, identity: caller } = request
+    const { url, method, headers, ip, principal, time } = body
+    const { bucket } = await distributionsAdmin.get(params.id)
+    await request.authorize([manage], { bucket })
+    if (isIP(ip) === 0) throw adminErrors.invalid_argument('/ip: is no address.')
+    const nowMs = time === undefined ? undefined : Date.parse(time)
+    if (principal !== undefined && principal !== caller?.accessKey) request.requireAllowed('admin:SimulatePolicy')
+    const identity = principal === undefined ? undefined : (await iam.credentials(principal))?.identity
+    if (principal !== undefined && identity === undefined) {
+      throw adminErrors.invalid_argument('/principal: there is no such access key, or it is disabled.')
+    }
+    return distributionsAdmin.test(params.id, { url, method, headers, ip, identity, nowMs })
+  },
+})

@@ -1,0 +1,161 @@
+/** How a request would be answered: the way of requests, with nothing sent and nothing counted. */
+import { adminErrors } from 'svc/plugins/admin/api'
+import type { Exchange } from 'svc/plugins/http/api'
+import type { Identity } from 'svc/plugins/iam/api'
+import type { StoredDocument } from 'svc/plugins/store/api'
+import type { DistributionRefusal, Visit } from './api.ts'
+import type { StoredDistribution } from './document.ts'
+import { normalizeHost } from './hosts.ts'
+import type { Table } from './registry.ts'
+import { createVisit, type Ready } from './visit.ts'
+
+export interface TestRequest {
+  /** Absolute, or a path at the first alias that is no wildcard. */
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly ip: string
+  readonly identity: Identity | undefined
+  /** Undefined: now. */
+  readonly nowMs: number | undefined
+}
+
+export interface TestResult {
+  readonly distribution: string
+  readonly host: string
+  readonly path: string
+  readonly mode: string
+  readonly enabled: boolean
+  readonly behavior: { readonly index: number; readonly pathPattern?: unknown; readonly access: string }
+  readonly restriction: { readonly allowed: boolean; readonly reason: string }
+  readonly redirect?: { readonly status: number; readonly location: string }
+  readonly bucket: string
+  readonly key: string
+  readonly decision: 'allow' | 'deny'
+  readonly source: 'distribution' | 'policy' | 'block-public'
+  readonly status: number
+  readonly reason: string
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readonly cachePolicy: string
+}
+
+export async function testDistribution(
+  { id, value }: StoredDocument<StoredDistribution>,
+  request: TestRequest,
+  { hosts }: Table<Ready>,
+  nowMs: number,
+): Promise<TestResult> {
+  const url = urlOf(request.url, value.aliases)
+  const host = normalizeHost(url.host)
+  const found = hosts.find(host)
+  if (found?.value.distribution.id !== id) {
+    throw adminErrors.invalid_argument(`/url: ${host} is not a host of this distribution.`)
+  }
+  const { distribution, server, restrictions } = found.value
+  if (server.isTestable !== true) {
+    throw adminErrors.not_implemented(`Tests of distributions of the mode ${distribution.mode} are not built yet.`)
+  }
+  const exchange = exchangeOf(url, request)
+  let answer: { readonly status: number; readonly headers: readonly string[] } | undefined
+  const rehearsal = {
+    identity: request.identity,
+    nowMs: request.nowMs ?? nowMs,
+    onAnswer: (status: number, headers: readonly string[]) => {
+      answer = { status, headers }
+    },
+  }
+  const visit = createVisit(exchange, host, found.alias, distribution, rehearsal)
+  const refusal = restrictions.refusal(exchange, rehearsal)
+  if (refusal === undefined) await server.serve(visit)
+  else await server.refuse(visit, refusal)
+  return describe(visit, url, refusal, answer ?? { status: 500, headers: [] })
+}
+
+interface TestUrl {
+  readonly secure: boolean
+  /** With its port. */
+  readonly host: string
+  /** Raw, with the query. */
+  readonly target: string
+}
+
+/** The path stays as it is written: what a URL parser would resolve is what may have to be tested. */
+function urlOf(text: string, aliases: readonly string[]): TestUrl {
+  const absolute = /^(https?):\/\/([^/?#]+)(\/.*)?$/i.exec(text)
+  if (absolute !== null) {
+    const [, scheme, host, target = '/'] = absolute
+    return { secure: scheme.toLowerCase() === 'https', host: host.toLowerCase(), target }
+  }
+  const alias = aliases.find(name => !name.startsWith('*.'))
+  if (!text.startsWith('/')) throw adminErrors.invalid_argument('/url: must be absolute, or a path.')
+  if (alias === undefined)
+    throw adminErrors.invalid_argument('/url: must be absolute: the distribution has wildcards alone.')
+  return { secure: false, host: alias, target: text }
+}
+
+function exchangeOf({ secure, host, target }: TestUrl, { method, headers, ip }: TestRequest): Exchange {
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const request = {
+    method,
+    url: target,
+    headers: { ...Object.fromEntries(given), host },
+    rawHeaders: given.flat(),
+    httpVersion: '1.1',
+    httpVersionMajor: 1,
+  }
+  const response = { headersSent: false, destroy() {} }
+  return {
+    request,
+    response,
+    listener: 'web',
+    requestId: '0000000000000000',
+    clientAddress: ip,
+    secure,
+    host,
+    startedNs: 0n,
+    starting: false,
+    draining: false,
+    awaitsContinue: false,
+    continue() {},
+  } as unknown as Exchange
+}
+
+function describe(
+  visit: Visit,
+  { target }: TestUrl,
+  refusal: DistributionRefusal | undefined,
+  { status, headers }: { readonly status: number; readonly headers: readonly string[] },
+): TestResult {
+  const { distribution, host, behavior, access, key, reason = '', cache } = visit
+  const responseHeaders: Record<string, string> = {}
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index].toLowerCase()
+    const before = responseHeaders[name]
+    responseHeaders[name] = before === undefined ? headers[index + 1] : `${before}, ${headers[index + 1]}`
+  }
+  const { location } = responseHeaders
+  const pathPattern = distribution.behaviors[behavior]?.pathPattern
+  return {
+    distribution: distribution.id,
+    host,
+    path: target,
+    mode: distribution.mode,
+    enabled: distribution.enabled,
+    behavior: { index: behavior, ...(pathPattern === undefined ? {} : { pathPattern }), access },
+    restriction: { allowed: refusal === undefined, reason: refusal?.reason ?? '' },
+    ...(location === undefined ? {} : { redirect: { status, location } }),
+    bucket: distribution.origin.bucket,
+    key,
+    decision: status === 403 || status === 429 || (reason !== '' && status >= 400) ? 'deny' : 'allow',
+    source: sourceOf(reason),
+    status,
+    reason,
+    responseHeaders,
+    cachePolicy: cache === '' ? '' : 'disabled',
+  }
+}
+
+function sourceOf(reason: string): TestResult['source'] {
+  if (reason === 'public_access_blocked') return 'block-public'
+  return reason === 'access_denied' || reason === 'root_denied' ? 'policy' : 'distribution'
+}
