@@ -76,6 +76,12 @@ const folders = [
   's3-domains',
   'key-groups',
 
+  // Proofs of names: TXT records at DNS providers.
+  'dns',
+  'dns-hosted',
+  'dns-cloud',
+  'dns-rfc2136',
+
   // Events: rules of buckets, and where they and audit records go.
   'notify',
   'webhook',

@@ -19,7 +19,10 @@ import type { SettingsProblem } from 'svc/plugins/settings/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { TObject } from 'typebox'
 
+export { apiUrlProblem, quotedText } from './api-url.ts'
 export { dnsErrors } from './errors.ts'
+export { canonicalName, challengeName, domainOf, nameProblem } from './name.ts'
+export { type NameserverAddress, nameserverProblem, parseNameserver } from './nameserver.ts'
 export { PermanentDnsError } from './permanent-error.ts'
 
 /** Steps of a publication, in this order. The extra `Step` of `upstream_failure`, and `step` of a test. */
@@ -109,7 +112,7 @@ export interface DnsProviderChange extends Partial<DnsProviderSettings> {
 }
 
 export interface DnsTestOutcome {
-  /** The name that was published; empty where the test did not get so far. */
+  /** The name that has the value, or would have it: behind CNAMEs where the test got so far. */
   readonly record: string
   /** The step that failed; undefined when none did. */
   readonly step: DnsStep | undefined
@@ -132,7 +135,10 @@ export interface DnsProvidersService {
   put(name: string, change: DnsProviderChange, ifMatch?: string): Promise<{ facts: DnsProviderFacts; isNew: boolean }>
   /** Throws `dns_provider_not_found`, `dns_provider_in_use`, `precondition_failed`. */
   delete(name: string, ifMatch?: string): Promise<void>
-  /** Publishes a random value for a domain, waits for it and removes it. A failure is an outcome. */
+  /**
+   * Publishes a random value for a domain, waits for it and removes it. A failure is an outcome. Throws `dns_provider_not_found`,
+   * `invalid_argument` and `too_many_requests`.
+   */
   test(name: string, domain: string): Promise<DnsTestOutcome>
   /** For documents that name a provider: what else the transaction changes is changed only if the provider exists. */
   requireProvider(tx: TransactionBuilder, name: string): void
