@@ -108,6 +108,6 @@ t.test(
       },
     )
     t.match(svcctl(['admin', 'dns-provider', 'remove', 'home', 'main', '--yes']), { status: 0 })
-    t.match(svcctl(['admin', 'dns-provider', 'get', 'home', 'main']), { status: 1, text: /no DNS provider/ })
+    t.match(svcctl(['admin', 'dns-provider', 'get', 'home', 'main']), { status: 3, text: /no DNS provider/ })
   },
 )
