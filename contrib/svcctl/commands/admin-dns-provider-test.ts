@@ -40,7 +40,9 @@ export default defineCommand({
     const { body } = await first.send({ operation: 'getDnsProvider', method: 'GET', path })
     const { propagationTimeout } = body as { readonly propagationTimeout: string }
     output.note(`Publishing a value for ${domain}; servers of the zone have ${propagationTimeout} to show it.`)
-    const client = await context.connectAdmin(alias!, { answersWithinMs: parseDuration(propagationTimeout) + changesMs })
+    const client = await context.connectAdmin(alias!, {
+      answersWithinMs: parseDuration(propagationTimeout) + changesMs,
+    })
     const answer = await client.send({
       operation: 'testDnsProvider',
       method: 'POST',
