@@ -78,6 +78,12 @@ const folders = [
   'certificates',
   'acme',
 
+  // Proofs of names: TXT records at DNS providers.
+  'dns',
+  'dns-hosted',
+  'dns-cloud',
+  'dns-rfc2136',
+
   // Events: rules of buckets, and where they and audit records go.
   'notify',
   'webhook',

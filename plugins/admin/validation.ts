@@ -13,6 +13,7 @@ interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly additionalProperties?: unknown
   readonly patternProperties?: unknown
+  readonly propertyNames?: { readonly pattern?: string }
   readonly items?: SchemaNode
   readonly readOnly?: boolean
   readonly default?: unknown
@@ -124,12 +125,17 @@ function withoutReadOnly(value: unknown, schema: SchemaNode, pointer: string, pr
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined
     const place = `${pointer}/${escapePointer(name)}`
     if (known === undefined) {
-      const isOpen = schema.additionalProperties !== undefined || schema.patternProperties !== undefined
-      if (isOpen && schema.additionalProperties !== false) cleaned[name] = field
+      if (isOpenFor(name, schema)) cleaned[name] = field
       else problems.push({ element: place, message: 'is not a field of this request' })
     } else if (known.readOnly !== true) cleaned[name] = withoutReadOnly(field, known, place, problems)
   }
   return cleaned
+}
+
+/** Whether an object may have a field that it does not declare. */
+function isOpenFor(name: string, { additionalProperties, patternProperties, propertyNames }: SchemaNode): boolean {
+  if (propertyNames?.pattern !== undefined && !new RegExp(propertyNames.pattern, 'u').test(name)) return false
+  return (additionalProperties !== undefined || patternProperties !== undefined) && additionalProperties !== false
 }
 
 function readQuery(rawQuery: string, schema: SchemaNode, texts: Map<string, string>): object {

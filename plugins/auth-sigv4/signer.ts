@@ -23,6 +23,8 @@ export interface Signer {
   /** The secret key, or the HMAC key of `"AWS4"` and the secret key. */
   readonly secret: string | KeyObject
   readonly region: string
+  /** Whom the requests are for. Default `s3`, whose paths are signed as they are; of others they must have nothing to encode. */
+  readonly service?: string
 }
 
 export interface RequestToSign {
@@ -57,15 +59,15 @@ interface Today {
 const today = new WeakMap<Signer, Today>()
 
 function keyOf(signer: Signer, date: string): SigningKey {
-  const { region, secret } = signer
+  const { region, secret, service } = signer
   const known = today.get(signer)
   if (known?.date === date && known.region === region && known.secret === secret) return known.key
-  const key = deriveSigningKey(typeof secret === 'string' ? signingSecret(secret) : secret, date, region)
+  const key = deriveSigningKey(typeof secret === 'string' ? signingSecret(secret) : secret, date, region, service)
   today.set(signer, { date, region, secret, key })
   return key
 }
 
-const scopeOf = (signer: Signer, date: string): string => `${date}/${signer.region}/${serviceName}/${terminator}`
+const scopeOf = (signer: Signer, date: string): string => `${date}/${signer.region}/${signer.service ?? serviceName}/${terminator}`
 
 export function signRequest(signer: Signer, request: RequestToSign): SignedHead {
   const timestamp = formatAmzDate(request.nowMs)

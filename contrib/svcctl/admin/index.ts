@@ -2,6 +2,9 @@
 import type { CommandDeclaration } from '../command.ts'
 import adminClusterImport from '../commands/admin-cluster-import.ts'
 import adminDiagnose from '../commands/admin-diagnose.ts'
+import adminDnsProviderAdd from '../commands/admin-dns-provider-add.ts'
+import adminDnsProviderSet from '../commands/admin-dns-provider-set.ts'
+import adminDnsProviderTest from '../commands/admin-dns-provider-test.ts'
 import adminInfo from '../commands/admin-info.ts'
 import adminMetricsQuery from '../commands/admin-metrics-query.ts'
 import adminPrometheusGenerate from '../commands/admin-prometheus-generate.ts'
@@ -20,6 +23,9 @@ export function listAdminCommands(): readonly CommandDeclaration[] {
   return [
     adminClusterImport,
     adminDiagnose,
+    adminDnsProviderAdd,
+    adminDnsProviderSet,
+    adminDnsProviderTest,
     adminInfo,
     adminMetricsQuery,
     adminPrometheusGenerate,

@@ -162,6 +162,11 @@ export const overrides: Readonly<Record<string, Override>> = {
     question: 'Remove the key, so that what it signed is refused at once',
     example: 'svcctl dist keygroup remove-key home films KA3R73D62FG5WB',
   },
+  listDnsProviders: { columns: ['name', 'type', 'hasCredentials', 'usedBy', 'comment'] },
+  createDnsProvider: { elsewhere: 'admin dns-provider add' },
+  putDnsProvider: { elsewhere: 'admin dns-provider set' },
+  deleteDnsProvider: { name: 'dns-provider remove' },
+  testDnsProvider: { elsewhere: 'admin dns-provider test' },
 
   createBucket: { bucketField: 'name' },
   setObjectRetention: {

@@ -1,0 +1,21 @@
+import { defineAdminOperation } from 'svc/plugins/admin/api'
+import type {} from '../api.ts'
+import { DnsProvider, describeProvider, NewDnsProvider, readProvider } from './dns-provider-schema.ts'
+
+export default defineAdminOperation({
+  id: 'createDnsProvider',
+  method: 'POST',
+  path: '/dns-providers',
+  tag: 'certificates',
+  summary: 'Configures a DNS provider. Nothing is asked of it: a test does that.',
+  authorize: ['admin:ManageCertificates'],
+  body: NewDnsProvider,
+  response: DnsProvider,
+  location: ({ name }) => `/dns-providers/${encodeURIComponent(name)}`,
+  etag: true,
+  errors: ['already_exists', 'invalid_dns_provider'],
+  uses: ['dnsProviders'],
+  async handle({ body: { name, ...body } }, { dnsProviders }) {
+    return describeProvider(await dnsProviders.create(name, readProvider(body)))
+  },
+})

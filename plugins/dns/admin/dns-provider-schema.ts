@@ -1,0 +1,135 @@
+import { formatDuration, parseDuration } from 'svc/kernel'
+import { type Static, Type } from 'typebox'
+import type { DnsProviderChange, DnsProviderFacts } from '../api.ts'
+import { blockName, type Fields, invalidProvider } from '../kinds.ts'
+
+export const ProviderParameters = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
+
+const ProviderName = Type.String({
+  pattern: '^[a-z0-9._-]{1,64}$',
+  description: 'Lower-case letters, digits, `.`, `_` and `-`; at most 64.',
+})
+
+const millisecondsMax = 3_600_000
+const Duration = (description: string, example: string) =>
+  Type.Optional(Type.String({ maxLength: 32, description: `${description} (default ${example}).` }))
+
+const common = {
+  type: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description:
+      'Kind of the provider: `hosted_dns`, `cloud_dns`, `rfc2136`, or one that a plugin adds. Its settings are a block with its name in camel case: `hostedDns`, `cloudDns`, `rfc2136`.',
+  }),
+  comment: Type.Optional(Type.String({ maxLength: 1024 })),
+  ttl: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 86_400,
+      description: 'Time to live of published records, in seconds (default 60).',
+    }),
+  ),
+  propagationTimeout: Duration('How long all authoritative servers may take to have a value, at most an hour', '`2m`'),
+  pollingInterval: Duration('How often they are asked for it', '`2s`'),
+}
+
+const credentials = Type.Optional(
+  Type.Record(Type.String(), Type.String({ maxLength: 8192, secret: true, format: 'password' }), {
+    writeOnly: true,
+    maxProperties: 16,
+    description:
+      'Secrets of the kind: `apiToken`; `secretAccessKey`, `sessionToken`; `tsigSecret`. Sealed, and never shown. Where all are empty or missing the stored ones stay; otherwise these replace them.',
+  }),
+)
+
+/** The block of a kind. */
+const block = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+  description: 'Settings of the kind, under its name in camel case.',
+})
+
+/** For each schema: a further field is a block, by its name. */
+const blocks = { additionalProperties: block, propertyNames: Type.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$' }) }
+
+const readOnly = {
+  hasCredentials: Type.Boolean({ readOnly: true, description: 'Secrets are stored.' }),
+  usedBy: Type.Array(Type.String(), { readOnly: true, description: '`distribution/<id>`, for example.' }),
+  createdAt: Type.String({ format: 'date-time', readOnly: true }),
+  updatedAt: Type.String({ format: 'date-time', readOnly: true }),
+  etag: Type.String({ readOnly: true }),
+}
+const ignored = Object.fromEntries(
+  Object.keys(readOnly).map(name => [name, Type.Optional(Type.Unknown({ readOnly: true }))]),
+)
+
+export const NewDnsProvider = Type.Object(
+  { name: ProviderName, ...common, credentials, ...ignored },
+  { $id: 'NewDnsProvider', ...blocks },
+)
+
+export const DnsProviderReplacement = Type.Object(
+  { ...common, credentials, name: Type.Optional(Type.Unknown({ readOnly: true })), ...ignored },
+  { $id: 'DnsProviderReplacement', ...blocks },
+)
+
+export const DnsProvider = Type.Object(
+  { name: Type.String(), ...common, ...readOnly },
+  { $id: 'DnsProvider', ...blocks },
+)
+
+type Request = Omit<Static<typeof DnsProviderReplacement>, 'type'> & { readonly type: string }
+
+const known = new Set(Object.keys(DnsProviderReplacement.properties))
+
+/** Throws `invalid_dns_provider` for blocks that are not of the kind, and for durations that are none. */
+export function readProvider(body: object): DnsProviderChange {
+  const request = body as Request
+  const { type, comment, ttl, propagationTimeout, pollingInterval, credentials } = request
+  const own = blockName(type)
+  for (const name of Object.keys(body)) {
+    if (!known.has(name) && name !== own) {
+      throw invalidProvider([
+        { element: `/${name}`, message: `is no field of a provider of the type ${type}; its block is ${own}` },
+      ])
+    }
+  }
+  return {
+    type,
+    comment,
+    settings: ((body as Record<string, unknown>)[own] ?? {}) as Fields,
+    credentials: credentials as Record<string, string> | undefined,
+    ttlSeconds: ttl,
+    propagationTimeoutMs: readDuration('propagationTimeout', propagationTimeout, 1000),
+    pollingIntervalMs: readDuration('pollingInterval', pollingInterval, 100),
+  }
+}
+
+function readDuration(name: string, text: string | undefined, min: number): number | undefined {
+  if (text === undefined) return undefined
+  const fail = (message: string) => invalidProvider([{ element: `/${name}`, message }])
+  let milliseconds: number
+  try {
+    milliseconds = parseDuration(text)
+  } catch (error) {
+    throw fail((error as Error).message)
+  }
+  if (milliseconds >= min && milliseconds <= millisecondsMax) return milliseconds
+  throw fail(`must be between ${formatDuration(min)} and ${formatDuration(millisecondsMax)}`)
+}
+
+export function describeProvider(facts: DnsProviderFacts): Static<typeof DnsProvider> {
+  const { name, type, comment, settings, etag, hasCredentials, usedBy } = facts
+  return {
+    name,
+    type,
+    comment,
+    [blockName(type)]: settings,
+    ttl: facts.ttlSeconds,
+    propagationTimeout: formatDuration(facts.propagationTimeoutMs),
+    pollingInterval: formatDuration(facts.pollingIntervalMs),
+    hasCredentials,
+    usedBy: [...usedBy],
+    createdAt: new Date(facts.createdMs).toISOString(),
+    updatedAt: new Date(facts.updatedMs).toISOString(),
+    etag,
+  } as Static<typeof DnsProvider>
+}

@@ -1,0 +1,24 @@
+import { defineAdminOperation, replyWith } from 'svc/plugins/admin/api'
+import { Type } from 'typebox'
+import type {} from '../api.ts'
+import { DnsProvider, DnsProviderReplacement, describeProvider, readProvider } from './dns-provider-schema.ts'
+
+export default defineAdminOperation({
+  id: 'putDnsProvider',
+  method: 'PUT',
+  path: '/dns-providers/{name}',
+  tag: 'certificates',
+  summary:
+    'Creates (201) or replaces a DNS provider. Without credentials the stored ones stay, unless the type changes. It counts for the next change.',
+  authorize: ['admin:ManageCertificates'],
+  params: Type.Object({ name: Type.String({ pattern: '^[a-z0-9._-]{1,64}$' }) }),
+  body: DnsProviderReplacement,
+  response: DnsProvider,
+  etag: true,
+  errors: ['invalid_dns_provider', 'precondition_failed'],
+  uses: ['dnsProviders'],
+  async handle({ params: { name }, body, ifMatch }, { dnsProviders }) {
+    const { facts, isNew } = await dnsProviders.put(name, readProvider(body), ifMatch)
+    return replyWith(describeProvider(facts), { status: isNew ? 201 : 200 })
+  },
+})

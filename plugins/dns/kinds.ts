@@ -1,0 +1,146 @@
+/**
+ * Kinds of providers, and what their schemas say of a provider's document: which fields are its credentials, which are the block that is
+ * named after the kind (`cloud_dns`: `cloudDns`), and whether they hold.
+ */
+import type { Contribution } from 'svc/kernel'
+import type { SettingsProblem } from 'svc/plugins/settings/api'
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import type { AnyDnsProviderKind } from './api.ts'
+import { dnsErrors } from './errors.ts'
+
+export type FieldValue = string | number | boolean
+export type Fields = Readonly<Record<string, FieldValue>>
+
+interface FieldSchema {
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly secret?: boolean
+  readonly destination?: boolean
+}
+
+export interface Kind {
+  readonly type: string
+  readonly kind: AnyDnsProviderKind
+  /** Names of fields. */
+  readonly secrets: ReadonlySet<string>
+  readonly destinations: readonly string[]
+}
+
+export interface Kinds {
+  get(type: string): Kind | undefined
+  /** Throws `invalid_dns_provider`, which names those that there are. */
+  require(type: string): Kind
+}
+
+/** Name of the block of a kind in a provider's document. */
+export const blockName = (type: string): string =>
+  type.replace(/[_.-]+([a-z0-9])/g, (_, first: string) => first.toUpperCase())
+
+/** Throws TypeError for a kind that cannot be stored or shown as it is. */
+export function createKinds(contributions: readonly Contribution<AnyDnsProviderKind>[]): Kinds {
+  const kinds = new Map(contributions.map(({ id, value }) => [id, describe(id, value)]))
+  const types = [...kinds.keys()].sort()
+  return {
+    get: type => kinds.get(type),
+    require(type) {
+      const kind = kinds.get(type)
+      if (kind !== undefined) return kind
+      const known = types.length === 0 ? 'there are none: no plugin for one is loaded' : types.join(', ')
+      throw invalidProvider([{ element: '/type', message: `must be a kind of provider: ${known}` }])
+    },
+  }
+}
+
+const idPattern = /^[a-z][a-z0-9_-]{0,63}$/
+/** Fields of every provider's document, and of answers. */
+const takenBlocks = new Set(['name', 'type', 'comment', 'ttl', 'credentials', 'etag', 'settings'])
+
+function describe(type: string, kind: AnyDnsProviderKind): Kind {
+  const fields = Object.entries(kind.settings.properties) as [string, FieldSchema][]
+  if (!idPattern.test(type) || takenBlocks.has(blockName(type)))
+    throw new TypeError(`no kind of DNS provider can be called ${type}`)
+  for (const [name, { type: fieldType, enum: values, secret }] of fields) {
+    const isFlat = values !== undefined || ['string', 'integer', 'number', 'boolean'].includes(fieldType ?? '')
+    if (!isFlat || (secret === true && fieldType !== 'string')) {
+      throw new TypeError(
+        `the setting ${name} of the DNS provider kind ${type} is no text, number or boolean; a secret is a text`,
+      )
+    }
+  }
+  const named = (isWanted: (field: FieldSchema) => boolean) =>
+    fields.filter(([, field]) => isWanted(field)).map(([name]) => name)
+  return {
+    type,
+    kind,
+    secrets: new Set(named(({ secret }) => secret === true)),
+    destinations: named(({ destination }) => destination === true),
+  }
+}
+
+export interface ProviderProblem {
+  /** JSON Pointer into the document of the Admin API. */
+  readonly element: string
+  readonly message: string
+}
+
+/** All that is wrong, the first of it as the message. */
+export function invalidProvider(problems: readonly [ProviderProblem, ...ProviderProblem[]]): Error {
+  const [{ element, message }] = problems
+  return dnsErrors.invalid_dns_provider(`${element.slice(1).replaceAll('/', '.')} ${message}.`, {
+    cause: problems,
+    extra: { Field: element },
+  })
+}
+
+/**
+ * The settings of a provider with defaults, as its kind takes them. Throws `invalid_dns_provider` with each field that is unknown, missing or
+ * wrong; never repeats a secret.
+ */
+export function completeSettings(
+  { type, kind, secrets }: Kind,
+  settings: Fields,
+  credentials: Readonly<Record<string, string>>,
+): Fields {
+  const block = blockName(type)
+  const placeOf = (name: string) => (secrets.has(name) ? `/credentials/${name}` : `/${block}/${name}`)
+  const known = kind.settings.properties as Readonly<Record<string, TSchema>>
+  const problems: ProviderProblem[] = []
+  for (const name of Object.keys(settings)) {
+    if (!Object.hasOwn(known, name) || secrets.has(name)) problems.push(unknownField(`/${block}/${name}`, type))
+  }
+  for (const name of Object.keys(credentials)) {
+    if (!secrets.has(name)) problems.push(unknownField(`/credentials/${name}`, type))
+  }
+  const given = Object.fromEntries(Object.entries(credentials).filter(([, secret]) => secret !== ''))
+  const typed = Object.entries(settings).map(([name, value]) => [name, typedValue(known[name], value)])
+  const complete = Value.Default(kind.settings, { ...Object.fromEntries(typed), ...given }) as Fields
+  const required = new Set<string>((kind.settings as { required?: string[] }).required)
+  for (const [name, schema] of Object.entries(known)) {
+    if (!Object.hasOwn(complete, name)) {
+      if (required.has(name)) problems.push({ element: placeOf(name), message: 'is missing' })
+      continue
+    }
+    const [error] = Value.Errors(schema, complete[name])
+    if (error !== undefined) problems.push({ element: placeOf(name), message: error.message })
+  }
+  // What a kind checks beyond its schema relies on fields that are there.
+  const found: readonly SettingsProblem[] = problems.length > 0 ? [] : (kind.validate?.(complete) ?? [])
+  for (const { key, problem } of found) problems.push({ element: placeOf(key), message: problem })
+  const [first, ...others] = problems
+  if (first !== undefined) throw invalidProvider([first, ...others])
+  return complete
+}
+
+/** Numbers and switches may come as text: command lines have nothing else. */
+function typedValue(schema: FieldSchema | undefined, value: FieldValue): FieldValue {
+  if (typeof value !== 'string') return value
+  if (schema?.type === 'boolean')
+    return value === 'true' || value === 'on' ? true : value === 'false' || value === 'off' ? false : value
+  const isNumber = schema?.type === 'integer' || schema?.type === 'number'
+  return isNumber && /^-?\d{1,15}$/.test(value) ? Number(value) : value
+}
+
+function unknownField(element: string, type: string): ProviderProblem {
+  return { element, message: `is not a setting of ${type}` }
+}

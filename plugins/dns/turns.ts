@@ -1,0 +1,35 @@
+/** Work that must not be done at the same time: what has the same key takes turns, in the order in which it came. */
+import { dnsErrors } from './errors.ts'
+
+/** Of all keys together. */
+const waitingMax = 1000
+
+export interface Turns {
+  /** Settles as `work` does. Rejects with `too_many_requests` when too much waits. */
+  run<T>(key: string, work: () => Promise<T>): Promise<T>
+}
+
+export function createTurns(): Turns {
+  const tails = new Map<string, Promise<unknown>>()
+  let waiting = 0
+  return {
+    async run(key, work) {
+      if (waiting >= waitingMax) throw dnsErrors.too_many_requests()
+      waiting++
+      const before = tails.get(key)
+      const done = before === undefined ? work() : before.then(work)
+      // The next one comes whatever became of this one.
+      const tail = done.then(
+        () => {},
+        () => {},
+      )
+      tails.set(key, tail)
+      try {
+        return await done
+      } finally {
+        waiting--
+        if (tails.get(key) === tail) tails.delete(key)
+      }
+    },
+  }
+}
