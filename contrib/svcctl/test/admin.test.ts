@@ -165,7 +165,7 @@ t.test('users, groups, keys and their secrets', async t => {
   })
   t.notMatch(short.stderr, /short!!/)
   await fails(t, 1, /: ACCESS-KEY must not have/, 'user create home ab')
-  await fails(t, 1, /: --user or --group is given/, 'policy attach home readonly --user ada --group all')
+  await fails(t, 1, /: --user or --group must be given/, 'policy attach home readonly --user ada --group all')
   await fails(t, 1, /: --prefix needs a bucket/, 'permissions home --prefix a')
   await fails(t, 3, /There is no user "nobody"/, 'user get home nobody')
   await fails(t, 3, /There is no policy "none"/, 'policy attach home readonly none --user ada')
