@@ -60,7 +60,8 @@ export function spanOf(record: RequestRecord, parent: TraceParent | undefined, i
 }
 
 function kindOf(record: RequestRecord): string {
-  return 'listener' in record && record.listener === 'console' ? 'admin' : 's3'
+  if (!('listener' in record)) return 's3'
+  return record.type ?? (record.listener === 'console' ? 'admin' : 's3')
 }
 
 function attributesOf(record: RequestRecord): Attributes {

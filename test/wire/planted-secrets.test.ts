@@ -37,8 +37,8 @@ const server = await startServer({
   },
 })
 t.teardown(() => server.remove())
-const trace = await openStream(t, server, '/trace')
-const logs = await openStream(t, server, '/logs', 'last=1000')
+const { seen: trace } = await openStream(t, server, '/trace')
+const { seen: logs } = await openStream(t, server, '/logs', 'last=1000')
 const admin = createAdminClient(server)
 const client = createSignedClient(server.port)
 t.teardown(() => client.disconnect())

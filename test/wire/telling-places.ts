@@ -34,8 +34,14 @@ export async function startReceivers(t: Test) {
   }
 }
 
+export interface OpenStream {
+  /** All of it, until now. */
+  seen(): string
+  close(): void
+}
+
 /** A stream of server-sent events, as root. Resolves when it is open. */
-export function openStream(t: Test, server: TestServer, path: string, query = ''): Promise<() => string> {
+export function openStream(t: Test, server: TestServer, path: string, query = ''): Promise<OpenStream> {
   const host = String(server.startup.console)
   const [hostname, port] = host.split(':')
   const target = `/api/v1${path}`
@@ -50,10 +56,11 @@ export function openStream(t: Test, server: TestServer, path: string, query = ''
         seen += chunk
       })
       answer.on('error', () => {})
-      done(() => seen)
+      const close = () => sent.destroy()
+      t.teardown(close)
+      done({ seen: () => seen, close })
     })
     sent.on('error', fail)
-    t.teardown(() => sent.destroy())
   })
 }
 

@@ -1,7 +1,7 @@
 /** Streams of server-sent events (WHATWG HTML, section 9.2), a line for each, until somebody has seen enough. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../context.ts'
-import { ConnectionError, failure } from '../errors.ts'
+import { AdminError, ConnectionError, failure } from '../errors.ts'
 import type { Tone } from '../output.ts'
 import { eventLine } from './answer-view.ts'
 import type { AdminClient, AdminRequest } from './client.ts'
@@ -73,14 +73,19 @@ export async function followEvents(
       output.note('The server ended the stream; connecting again.')
     } catch (error) {
       if (ended.aborted) return
-      if (!hasBegun || !(error instanceof ConnectionError || (error as { code?: unknown }).code === 'ECONNREFUSED'))
-        throw error
+      if (!hasBegun || !isPassing(error)) throw error
       output.note(`${(error as Error).message} Connecting again.`)
     }
     await sleep(pauseMs, undefined, { signal: ended }).catch(() => {})
     if (ended.aborted) return
     pauseMs = Math.min(pauseMs * 2, pauseMsMax)
   }
+}
+
+/** The server is away, starts, stops, or has too many streams just now. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof AdminError) return error.status === 503 || error.status === 429
+  return error instanceof ConnectionError || (error as { code?: unknown }).code === 'ECONNREFUSED'
 }
 
 /** What was shown already is not asked for again. */

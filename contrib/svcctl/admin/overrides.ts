@@ -123,7 +123,11 @@ export const overrides: Readonly<Record<string, Override>> = {
   },
   captureProfile: { name: 'profile', example: 'svcctl admin profile home cpu --seconds 10 --output cpu.pb.gz' },
   runSpeedtest: { elsewhere: 'admin speedtest' },
-  searchAudit: { columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'] },
+  searchAudit: {
+    name: 'audit',
+    example: 'svcctl admin audit home --user ada --since 2h',
+    columns: ['time', 'status', 'api', 'bucket', 'object', 'identity.user', 'clientIp', 'latencyMs'],
+  },
   listPlugins: { columns: ['order', 'name', 'version', 'state', 'error'] },
 
   getConfig: { name: 'config list', notesOf: configNotes },

@@ -38,7 +38,7 @@ t.test('what the server is and has', async t => {
     ['admin usage home', /^objectsCount: +1$/m],
     ['admin plugin list home', /^ORDER +NAME/m],
     ['admin config list home', /requests_max/],
-    ['admin audit search home --limit 5', /^TIME +STATUS/m],
+    ['admin audit home --limit 5', /^TIME +STATUS/m],
     ['admin locks list home', /^There are none\.$/m],
     ['admin metrics list home --prefix svc_drive', /svc_drive_free_bytes/],
     ['admin metrics query home svc_drive_free_bytes', /^svc_drive_free_bytes/m],

@@ -34,7 +34,7 @@ function readLock({ enabled, mode, days, years }: Static<typeof ObjectLock>): Bu
   }
   if (!enabled) throw invalidFields([{ element: '/mode', message: 'needs object lock to be enabled' }])
   if ((days === undefined) === (years === undefined)) {
-    throw invalidFields([{ element: '/days', message: 'either it or /years must be given, and not both' }])
+    throw invalidFields([{ element: '/days', message: 'or /years must be given, and not both' }])
   }
   const period = days === undefined ? { years: requirePeriod('years', years!) } : { days: requirePeriod('days', days) }
   return { defaultRetention: { mode, ...period } }

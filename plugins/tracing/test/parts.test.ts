@@ -250,6 +250,18 @@ t.test('the share of traces that begin here', async t => {
   t.ok(count > 2200 && count < 2800, `${count}`)
 })
 
+t.test('names of spans say which API it was', async t => {
+  const names: string[] = []
+  const exporter = { hasRoom: () => true, add: ({ name }: Span) => void names.push(name), stop: async () => {} }
+  const observe = createTracer(exporter, createSeededRandom(seed), 1)
+  const record = { path: '/a', operation: 'Read', status: 200, timeMs: 0, durationMs: 1, key: '', query: '' }
+  for (const more of [{}, { listener: 's3' }, { listener: 'console' }, { listener: 's3', type: 'web' }]) {
+    observe({ ...record, ...more } as RequestRecord)
+  }
+  observe({ ...record, listener: 's3', path: '/svc/health/live' } as RequestRecord)
+  t.same(names, ['s3 Read', 's3 Read', 'admin Read', 'web Read'])
+})
+
 t.test('endpoints', async t => {
   t.equal(tracesUrl('http://c:4318'), 'http://c:4318/v1/traces')
   t.equal(tracesUrl('https://c/otlp/'), 'https://c/otlp/v1/traces')

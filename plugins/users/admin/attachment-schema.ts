@@ -20,5 +20,5 @@ export const AttachedPolicies = Type.Object(
 export function holderOf({ user, group }: Static<typeof Attachment>): { user: string } | { group: string } {
   if (user !== undefined && group === undefined) return { user }
   if (group !== undefined && user === undefined) return { group }
-  throw invalidFields([{ element: '/user', message: 'either it or /group must be given, and not both' }])
+  throw invalidFields([{ element: '/user', message: 'or /group must be given, and not both' }])
 }

@@ -1,0 +1,196 @@
+/**
+ * Everything that operators use at the same time, for a while: streams that come and go, spans whose collector comes and goes, limits,
+ * targets that are there and one that is not, scrapes, queries, profiles, archives, speed tests. Memory, open files and streams must be
+ * as many in the end as in the beginning. A minute; ten with `TEST_LONG=1`, and `SOAK_SECONDS` for others:
+ *
+ *     SOAK_SECONDS=600 npx tap --disable-coverage test/wire/soak.test.ts
+ */
+import { readdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { signRequest } from 'svc/plugins/auth-sigv4/api'
+import t from 'tap'
+import { startHttpCollector } from '../../plugins/tracing/test/collector.ts'
+import { memoryOf } from '../perf/machine.ts'
+import { median } from '../perf/statistics.ts'
+import { createAdminClient } from './admin.ts'
+import { region, secretKey, startServer, workerCount } from './server.ts'
+import { createSignedClient } from './signed-client.ts'
+import { openStream, startReceivers } from './telling-places.ts'
+
+const isLong = process.env.TEST_LONG !== undefined
+const seconds = Number(process.env.SOAK_SECONDS ?? (isLong ? 600 : 20))
+/** The audit ring, caches and compiled code are full then, or nearly. */
+const warmUpSeconds = seconds >= 300 ? 120 : 15
+const laneCount = 4
+const keyCount = 200
+const MIB = 1024 * 1024
+/** What a short run cannot tell from rings and caches that still fill. */
+const growthMax = seconds >= 300 ? { share: 0.1, bytes: 16 * MIB } : { share: 0.3, bytes: 48 * MIB }
+/** Connections of clients that were just closed, and files of the journal that come and go. */
+const fileGrowthMax = 12
+const streamsMax = 256
+t.setTimeout((seconds + warmUpSeconds) * 1000 + 240_000)
+
+interface Reading {
+  readonly residentBytes: number
+  readonly files: number
+}
+
+t.test(`${seconds} s, ${workerCount} workers`, async t => {
+  const receivers = await startReceivers(t)
+  let isAway = false
+  const collector = await startHttpCollector(t, {
+    answer(_count, response) {
+      if (isAway) response.writeHead(503).end()
+      return isAway
+    },
+  })
+  const server = await startServer({
+    environment: { SVC_OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint },
+  })
+  t.teardown(() => server.remove())
+  const admin = createAdminClient(server)
+  const client = createSignedClient(server.port)
+  t.teardown(() => client.disconnect())
+  await client.send({ method: 'PUT', path: '/soak' })
+  await setUp()
+
+  let isOver = false
+  let requestCount = 0
+  const failures: string[] = []
+  const lane = async (number: number) => {
+    for (let i = 0; !isOver; i++) {
+      const path = `/soak/${number}-${i % keyCount}`
+      const step = i % 5
+      const method = step === 0 ? 'PUT' : step === 4 ? 'DELETE' : 'GET'
+      const body = method === 'PUT' ? Buffer.alloc(i % 50 === 0 ? MIB : 4096, i) : undefined
+      const { status } = await client.send({ method, path, body })
+      if (status >= 300 && status !== 404 && failures.length < 10) failures.push(`${method} ${path}: ${status}`)
+      requestCount++
+    }
+  }
+  /** Each comes again and again, one after the other. */
+  const rounds: readonly (() => Promise<unknown>)[] = [
+    () => admin.call('GET', '/info'),
+    () => admin.call('GET', '/audit?limit=100&errors=true'),
+    () => admin.call('GET', '/metrics/query?name=svc_s3_requests_total&fn=rate&agg=sum'),
+    () => Promise.all(['node', 'cluster', 'bucket'].map(scrape)),
+    () => watchFor('/trace', 'errors=false'),
+    () => watchFor('/logs', 'last=100'),
+    () => download('/cluster/export'),
+    () => download('/profile', 'type=cpu&seconds=1'),
+    () => admin.call('POST', '/speedtest/drive', { size: 4 * MIB, durationSeconds: 1 }),
+    () => admin.call('POST', '/speedtest/object', { size: 4096, concurrency: 2, durationSeconds: 1 }),
+    async () => {
+      isAway = !isAway
+    },
+  ]
+  const operate = async () => {
+    for (let i = 0; !isOver; i++) {
+      try {
+        await rounds[i % rounds.length]!()
+      } catch (error) {
+        if (failures.length < 10) failures.push((error as Error).message)
+      }
+    }
+  }
+  const work = [...Array.from({ length: laneCount }, (_, number) => lane(number)), operate()]
+  const readings: Reading[] = []
+  await sleep(warmUpSeconds * 1000)
+  const endMs = performance.now() + seconds * 1000
+  while (performance.now() < endMs) {
+    readings.push(read())
+    await sleep(500)
+  }
+  isOver = true
+  await Promise.all(work)
+  t.same(failures, [])
+  t.ok(requestCount > 100, `${requestCount} requests`)
+
+  const part = Math.floor(readings.length / 4)
+  const first = middle(readings.slice(0, part))
+  const last = middle(readings.slice(-part))
+  const said = `${inMib(first.residentBytes)} then ${inMib(last.residentBytes)} MiB, ${first.files} then ${last.files} files`
+  t.comment(`${said}, ${requestCount} requests`)
+  const { share, bytes } = growthMax
+  t.ok(last.residentBytes <= first.residentBytes * (1 + share) + bytes, `memory is flat: ${said}`)
+  t.ok(last.files <= first.files + fileGrowthMax, `open files are flat: ${said}`)
+  t.notMatch(server.log(), /MaxListenersExceededWarning/, 'listeners are flat')
+  await everyStreamIsFree()
+  t.equal(await server.stop(), 0)
+
+  /** Of the process, without the pages of files on the drive that it maps. */
+  function read(): Reading {
+    const { residentBytes, mappedBytes } = memoryOf(server.pid, server.folder)
+    return { residentBytes: residentBytes - mappedBytes, files: readdirSync(`/proc/${server.pid}/fd`).length }
+  }
+
+  async function setUp() {
+    // Else the file of the log is most of what is written.
+    await admin.call('PATCH', '/config/logger', { settings: { level: 'warn' } })
+    const target = { enable: 'on', endpoint: receivers.auditUrl }
+    await admin.call('PATCH', '/config/audit_webhook', { settings: target })
+    await admin.call('PATCH', '/config/audit_webhook:away', {
+      settings: { enable: 'on', endpoint: 'http://127.0.0.1:9/', queue_limit: '1000' },
+    })
+    await admin.call('PATCH', '/config/notify_webhook:hook', { settings: target })
+    const { items } = await admin.call('GET', '/notify/targets')
+    const subscriptions = [{ id: 'all', arn: items[0].arn, events: ['s3:ObjectCreated:*', 's3:ObjectRemoved:*'] }]
+    await admin.call('PUT', '/buckets/soak/events', { subscriptions })
+    const limits = Object.fromEntries(
+      ['s3_ip', 's3_access_key', 's3_bucket', 'admin_ip', 'admin_user'].map(name => [name, '1000000']),
+    )
+    await admin.call('PATCH', '/config/ratelimit', { settings: limits })
+    await admin.call('PATCH', '/config/api', { settings: { requests_max: '500' } })
+  }
+
+  async function scrape(scope: string) {
+    const { token } = await admin.call('POST', '/metrics/prometheus-token', {})
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${server.endpoint}/svc/metrics/v1/${scope}`, { headers })
+    await answer.text()
+    if (answer.status !== 200) throw new Error(`metrics of ${scope}: ${answer.status}`)
+  }
+
+  /** Five at a time, some of which are left without a word. */
+  async function watchFor(path: string, query: string) {
+    const streams = await Promise.all(Array.from({ length: 5 }, () => openStream(t, server, path, query)))
+    await sleep(200)
+    for (const { close } of streams) close()
+  }
+
+  async function download(path: string, query = '') {
+    const host = String(server.startup.console)
+    const target = `/api/v1${path}`
+    const signer = { accessKey: 'wire-root', secret: secretKey, region }
+    const { headers } = signRequest(signer, {
+      method: 'GET',
+      host,
+      path: target,
+      query,
+      headers: {},
+      nowMs: Date.now(),
+    })
+    const answer = await fetch(`http://${host}${target}?${query}`, { headers })
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    await answer.arrayBuffer()
+  }
+
+  /** Places of streams that were not given back would be missing here. */
+  async function everyStreamIsFree() {
+    // What was closed last is noticed a little later.
+    await sleep(1000)
+    const streams = await Promise.all(Array.from({ length: streamsMax }, () => openStream(t, server, '/trace')))
+    await t.rejects(openStream(t, server, '/trace'), { message: '/trace: 429' })
+    for (const { close } of streams) close()
+  }
+})
+
+function middle(readings: readonly Reading[]): Reading {
+  return {
+    residentBytes: median(readings.map(({ residentBytes }) => residentBytes)),
+    files: median(readings.map(({ files }) => files)),
+  }
+}
+
+const inMib = (bytes: number): number => Math.round(bytes / MIB)
