@@ -9,6 +9,7 @@ import { noDns } from './dns-validation.ts'
 import { declareAcmeDocuments } from './documents.ts'
 import { createHttpChallenge } from './http-challenge.ts'
 import { createOrders } from './orders.ts'
+import { createRenewalInformation } from './renewal-information.ts'
 
 const requestTimeoutMs = 30_000
 /** A look costs nothing where nothing has changed and nothing is due. */
@@ -51,6 +52,7 @@ export default definePlugin({
       challenges,
       dns,
       locks,
+      renewalInformation: createRenewalInformation(config.directory, http, ports),
       ports,
       log,
       onResult: result => results.inc({ result }),

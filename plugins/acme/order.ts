@@ -92,9 +92,15 @@ export async function runOrder(id: string, options: OrderOptions): Promise<Issue
     await accounts.spendOrder(domains)
     await change(current => ({ ...current, isAsked: true }))
     const identifiers = domains.map(value => ({ type: 'dns', value }))
-    const request = { identifiers, ...(replaces === undefined ? undefined : { replaces }) }
     // Never sent twice on a doubt: an answer that was lost is found in the account's list.
-    return client.createOrder(request as never)
+    if (replaces === undefined) return client.createOrder({ identifiers })
+    try {
+      return await client.createOrder({ identifiers, replaces } as never)
+    } catch (error) {
+      // Another order has replaced it; without the word the authority only does not know that the two belong together.
+      if (failureOf(error).type !== 'alreadyReplaced') throw error
+      return client.createOrder({ identifiers })
+    }
   }
 
   const getOrder = ({ client }: AccountSession, url: string) => patiently(() => client.getOrder({ url } as Order))

@@ -17,10 +17,14 @@ import type { AcmeDocuments, OrderDocument } from './documents.ts'
 import { type FailedName, failureOf, OrderFailure } from './failure.ts'
 import { runOrder } from './order.ts'
 import { dueReason, queuedStep, renewalTime } from './renewal.ts'
+import type { RenewalInformation } from './renewal-information.ts'
 
 const atOnceMax = 10
 /** Beside changes, which are looked at at once: whether something has become due. */
 const lookEveryMs = 600_000
+/** Questions to the authority in one look, and about one certificate that it tells nothing about. */
+const windowsAtOnceMax = 20
+const askPauseMs = 6 * 3_600_000
 
 export interface OrdersOptions {
   readonly config: AcmeConfig
@@ -31,6 +35,7 @@ export interface OrdersOptions {
   readonly challenges: Challenges
   readonly dns: DnsValidation
   readonly locks: LockService
+  readonly renewalInformation: RenewalInformation
   readonly ports: Ports
   readonly log: Logger
   onResult(result: 'success' | 'failure'): void
@@ -46,11 +51,14 @@ export interface Orders {
 
 export function createOrders(options: OrdersOptions): Orders {
   const { config, store, documents, certificates, accounts, challenges, dns, locks, ports, log, onResult } = options
+  const { renewalInformation } = options
   const { clock, random } = ports
   const { orders } = certificates
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   let nextLookMs = 0
+  /** When the authority may be asked again about a certificate that it has told nothing about. */
+  const askedAgainMs = new Map<string, number>()
   const unwatch = orders.watch(() => {
     nextLookMs = 0
   })
@@ -116,7 +124,11 @@ export function createOrders(options: OrdersOptions): Orders {
     const { id } = wanted
     const order = await prepare(wanted, leftOut)
     if (order.challenge === 'dns-01' && dns.problem !== undefined) throw new OrderFailure(dns.problem)
+    const { acme, chain } = wanted
+    const isOfThisAuthority = chain !== undefined && acme.directory === config.directory
+    const replaces = isOfThisAuthority ? await renewalInformation.idOf(chain).catch(() => undefined) : undefined
     const issued = await runOrder(id, {
+      ...(replaces === undefined ? undefined : { replaces }),
       documents,
       accounts,
       challenges,
@@ -242,6 +254,30 @@ export function createOrders(options: OrdersOptions): Orders {
     }
   }
 
+  /** Asks the authority when it wants certificates renewed, where it has said that it tells and the last answer has become old. */
+  async function askForWindows(all: readonly OrderedCertificate[]): Promise<void> {
+    const nowMs = clock.now()
+    const asked = all.filter(({ id, acme, chain }) => {
+      const isPresent = chain !== undefined && acme.directory === config.directory && !running.has(id)
+      return isPresent && nowMs >= Math.max(acme.window?.askAgainMs ?? 0, askedAgainMs.get(id) ?? 0)
+    })
+    for (const { id, acme, chain } of asked.slice(0, windowsAtOnceMax)) {
+      askedAgainMs.set(id, nowMs + askPauseMs)
+      try {
+        const window = await renewalInformation.ask(chain!, acme.window)
+        if (window === undefined) continue
+        askedAgainMs.delete(id)
+        // Not over what an order has stored meanwhile.
+        await orders.note(id, state => (state.step === '' ? { ...state, window } : state))
+      } catch (error) {
+        // The lifetime decides until it can be asked.
+        log.debug({ err: error, certificate: id }, 'the authority could not be asked when to renew')
+      }
+    }
+    if (asked.length > windowsAtOnceMax) nextLookMs = 0
+    for (const id of askedAgainMs.keys()) if (!all.some(each => each.id === id)) askedAgainMs.delete(id)
+  }
+
   /** Orders whose certificate nobody wants any more. */
   async function forgetEnded(wanted: ReadonlySet<string>): Promise<void> {
     for (let startAfter: string | undefined = ''; startAfter !== undefined; ) {
@@ -268,7 +304,8 @@ export function createOrders(options: OrdersOptions): Orders {
       nextLookMs = clock.now() + lookEveryMs
       const all = await orders.list()
       await forgetEnded(new Set(all.map(({ id }) => id)))
-      for (const wanted of all) {
+      await askForWindows(all)
+      for (const wanted of await orders.list()) {
         const { nextAttemptMs } = wanted.acme
         if (nextAttemptMs !== undefined && nextAttemptMs > clock.now()) nextLookMs = Math.min(nextLookMs, nextAttemptMs)
         if (running.has(wanted.id) || dueReason(wanted, config.directory, clock.now()) === undefined) continue

@@ -28,6 +28,8 @@ export interface Pebble {
   readonly port: number
   /** PEM file of the CA of its API. */
   readonly caFile: string
+  /** PEM file of the key of that, for whatever stands in front. */
+  readonly keyFile: string
   /** PEM of the root of what it issues, of this life. */
   root(): Promise<string>
   /** From now on the name has this address. */
@@ -143,6 +145,7 @@ export async function startPebble(t: Test, options: PebbleOptions): Promise<Pebb
     directory: `https://127.0.0.1:${port}/dir`,
     port,
     caFile,
+    keyFile,
     root: () =>
       new Promise((done, fail) => {
         const ca = readFileSync(caFile)

@@ -1,10 +1,16 @@
 /** Orders from a real authority: issued, refused, tried again, renewed. Its nonces are often refused, and nothing is reused. */
+import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer, request } from 'node:https'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { definePlugin } from 'svc/kernel'
 import { type AdminAnswer, startAdmin } from 'svc/plugins/admin/testing'
 import type { Certificate, CertificateWish } from 'svc/plugins/certificates/api'
-import { createSystemPorts, findLastingPort } from 'svc/testing'
+import { createSystemPorts, findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { certificateId } from '../renewal-information.ts'
 import { eventually, type Pebble, startPebble } from '../testing.ts'
 
 const hourMs = 3_600_000
@@ -20,6 +26,7 @@ interface Server {
   /** Waits until no order is under way. */
   settled(id: string): Promise<Certificate>
   call(method: string, path: string): Promise<AdminAnswer>
+  logs(): readonly unknown[]
   metric(result: string): Promise<number>
   stop(): Promise<void>
 }
@@ -49,6 +56,7 @@ async function startServer(httpPort: number, acme: Readonly<Record<string, unkno
         () => get(id),
         ({ state, acme: order }) => state !== 'pending' && order?.step === '',
       ),
+    logs: () => admin.kernel.logs.filter(({ plugin }) => plugin === 'acme'),
     call: (method, path) => admin.signed({ method, path: `/api/v1${path}` }),
     async metric(result) {
       const scraped = await metrics.scrape()
@@ -77,7 +85,10 @@ t.test('a certificate that is wished for is ordered by http-01, stored, and in f
   t.same([...issued.domains].sort(), ['a.test', 'www.a.test'])
   t.match(issued.issuer, /Pebble Intermediate/)
   t.equal(orderCount(pebble), 1)
-  t.equal(await server.metric('success'), 1)
+  await eventually(
+    () => server.metric('success'),
+    count => count === 1,
+  )
   const { json, text } = await server.call('GET', '/certificates/site')
   t.match(json, { state: 'valid', acme: { step: '', attempts: 0 } })
   t.notMatch(text, /PRIVATE/)
@@ -207,4 +218,79 @@ t.test('the chain leads to the root of the authority', async t => {
   const { issuer } = await server.get('later')
   t.match(issuer, /Pebble Intermediate/)
   t.ok(root.ca)
+})
+
+t.test('the name of a certificate for its authority (RFC 9773, 4.1)', async t => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'leaf.pem')
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null']
+  execFileSync('openssl', ['req', '-x509', ...key, '-subj', '/CN=a', '-set_serial', '0x87654321', '-out', file], {
+    stdio: 'ignore',
+  })
+  const id = await certificateId(readFileSync(file, 'utf8'))
+  t.match(id, /^[\w-]{27}\.AIdlQyE$/)
+})
+
+t.test('an authority that tells when it wants certificates renewed', async t => {
+  const httpPort = await findLastingPort()
+  const teller = await startPebble(t, { httpPort, tlsPort: httpPort, nonceRejects: 0 })
+  const proxyPort = await findLastingPort()
+  let window = { start: new Date(Date.now() + 80 * dayMs), end: new Date(Date.now() + 81 * dayMs) }
+  const asked: string[] = []
+  const replaced: unknown[] = []
+  // In front of pebble, which does not tell: the directory names the resource, and the rest goes on to pebble.
+  const proxy = createServer(
+    { cert: readFileSync(teller.caFile), key: readFileSync(teller.keyFile) },
+    async (incoming, outgoing) => {
+      const { method, url = '', headers } = incoming
+      if (url.startsWith('/renewal/')) {
+        asked.push(url.slice('/renewal/'.length))
+        outgoing.setHeader('retry-after', '60')
+        return outgoing.end(JSON.stringify({ suggestedWindow: window }))
+      }
+      const body = await buffer(incoming)
+      if (url === '/order-plz') {
+        const payload = Buffer.from(JSON.parse(body.toString()).payload, 'base64url')
+        replaced.push(JSON.parse(payload.toString()).replaces)
+      }
+      const options = { host: '127.0.0.1', port: teller.port, method, path: url, headers, rejectUnauthorized: false }
+      const forwarded = request(options, async answer => {
+        let bytes = await buffer(answer)
+        if (url === '/dir') {
+          bytes = Buffer.from(
+            JSON.stringify({ ...JSON.parse(bytes.toString()), renewalInfo: `https://127.0.0.1:${proxyPort}/renewal` }),
+          )
+        }
+        const { 'transfer-encoding': _framing, ...passed } = answer.headers
+        outgoing.writeHead(answer.statusCode!, { ...passed, 'content-length': String(bytes.length) })
+        outgoing.end(bytes)
+      })
+      forwarded.end(body)
+    },
+  )
+  await new Promise<void>(done => proxy.listen(proxyPort, '127.0.0.1', done))
+  const ari = await startServer(httpPort, { directory: `https://127.0.0.1:${proxyPort}/dir`, caCert: teller.caFile })
+  t.teardown(async () => {
+    await ari.stop()
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  await ari.wish('told', { domains: ['told.test'] })
+  const first = await ari.settled('told')
+  await eventually(
+    async () => asked.length,
+    count => count > 0,
+  )
+  t.match(asked[0], /^[\w-]+\.[\w-]+$/)
+  await new Promise(done => setTimeout(done, 2000))
+  t.equal(asked.length, 1, 'not again before the authority wants to be asked')
+  t.equal((await ari.get('told')).fingerprint, first.fingerprint)
+  window = { start: new Date(Date.now() - dayMs), end: new Date(Date.now() - hourMs) }
+  aheadMs += 11 * 60_000
+  const renewed = await eventually(
+    () => ari.get('told'),
+    ({ fingerprint }) => fingerprint !== first.fingerprint,
+  )
+  t.equal(renewed.acme?.attempts, 0)
+  t.same(replaced, [undefined, asked[0]], 'the second order says which certificate it replaces')
 })
