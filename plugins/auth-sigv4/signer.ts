@@ -67,7 +67,8 @@ function keyOf(signer: Signer, date: string): SigningKey {
   return key
 }
 
-const scopeOf = (signer: Signer, date: string): string => `${date}/${signer.region}/${signer.service ?? serviceName}/${terminator}`
+const scopeOf = (signer: Signer, date: string): string =>
+  `${date}/${signer.region}/${signer.service ?? serviceName}/${terminator}`
 
 export function signRequest(signer: Signer, request: RequestToSign): SignedHead {
   const timestamp = formatAmzDate(request.nowMs)
