@@ -29,7 +29,9 @@ const operationsOf: Readonly<Record<string, readonly string[]>> = {
 const needed = [
   'auth-session',
   'auth-sigv4',
+  'certificates',
   'checksums',
+  'dns',
   'drive',
   'erasure',
   'http',
