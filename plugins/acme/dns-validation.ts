@@ -1,20 +1,54 @@
 /** dns-01, for names that only the zone can prove: wildcards, and hosts that no authority reaches. */
-
+import { challengeName, type DnsService } from 'svc/plugins/dns/api'
 import type { Publication } from './challenges.ts'
 import { OrderFailure } from './failure.ts'
 
 export interface DnsValidation {
   /** Why no order can be made with it, as a sentence; undefined: one can. */
   readonly problem: string | undefined
+  /** Resolves when every server of the zones answers with the values. */
   publish(publications: readonly Publication[]): Promise<void>
+  /** Removes what was published for a certificate. */
   withdraw(certificate: string): Promise<void>
 }
 
-const missing =
-  'The challenge dns-01 is not built yet: the plugin "dns" will publish its records. Validate by http-01 or tls-alpn-01, or upload a certificate.'
+/** How long values outlive a restart, after which the order goes on with them. */
+const keepMs = 3_600_000
 
-/** Where no plugin publishes records. */
-export const noDns: DnsValidation = {
+const missing =
+  'The challenge dns-01 needs the plugin "dns", which is not loaded. Validate by http-01 or tls-alpn-01, or upload a certificate.'
+
+/** `dns` is undefined where no loaded plugin publishes records. */
+export function createDnsValidation(dns: DnsService | undefined): DnsValidation {
+  if (dns === undefined) return noDns
+  const ownerOf = (certificate: string) => `acme/${certificate}`
+
+  async function publishOne({ certificate, dnsProvider, domain, keyAuthorization }: Publication): Promise<void> {
+    if (dnsProvider === undefined)
+      throw new OrderFailure('The challenge dns-01 needs a DNS provider, and none is named.')
+    const name = challengeName(domain)
+    const owner = ownerOf(certificate)
+    const { id } = await dns!.present({ provider: dnsProvider, name, value: keyAuthorization, owner, keepMs })
+    await dns!.propagate(id)
+  }
+
+  return {
+    problem: undefined,
+    async publish(publications) {
+      // All of them are waited for: what is still being published while the order ends could not be withdrawn.
+      const results = await Promise.allSettled(publications.map(publishOne))
+      for (const result of results) if (result.status === 'rejected') throw result.reason
+    },
+    async withdraw(certificate) {
+      const owner = ownerOf(certificate)
+      const own = (await dns.publications()).filter(publication => publication.owner === owner)
+      // A removal that fails is repeated by `dns` until the value is gone.
+      await Promise.allSettled(own.map(({ id }) => dns.cleanUp(id)))
+    },
+  }
+}
+
+const noDns: DnsValidation = {
   problem: missing,
   async publish(publications) {
     if (publications.length > 0) throw new OrderFailure(missing)

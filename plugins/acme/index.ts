@@ -5,7 +5,7 @@ import { noMetrics } from 'svc/plugins/metrics/api'
 import { createAccounts } from './accounts.ts'
 import { createChallenges } from './challenges.ts'
 import { AcmeConfig, validateAcmeConfig } from './config.ts'
-import { noDns } from './dns-validation.ts'
+import { createDnsValidation } from './dns-validation.ts'
 import { declareAcmeDocuments } from './documents.ts'
 import { createHttpChallenge } from './http-challenge.ts'
 import { createOrders } from './orders.ts'
@@ -19,14 +19,14 @@ export default definePlugin({
   name: 'acme',
   description: 'Certificates from an authority that speaks ACME.',
   requires: ['certificates', 'http', 'httpClient', 'locks', 'store', 'tls'],
-  optional: ['metrics'],
+  optional: ['dns', 'metrics'],
   config: AcmeConfig,
   validate: validateAcmeConfig,
   setup({ config, services, ports, threads, log, contribute, background }) {
     const { certificates, httpClient, locks, store, metrics = noMetrics } = services
     const { clock } = ports
     const documents = declareAcmeDocuments(store)
-    const dns = noDns
+    const dns = createDnsValidation(services.dns)
     const challenges = createChallenges({ store, documents, clock, dns })
     contribute('host.route', 'acme', createHttpChallenge(challenges))
     contribute('tls.challenge', 'acme', challenges.alpn)

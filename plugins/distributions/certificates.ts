@@ -1,6 +1,7 @@
 /** The certificates that distributions are answered with: a stored one by its id, or one that is ordered for all aliases (`auto`). */
 import { adminErrors } from 'svc/plugins/admin/api'
 import { type CertificatesService, certificatesErrors, nameProblem } from 'svc/plugins/certificates/api'
+import type { DnsProvidersService } from 'svc/plugins/dns/api'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
 import type { DistributionProblem } from './api.ts'
 import type { Distribution, StoredDistribution } from './document.ts'
@@ -25,13 +26,25 @@ export function certificateOf({ id, tls }: Pick<Distribution, 'id' | 'tls'>): st
   return tls.certificate === 'auto' ? id : tls.certificate
 }
 
-/** `certificates` is undefined where no loaded plugin keeps any. */
+/** Each is undefined where no loaded plugin keeps any. */
 export function createDistributionCertificates(
   certificates: CertificatesService | undefined,
+  dnsProviders: DnsProvidersService | undefined,
 ): DistributionCertificates {
   async function prepareRemoval(id: string, before: StoredDistribution | undefined): Promise<AlsoChange> {
     if (certificates === undefined || before?.tls.certificate !== 'auto') return nothing
     return certificates.prepareEnd(id)
+  }
+
+  /** The provider is there when the change is committed. Rejects with `dns_provider_not_found`. */
+  async function providerRequirement(name: string): Promise<AlsoChange> {
+    if (dnsProviders === undefined) {
+      throw adminErrors.not_implemented(
+        'No loaded plugin keeps DNS providers: tls.challenge can be http-01 or tls-alpn-01.',
+      )
+    }
+    await dnsProviders.get(name)
+    return tx => dnsProviders.requireProvider(tx, name)
   }
 
   return {
@@ -68,16 +81,16 @@ export function createDistributionCertificates(
         if (problem !== undefined) throw await unusable(certificates, certificate, problem)
         return end
       }
-      if (challenge === 'dns-01') {
-        throw adminErrors.not_implemented(
-          'DNS providers are not built yet: tls.challenge can be http-01 or tls-alpn-01.',
-        )
-      }
-      return certificates.prepareWish(id, {
+      const requireProvider = challenge === 'dns-01' ? await providerRequirement(dnsProvider!) : nothing
+      const wish = await certificates.prepareWish(id, {
         domains: aliases,
         ...(challenge === undefined ? undefined : { challenge }),
         ...(dnsProvider === undefined ? undefined : { dnsProvider }),
       })
+      return tx => {
+        requireProvider(tx)
+        wish(tx)
+      }
     },
 
     prepareRemoval,

@@ -29,11 +29,14 @@ import { createDistributionsAdmin } from './service.ts'
 import { createUrlSigning } from './signing.ts'
 import { createVisits, type Ready } from './visit.ts'
 
+/** Distributions that are named as users of a DNS provider. */
+const usersShownMax = 1000
+
 export default definePlugin({
   name: 'distributions',
   description: 'Distributions: buckets on names of their own.',
   requires: ['http', 'iam', 'store', 'objects'],
-  optional: ['certificates', 'keyGroups', 'metrics', 'rateLimits'],
+  optional: ['certificates', 'dnsProviders', 'keyGroups', 'metrics', 'rateLimits'],
   internal: ['distributionsAdmin'],
   points: distributionPoints,
   contributes: {
@@ -75,7 +78,7 @@ export default definePlugin({
     }
     const registry = createRegistry<Ready>({ store, log, compile })
     const normalizeKey = keyNormalizer(config.keyNormalization)
-    const certificates = createDistributionCertificates(services.certificates)
+    const certificates = createDistributionCertificates(services.certificates, services.dnsProviders)
     const save = createSaving({
       registry,
       objects,
@@ -108,6 +111,17 @@ export default definePlugin({
           if (!isStarted) return undefined
           const found = (await registry.table()).hosts.find(host)
           return found && certificateOf(found.value.distribution)
+        },
+      },
+      { optional: true },
+    )
+    contribute(
+      'dns.user',
+      'distributions',
+      {
+        async usersOf(provider) {
+          const { found, fence } = await registry.where(({ tls }) => tls.dnsProvider === provider)
+          return { ids: found.slice(0, usersShownMax).map(({ id }) => `distribution/${id}`), require: fence }
         },
       },
       { optional: true },

@@ -55,6 +55,11 @@ export interface Registry<Ready> {
   table(): MaybePromise<Table<Ready>>
   get(id: string): MaybePromise<StoredDocument<StoredDistribution> | undefined>
   all(): Promise<readonly StoredDocument<StoredDistribution>[]>
+  /** Distributions of which this holds; `fence` lets a transaction fail where any distribution has changed since. */
+  where(holds: (distribution: StoredDistribution) => boolean): Promise<{
+    readonly found: readonly StoredDocument<StoredDistribution>[]
+    readonly fence: (tx: TransactionBuilder) => void
+  }>
   /** Who names this key group. */
   useOf(keyGroup: string): Promise<KeyGroupUse>
   /**
@@ -89,6 +94,14 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   let making: { readonly sequence: number; readonly table: Promise<Table<Ready>> } | undefined
   let uses: { readonly etag: string; readonly byGroup: ReadonlyMap<string, readonly string[]> } | undefined
   let ready = new Map<string, { readonly etag: string; readonly value: Ready }>()
+
+  /** Fails the transaction where any distribution has changed since the table was read. */
+  function fenceOf(table: StoredDocument<unknown> | undefined) {
+    const condition = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: table.etag }
+    return (tx: TransactionBuilder): void => {
+      tx.require(tables, tableId, condition)
+    }
+  }
 
   async function all(): Promise<readonly StoredDocument<StoredDistribution>[]> {
     const found: StoredDocument<StoredDistribution>[] = []
@@ -146,12 +159,15 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
     },
     get: id => documents.get(id),
     all,
+    async where(holds) {
+      const fence = fenceOf(await tables.get(tableId))
+      return { found: (await all()).filter(({ value }) => holds(value)), fence }
+    },
     async useOf(keyGroup) {
       const table = await tables.get(tableId)
       const etag = table?.etag ?? ''
       if (uses?.etag !== etag) uses = { etag, byGroup: usesOf(await all()) }
-      const condition = table === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: etag }
-      return { ids: uses.byGroup.get(keyGroup) ?? [], fence: tx => tx.require(tables, tableId, condition) }
+      return { ids: uses.byGroup.get(keyGroup) ?? [], fence: fenceOf(table) }
     },
     async change(decide) {
       for (let tries = 1; ; tries++) {

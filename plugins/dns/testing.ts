@@ -25,17 +25,6 @@ export interface NamedOptions {
   readonly algorithm?: string
   /** Zones that are there and that the key may not change. */
   readonly fixedZones?: readonly string[]
-}
-
-export interface NamedOptions {
-  /** Zones that the key may change, and lines of theirs in master format beside SOA and NS. */
-  readonly zones: Readonly<Record<string, readonly string[]>>
-  /** Lines for the name servers of each zone. Default: `ns.<zone>` at its address. */
-  readonly nameservers?: readonly string[]
-  /** Of the key. Default hmac-sha256. */
-  readonly algorithm?: string
-  /** Zones that are there and that the key may not change. */
-  readonly fixedZones?: readonly string[]
   /** Loopback address. Default 127.0.0.1. */
   readonly address?: string
   /** Default: a free one. */

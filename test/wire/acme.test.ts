@@ -7,6 +7,7 @@ import { connect } from 'node:tls'
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { eventually, startPebble } from 'svc/plugins/acme/testing'
 import { createTestAuthority } from 'svc/plugins/certificates/testing'
+import { skipWithoutNamed, startNamed } from 'svc/plugins/dns/testing'
 import { findLastingPort, temporaryFolder } from 'svc/testing'
 import t, { type Test } from 'tap'
 import { createAdminClient } from './admin.ts'
@@ -160,5 +161,58 @@ t.test(
       await t.rejects(admin.call('GET', `/certificates/${id}`), /certificate_not_found/)
       await t.rejects(presentedTo(webTlsPort, name, ca), { code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME' })
     }
+  },
+)
+
+t.test(
+  'dns-01: apex and wildcard by a DNS provider; the zone has no value afterwards, and the provider is in use',
+  { skip: skip || skipWithoutNamed() },
+  async t => {
+    const zone = 'wild.test'
+    const named = await startNamed(t, { zones: { [zone]: [] } })
+    const pebble = await startPebble(t, { httpPort: 9, tlsPort: 9, dnsServer: named.server })
+    const webTlsPort = await findLastingPort()
+    const server = await startServer({
+      environment: {
+        SVC_WEB_TLS_ADDRESS: `127.0.0.1:${webTlsPort}`,
+        SVC_ACME_DIRECTORY: pebble.directory,
+        SVC_ACME_CA_CERT: pebble.caFile,
+        SVC_ACME_DNS_NAMESERVERS: named.server,
+      },
+    })
+    t.teardown(() => server.remove())
+    const s3 = createClient(server)
+    t.teardown(() => s3.destroy())
+    await s3.send(new CreateBucketCommand({ Bucket: 'pages' }))
+    const { call } = createAdminClient(server)
+    const provider = {
+      type: 'rfc2136',
+      rfc2136: { nameserver: named.server, tsigKeyName: named.key.name },
+      credentials: { tsigSecret: named.key.secret },
+      ttl: 1,
+      pollingInterval: '100ms',
+    }
+    const site = {
+      id: 'wild',
+      aliases: [zone, `*.${zone}`],
+      origin: { bucket: 'pages' },
+      tls: { certificate: 'auto', challenge: 'dns-01', dnsProvider: 'main' },
+    }
+    await t.rejects(call('POST', '/distributions', site), /dns_provider_not_found/)
+    await call('POST', '/dns-providers', { name: 'main', ...provider })
+    await call('POST', '/distributions', site)
+    const issued = await eventually(
+      () => call('GET', '/certificates/wild'),
+      ({ state }) => state === 'valid' || state === 'failed',
+    )
+    t.match(issued, { state: 'valid', usedBy: ['wild'] }, issued.acme.lastError)
+    t.same([...issued.domains].sort(), [`*.${zone}`, zone])
+    const root = await pebble.root()
+    for (const name of [zone, `any.${zone}`]) t.equal(await presentedTo(webTlsPort, name, root), issued.fingerprint)
+    t.same(await named.values(`_acme-challenge.${zone}`), [])
+    t.match(await call('GET', '/dns-providers/main'), { usedBy: ['distribution/wild'] })
+    await t.rejects(call('DELETE', '/dns-providers/main'), /dns_provider_in_use/)
+    await call('DELETE', '/distributions/wild')
+    await call('DELETE', '/dns-providers/main')
   },
 )

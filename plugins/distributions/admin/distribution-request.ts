@@ -19,6 +19,7 @@ export const saveErrors = [
   'alias_conflict',
   'bucket_not_found',
   'certificate_not_found',
+  'dns_provider_not_found',
   'invalid_certificate',
   'invalid_distribution',
   'key_group_not_found',

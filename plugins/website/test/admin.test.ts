@@ -135,7 +135,7 @@ t.test('documents of distributions', async t => {
       errors: [{ element: '/tls/dnsProvider' }],
     })
     const byDns = { ...automatic, challenge: 'dns-01', dnsProvider: 'main' }
-    t.equal((await withTls(byDns, 'bad.test')).code, 'not_implemented')
+    t.equal((await withTls(byDns, 'bad.test')).code, 'dns_provider_not_found')
     t.equal((await withTls({ certificate: 'nothing' }, 'bad.test')).code, 'certificate_not_found')
     t.equal((await call('GET', '/distributions/bad')).status, 404)
   })
