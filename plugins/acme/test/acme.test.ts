@@ -10,6 +10,7 @@ import { type AdminAnswer, startAdmin } from 'svc/plugins/admin/testing'
 import type { Certificate, CertificateWish } from 'svc/plugins/certificates/api'
 import { createSystemPorts, findLastingPort, temporaryFolder } from 'svc/testing'
 import t from 'tap'
+import { createDnsValidation } from '../dns-validation.ts'
 import { certificateId } from '../renewal-information.ts'
 import { eventually, type Pebble, startPebble } from '../testing.ts'
 
@@ -188,9 +189,13 @@ t.test('an authority that is away: the words say so, and the order goes on when 
   t.match(issued.acme, { attempts: 0, lastError: '' })
 })
 
-t.test('dns-01 is refused in words while nothing publishes records', async t => {
+t.test('dns-01 is refused in words where nothing publishes records, or no provider is named', async t => {
+  t.match(createDnsValidation(undefined).problem, /needs the plugin "dns"/)
   await server.wish('wild', { domains: ['*.w.test'], challenge: 'dns-01' })
-  t.match(await server.settled('wild'), { state: 'failed', acme: { lastError: /plugin "dns"/ } })
+  t.match(await server.settled('wild'), {
+    state: 'failed',
+    acme: { lastError: /needs a DNS provider, and none is named/ },
+  })
   await server.end('wild')
 })
 
