@@ -62,6 +62,38 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
+/** A file that was made for what is still to come: for its owner alone, empty until then. */
+export interface ReservedFile {
+  write(text: string): Promise<void>
+  /** Removes the file, where nothing came. */
+  discard(): Promise<void>
+}
+
+/**
+ * Makes a file before something is asked for that is given only once, so that it has a place. What is there already is never overwritten; the
+ * folder has to be there.
+ */
+export async function reservePrivateFile(path: string): Promise<ReservedFile> {
+  let handle: FileHandle
+  try {
+    handle = await open(path, 'wx', 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw failure('file_exists', `${path} is there already, and is left as it is: name a new file.`)
+  }
+  return {
+    async write(text) {
+      await handle.writeFile(text)
+      await handle.sync()
+      await handle.close()
+    },
+    async discard() {
+      await handle.close()
+      await unlink(path)
+    },
+  }
+}
+
 /** One process at a time, for read-modify-write of a file. */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })

@@ -136,8 +136,9 @@ export function createRegistry<Ready>({ store, log, compile }: RegistryOptions<R
   function makeReady(id: string, etag: string, value: StoredDistribution) {
     try {
       return { etag, value: compile({ ...value, id }, etag) }
-    } catch (err) {
-      log.error({ err, distribution: id }, 'a stored distribution cannot be served: its hosts answer 421; put it again')
+    } catch (error) {
+      const reason = (error as Error).message
+      log.error({ reason, distribution: id }, 'a stored distribution cannot be served: its hosts answer 421')
       return undefined
     }
   }

@@ -1,7 +1,7 @@
 import { readDocument } from '../admin/values.ts'
 import { defineCommand } from '../command.ts'
 import { usageError } from '../errors.ts'
-import { writePrivateFile } from '../private-file.ts'
+import { reservePrivateFile } from '../private-file.ts'
 import { encodeName } from '../s3/client.ts'
 
 interface Options {
@@ -18,7 +18,7 @@ export default defineCommand<Options>({
   name: 'dist keygroup add-key',
   summary: 'Adds a public key to a key group, or has the server make a pair.',
   description:
-    'The private key of a pair is shown this once, or goes to the file of --private-key-out, which others cannot read. The server keeps ' +
+    'The private key of a pair is shown this once, or goes to the new file of --private-key-out, which others cannot read. The server keeps ' +
     'it, sealed, to sign with it, unless --no-store-private says otherwise. Needs admin:ManageDistributions.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },
@@ -30,7 +30,7 @@ export default defineCommand<Options>({
     { flags: '--algorithm <algorithm>', summary: 'of the pair (default ed25519)', choices: ['ed25519', 'rsa'] },
     { flags: '--name <name>', summary: 'of the key, for people' },
     { flags: '--no-store-private', summary: 'the server forgets the private key of the pair' },
-    { flags: '--private-key-out <file>', summary: 'where the private key of the pair goes' },
+    { flags: '--private-key-out <file>', summary: 'a new file, where the private key of the pair goes' },
   ],
   examples: [
     'svcctl dist keygroup add-key home films --generate --private-key-out films-key.pem',
@@ -44,16 +44,23 @@ export default defineCommand<Options>({
     }
     const publicKey = options.public === undefined ? undefined : await readDocument(context, options.public)
     const client = await context.connectAdmin(alias!)
-    const { body } = await client.send({
-      operation: 'addKeyGroupKey',
-      method: 'POST',
-      path: `/keygroups/${encodeName(id!)}/keys`,
-      body: { publicKey, name, ...(generate && { generate, algorithm, storePrivateKey: storePrivate }) },
-    })
+    // The key is given once: its place is made before.
+    const place = privateKeyOut === undefined ? undefined : await reservePrivateFile(context.path(privateKeyOut))
+    const { body } = await client
+      .send({
+        operation: 'addKeyGroupKey',
+        method: 'POST',
+        path: `/keygroups/${encodeName(id!)}/keys`,
+        body: { publicKey, name, ...(generate && { generate, algorithm, storePrivateKey: storePrivate }) },
+      })
+      .catch(async error => {
+        await place?.discard()
+        throw error
+      })
     const { privateKey, ...key } = body as { readonly id: string; readonly privateKey?: string }
     const { output } = context
     if (privateKey === undefined || privateKeyOut !== undefined) {
-      if (privateKey !== undefined) await writePrivateFile(context.path(privateKeyOut!), privateKey)
+      if (privateKey !== undefined) await place?.write(privateKey)
       output.done(key, `Key-Pair-Id: ${key.id}`)
       return
     }

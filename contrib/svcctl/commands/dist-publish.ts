@@ -24,7 +24,7 @@ export default defineCommand<Options>({
   summary: 'Puts a folder on a domain: uploads it, creates or updates the distribution, and prints the address.',
   description:
     'Files get the media type of their name; pages are asked for again each time, files with a hash in their name are kept for a year. The ' +
-    'bucket is made where it is missing, and may stay private. What is in the bucket and not in the folder stays. An existing ' +
+    'bucket is made where it is missing, and may stay private. Hidden files and folders are left out, but for .well-known. What is in the bucket and not in the folder stays. An existing ' +
     'distribution keeps its settings and gets the domains that it lacks.',
   arguments: [
     { name: 'folder', summary: 'what is published', kind: 'path' },
@@ -49,6 +49,10 @@ export default defineCommand<Options>({
   async run(context, [folder, given], { domain = [], bucket, prefix = '', spa, id }) {
     const [first] = domain
     if (first === undefined) throw usageError('--domain is needed: where the folder is published.')
+    for (const each of domain) {
+      if (/[:/\s]/.test(each))
+        throw usageError(`--domain ${each}: a name alone, such as www.example.test, without scheme, port and path.`)
+    }
     const path = context.path(folder!)
     if (!(await stat(path)).isDirectory()) throw usageError(`${folder} is no folder.`)
     const alias = given ?? (await onlyAlias(context))
@@ -58,7 +62,7 @@ export default defineCommand<Options>({
     const count = await uploadAll(context, path, target)
     const place = { client: await context.connectAdmin(alias), alias, id: id ?? name }
     const created = await publish(context, place, target, { domain, spa })
-    const address = `http://${name}/`
+    const address = `http://${domain.find(each => !each.startsWith('*.')) ?? first}/`
     const record = { status: created ? 'published' : 'updated', distribution: place.id, files: count, address }
     context.output.result(record, `${count} files of ${basename(path)} are on ${address}`)
     context.output.note(
@@ -87,6 +91,9 @@ async function makeBucket(context: Context, { alias, bucket }: RemoteTarget): Pr
   }
 }
 
+/** `.env`, `.git/config`: what people keep beside a site is not for visitors. `.well-known` is. */
+const isHidden = (key: string): boolean => key.split('/').some(part => part.startsWith('.') && part !== '.well-known')
+
 /** Pages last: whoever comes meanwhile gets old pages with old files, or new pages with new ones. */
 async function uploadAll(context: Context, path: string, target: RemoteTarget): Promise<number> {
   const { output } = context
@@ -94,6 +101,10 @@ async function uploadAll(context: Context, path: string, target: RemoteTarget): 
   const failures = createFailures(output)
   const files = { rest: [] as { key: string; path: string }[], pages: [] as { key: string; path: string }[] }
   for await (const file of walkFiles(path, skipped => output.note(`${skipped.path} ${skipped.reason}: left out.`))) {
+    if (isHidden(file.key)) {
+      output.note(`${file.key} is hidden: left out.`)
+      continue
+    }
     files[/\.html?$/i.test(file.key) ? 'pages' : 'rest'].push(file)
   }
   context.startProgress()

@@ -67,7 +67,7 @@ export async function deleteDistribution(
   await client.send({ operation: 'deleteDistribution', method: 'DELETE', path: pathOf(id), ifMatch })
 }
 
-/** A document in a file, `-` is standard input; its id is that of the target. */
+/** A document in a file, `-` is standard input. Its id, where it has one, is that of the target. */
 export async function readDocument(context: Context, file: string, id: string): Promise<object> {
   const text = file === '-' ? await readInput(context) : await readFile(context.path(file), 'utf8')
   let document: unknown
@@ -78,6 +78,12 @@ export async function readDocument(context: Context, file: string, id: string): 
   }
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     throw usageError(`${file} has to hold one JSON object.`)
+  }
+  const own = (document as { readonly id?: unknown }).id
+  if (own !== undefined && own !== id) {
+    throw usageError(
+      `${file} is of the distribution ${JSON.stringify(own)}, not of ${id}: name that one, or change its id.`,
+    )
   }
   return { ...document, id }
 }

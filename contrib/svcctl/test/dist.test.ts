@@ -66,6 +66,20 @@ t.test('publish: bucket, objects, distribution; again it keeps what was set', as
   t.match(kept, { comment: 'mine', aliases: ['www.example.test', 'example.test'] })
   const tested = await succeeds(t, 'dist', 'test', 'home/www.example.test', '/missing', '--ip', '192.0.2.1')
   t.match(tested.stdout, /^404, allow by distribution\ndefault behavior, access public\n/)
+  mkdirSync(join(folder, 'site/.git'), { recursive: true })
+  mkdirSync(join(folder, 'site/.well-known'), { recursive: true })
+  for (const name of ['.env', '.git/config', '.well-known/security.txt']) writeFileSync(join(folder, 'site', name), 'x')
+  const hidden = await succeeds(t, '--json', 'dist', 'publish', 'site', '--domain', 'www.example.test')
+  t.match(hidden.records.at(-1), { files: 4 })
+  t.match(hidden.stderr, /\.env is hidden: left out[\s\S]*\.git\/config is hidden/)
+  const other = await run(['dist', 'set', 'home/other', file])
+  t.match(other, { code: 2, stderr: /is of the distribution "www\.example\.test", not of other/ })
+  for (const domain of ['http://x.test', 'x.test:8080', 'x.test/a']) {
+    t.match(await run(['dist', 'publish', 'site', '--domain', domain]), {
+      code: 2,
+      stderr: /without scheme, port and path/,
+    })
+  }
   t.equal((await run(['dist', 'publish', 'site'])).code, 2, 'a domain is needed')
   t.equal((await run(['dist', 'publish', 'document.json', '--domain', 'x.test'])).code, 2, 'a folder is needed')
 })

@@ -1,6 +1,6 @@
 /** `svcctl dist keygroup`: from no key to one that has been rotated out. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import 'svc/plugins/key-groups/api'
@@ -62,6 +62,17 @@ t.test('a pair is made; its private key is shown once, or is in a file of its ow
   t.equal(statSync(path).mode & 0o777, 0o600)
   const [{ publicKey, id }] = toFile.records as [{ publicKey: string; id: string }]
   t.equal(createPublicKey(readFileSync(path)).export({ type: 'spki', format: 'pem' }), publicKey)
+
+  const keyCount = async () =>
+    ((await keygroup('get home films --json')).records as [{ keys: unknown[] }])[0].keys.length
+  const before = await keyCount()
+  const overwriting = await keygroup('add-key home films --generate --private-key-out out.pem')
+  t.match(overwriting, { code: 1, stderr: /out\.pem is there already, and is left as it is/ })
+  t.equal((await keygroup('add-key home films --generate --private-key-out gone/new.pem')).code, 3, 'no such folder')
+  t.equal(createPublicKey(readFileSync(path)).export({ type: 'spki', format: 'pem' }), publicKey)
+  t.equal(await keyCount(), before, 'no key was made that has no place')
+  t.equal((await keygroup('add-key home none --generate --private-key-out new.pem')).code, 3)
+  t.notOk(existsSync(join(folder, 'new.pem')))
 
   for (const line of [
     'add-key home films',
