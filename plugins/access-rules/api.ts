@@ -12,6 +12,7 @@ import type { RuleSet } from './rule-set.ts'
 
 export { accessRuleErrors } from './errors.ts'
 export type { AccessRuleProblem } from './problems.ts'
+export { widthOf } from './regexes.ts'
 export { AccessRule, type AccessRuleConditions, type AccessRuleMatch } from './rule.ts'
 
 export interface RulesOfBucket {

@@ -37,7 +37,7 @@ export function accessFields({ visit, status, timeMs, durationMs }: AccessRecord
     cache: visit.cache,
     behavior: visit.behavior,
     keyId: visit.tags.keyId ?? '',
-    referer: request.headers.referer ?? '',
+    referer: refererOf(visit),
     userAgent: request.headers['user-agent'] ?? '',
     protocol: `HTTP/${request.httpVersion}`,
   }
@@ -50,7 +50,7 @@ export function combinedLine(record: AccessRecord): string {
   const { request } = exchange
   const { path, query } = targetOf(visit)
   const line = `${request.method} ${path}${query === '' ? '' : `?${query}`} HTTP/${request.httpVersion}`
-  const fields = [line, request.headers.referer ?? '-', request.headers['user-agent'] ?? '-'].map(quote)
+  const fields = [line, refererOf(visit) || '-', request.headers['user-agent'] ?? '-'].map(quote)
   return `${exchange.clientAddress} - - [${apacheTime(timeMs)}] ${fields[0]} ${status} ${visit.sentBytes} ${fields[1]} ${fields[2]}`
 }
 
@@ -58,6 +58,13 @@ function targetOf({ exchange }: Visit): { path: string; query: string } {
   const url = exchange.request.url ?? ''
   const mark = url.indexOf('?')
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: redactQuery(url.slice(mark + 1)) }
+}
+
+/** A page that was opened by a signed URL is the referer of all that it loads: the signature would be in each line. */
+function refererOf({ exchange }: Visit): string {
+  const referer = exchange.request.headers.referer ?? ''
+  const mark = referer.indexOf('?')
+  return mark < 0 ? referer : `${referer.slice(0, mark)}?${redactQuery(referer.slice(mark + 1))}`
 }
 
 function quote(text: string): string {

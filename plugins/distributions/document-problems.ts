@@ -3,7 +3,7 @@ import { compileAddresses } from './address-list.ts'
 import type { DistributionProblem } from './api.ts'
 import type { Distribution } from './document.ts'
 import { normalizeAlias } from './hosts.ts'
-import { compilePattern } from './patterns.ts'
+import { compilePattern, patternWidth } from './patterns.ts'
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** A secret under one of these would be taken for something else, or be missing. */
@@ -37,6 +37,7 @@ export function documentProblems(distribution: Distribution): readonly Distribut
   for (const [index, { pathPattern }] of behaviors.entries()) {
     check(`/behaviors/${index}/pathPattern`, () => compilePattern(pathPattern))
   }
+  if (problems.length === 0) check('/behaviors', () => requireAffordable(behaviors))
   for (const list of ['allow', 'deny'] as const) {
     check(`/restrictions/sourceIp/${list}`, () => compileAddresses(restrictions.sourceIp?.[list] ?? []))
   }
@@ -48,6 +49,21 @@ export function documentProblems(distribution: Distribution): readonly Distribut
     problems.push({ element: '/logging/target', message: 'can only be log: access logs in buckets are not built yet' })
   }
   return problems
+}
+
+/** Of all patterns of a distribution together: a path of the greatest length then costs some milliseconds at most. */
+const widthMax = 1000
+
+function requireAffordable(behaviors: Distribution['behaviors']): void {
+  let width = 0
+  for (const [index, { pathPattern }] of behaviors.entries()) {
+    width += patternWidth(pathPattern)
+    if (width > widthMax) {
+      throw new TypeError(
+        `has patterns that cost too much for a path: up to entry ${index} they can be in ${width} states at once, at most ${widthMax} are allowed. Replace expressions by globs or prefixes`,
+      )
+    }
+  }
 }
 
 function checkPrefix(prefix: string): void {

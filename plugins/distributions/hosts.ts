@@ -2,6 +2,9 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 
+/** What a name may consist of; anything else in an absolute location could lead elsewhere, and in a signed URL be a wildcard. */
+const plainName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/
+
 /** The host of a request for a look-up: lower case as it comes, without port and final dot. Empty for what is no name with a port. */
 export function normalizeHost(host: string): string {
   const colon = host.indexOf(':')
@@ -9,7 +12,8 @@ export function normalizeHost(host: string): string {
   if (colon !== -1 && !/^\d{0,5}$/.test(host.slice(colon + 1))) return ''
   let end = colon === -1 ? host.length : colon
   if (end > 0 && host.charCodeAt(end - 1) === 46 /* . */) end--
-  return end === host.length ? host : host.slice(0, end)
+  const name = end === host.length ? host : host.slice(0, end)
+  return plainName.test(name) ? name : ''
 }
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/

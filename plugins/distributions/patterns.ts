@@ -1,5 +1,6 @@
 /** Patterns of paths. Operators write them, so each is compared in time linear in the path: RE2, or the ends of texts. */
 import { RE2JS } from 're2js'
+import { widthOf } from 'svc/plugins/access-rules/api'
 import type { PathPattern } from './document.ts'
 
 export type PathMatcher = (path: string) => boolean
@@ -13,14 +14,36 @@ export function compilePattern({ type, pattern, caseInsensitive = false }: PathP
   if (type === 'glob' && !pattern.startsWith('/') && !pattern.startsWith('*')) {
     throw new TypeError('must begin with / or *: paths begin with a slash')
   }
-  const flags = RE2JS.DOTALL | (caseInsensitive ? RE2JS.CASE_INSENSITIVE : 0)
-  const text = type === 'glob' ? `\\A(?:${translateGlob(pattern)})\\z` : pattern
+  const compiled = compileRe2(type === 'glob' ? globExpression(pattern) : pattern, caseInsensitive)
+  return path => compiled.test(path)
+}
+
+function compileRe2(text: string, isCaseInsensitive: boolean): RE2JS {
+  requireFewRepeats(text)
   try {
-    const compiled = RE2JS.compile(text, flags)
-    return path => compiled.test(path)
+    return RE2JS.compile(text, RE2JS.DOTALL | (isCaseInsensitive ? RE2JS.CASE_INSENSITIVE : 0))
   } catch (error) {
     throw new TypeError(`is no pattern of RE2: ${(error as Error).message}`)
   }
+}
+
+const globExpression = (glob: string): string => `\\A(?:${translateGlob(glob)})\\z`
+
+/** A counted repetition is compiled as so many copies: with few of them a pattern cannot become a program that takes seconds to make. */
+const repeatsMax = 1000
+
+function requireFewRepeats(text: string): void {
+  const counts = [...text.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, least, most]) => Number(most || least))
+  if (counts.reduce((sum, count) => sum + count, 0) > repeatsMax)
+    throw new TypeError(`repeats more than ${repeatsMax} times in all: use * or + where the number does not matter`)
+}
+
+/** States that a pattern can be in at once: so much work each character of a path costs at most. 0 for prefixes. */
+export function patternWidth({ type, pattern, caseInsensitive = false }: PathPattern): number {
+  if (type === 'prefix') return 0
+  const text = type === 'glob' ? globExpression(pattern) : pattern
+  const source = `(?s)${text}`
+  return widthOf({ source, isCaseInsensitive: caseInsensitive }, compileRe2(text, caseInsensitive).programSize())
 }
 
 function compilePrefix(prefix: string, caseInsensitive: boolean): PathMatcher {

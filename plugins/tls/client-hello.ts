@@ -29,46 +29,69 @@ const extensionServerName = 0
 const extensionProtocols = 16
 
 /** Parses the beginning of a connection; never asks for more than `helloBytesMax`. */
-export function parseClientHello(bytes: Buffer): ClientHello {
-  const message = joinRecords(bytes)
-  if (!Buffer.isBuffer(message)) return message
+export const parseClientHello = (bytes: Buffer): ClientHello => createHelloParser()(bytes)
+
+/**
+ * Takes a connection piece by piece, until what it returns is not `incomplete`. The handshake message comes out of one or several records,
+ * and a client may cut records and pieces anywhere. Each byte is looked at once: before the handshake nobody has shown who they are.
+ */
+export function createHelloParser(): (piece: Buffer) => ClientHello {
+  const header = Buffer.alloc(5)
+  let headerBytes = 0
+  let recordBytesLeft = 0
+  /** Its type and length; then as long as they say. */
+  let message = Buffer.alloc(4)
+  let messageBytes = 0
+  let receivedBytes = 0
+
+  const takeMessage = (part: Buffer): ClientHello => {
+    for (let at = 0; at < part.length; ) {
+      const count = part.copy(message, messageBytes, at)
+      at += count
+      messageBytes += count
+      if (message[0] !== messageClientHello) return unreadable
+      if (messageBytes < message.length) continue
+      if (messageBytes > 4) return parseMessage(message.subarray(4))
+      const wholeBytes = 4 + message.readUIntBE(1, 3)
+      if (wholeBytes === 4 || wholeBytes > helloBytesMax) return unreadable
+      message = Buffer.concat([message], wholeBytes)
+    }
+    return incomplete
+  }
+
+  return piece => {
+    receivedBytes += piece.length
+    for (let at = 0; at < piece.length; ) {
+      if (recordBytesLeft === 0) {
+        header[headerBytes++] = piece[at++]!
+        if (header[0] !== recordHandshake || (headerBytes > 1 && header[1] !== 3)) return unreadable
+        if (headerBytes < header.length) continue
+        headerBytes = 0
+        recordBytesLeft = header.readUInt16BE(3)
+        if (recordBytesLeft === 0) return unreadable
+        continue
+      }
+      const part = piece.subarray(at, at + recordBytesLeft)
+      at += part.length
+      recordBytesLeft -= part.length
+      const hello = takeMessage(part)
+      if (hello.state !== 'incomplete') return hello
+    }
+    return receivedBytes >= helloBytesMax ? unreadable : incomplete
+  }
+}
+
+function parseMessage(message: Buffer): ClientHello {
   try {
-    return parseMessage(message)
+    return readMessage(message)
   } catch (error) {
     if (error instanceof RangeError) return unreadable
     throw error
   }
 }
 
-/** The handshake message out of one or several records; a client may cut it anywhere. */
-function joinRecords(bytes: Buffer): Buffer | ClientHello {
-  const parts: Buffer[] = []
-  let joinedBytes = 0
-  let position = 0
-  while (position < bytes.length) {
-    if (bytes[position] !== recordHandshake) return unreadable
-    if (position + 5 > bytes.length) break
-    if (bytes[position + 1] !== 3) return unreadable
-    const recordBytes = bytes.readUInt16BE(position + 3)
-    const part = bytes.subarray(position + 5, position + 5 + recordBytes)
-    parts.push(part)
-    joinedBytes += part.length
-    const joined = parts.length === 1 ? part : Buffer.concat(parts)
-    if (joinedBytes >= 1 && joined[0] !== messageClientHello) return unreadable
-    if (joinedBytes >= 4) {
-      const messageBytes = 4 + joined.readUIntBE(1, 3)
-      if (messageBytes > helloBytesMax) return unreadable
-      if (joinedBytes >= messageBytes) return joined.subarray(4, messageBytes)
-    }
-    if (part.length < recordBytes) break
-    if (recordBytes === 0) return unreadable
-    position += 5 + recordBytes
-  }
-  return bytes.length >= helloBytesMax ? unreadable : incomplete
-}
-
 /** Throws RangeError where a length leads out of the message. */
-function parseMessage(message: Buffer): ClientHello {
+function readMessage(message: Buffer): ClientHello {
   // Version, random; then session id, cipher suites and compression methods, each with its length in front.
   let position = 34
   position += 1 + message.readUInt8(position)
@@ -129,7 +152,8 @@ export function readClientHello(
   timeoutMs: number,
   done: (hello: Exclude<ClientHello, { state: 'incomplete' }> | undefined) => void,
 ): void {
-  let received: Buffer = Buffer.alloc(0)
+  const pieces: Buffer[] = []
+  const parse = createHelloParser()
   const cancelTimeout = after(timeoutMs, () => finish(undefined))
   socket.on('readable', onReadable)
   socket.on('close', onGone)
@@ -138,8 +162,8 @@ export function readClientHello(
   function onReadable(): void {
     const chunk: Buffer | null = socket.read()
     if (chunk === null) return
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
-    const hello = parseClientHello(received)
+    pieces.push(chunk)
+    const hello = parse(chunk)
     if (hello.state !== 'incomplete') finish(hello)
   }
 
@@ -156,7 +180,7 @@ export function readClientHello(
 
   function finish(hello: Exclude<ClientHello, { state: 'incomplete' }> | undefined): void {
     detach()
-    if (received.length > 0) socket.unshift(received)
+    if (pieces.length > 0) socket.unshift(Buffer.concat(pieces))
     // The stream leaves its `readable` mode in the next tick; only then may a server attach to it.
     setImmediate(() => {
       if (socket.destroyed) return

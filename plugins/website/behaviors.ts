@@ -6,6 +6,7 @@ import {
   type Distribution,
   type PathMatcher,
 } from 'svc/plugins/distributions/api'
+import { keyBytesMax } from 'svc/plugins/objects/api'
 import { type CorsAnswers, compileCors } from './cors.ts'
 import { type HeaderChange, headerChanges } from './response-headers.ts'
 
@@ -26,6 +27,9 @@ export interface ReadyBehavior {
   readonly cors: CorsAnswers | undefined
 }
 
+/** Longer than the path of any key. */
+const pathCharsMax = keyBytesMax + 1
+
 const allMethods = ['GET', 'HEAD', 'OPTIONS'] as const
 
 /** Returns the function that finds the behavior of a decoded path: the first that matches, else the default. */
@@ -42,6 +46,8 @@ export function compileBehaviors({
     ],
   )
   return path => {
+    // No object has a key of that length: it is missing whatever matches, and patterns would cost more the longer it is.
+    if (path.length > pathCharsMax) return fallback
     for (const [matches, behavior] of ordered) if (matches(path)) return behavior
     return fallback
   }

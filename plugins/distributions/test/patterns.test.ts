@@ -1,6 +1,7 @@
 /** Patterns of paths. */
 import t from 'tap'
-import { compilePattern } from '../patterns.ts'
+import { normalizeHost } from '../hosts.ts'
+import { compilePattern, patternWidth } from '../patterns.ts'
 
 t.test('prefix, glob and regex', async t => {
   const cases: [Parameters<typeof compilePattern>[0], readonly string[], readonly string[]][] = [
@@ -40,4 +41,35 @@ t.test('prefix, glob and regex', async t => {
 t.test('a pattern that would make others try for ever takes its steps once', async t => {
   const matches = compilePattern({ type: 'regex', pattern: '(a+)+$' })
   t.notOk(matches(`/${'a'.repeat(900)}!`))
+})
+
+t.test('what a pattern can cost is known before it is stored', async t => {
+  const regex = (pattern: string) => ({ type: 'regex' as const, pattern })
+  t.equal(patternWidth({ type: 'prefix', pattern: '/docs/' }), 0)
+  for (const pattern of ['/assets/**', '/*.{css,js}', '/a/*/b/**']) {
+    const width = patternWidth({ type: 'glob', pattern })
+    t.ok(width > 0 && width < 40, `${pattern}: ${width}`)
+  }
+  t.ok(patternWidth(regex('\\.(css|js|png)$')) < 40)
+  t.ok(patternWidth(regex('(.*a.{300}b|.*a.{300}c|.*a.{300}d)$')) > 300)
+  for (const pattern of ['a{0,1000}a{0,1000}b$', '(.*a.{900}b|.*a.{900}c)$', 'a{1001}']) {
+    t.throws(() => compilePattern(regex(pattern)), pattern)
+  }
+})
+
+t.test('hosts that would lead elsewhere in a location are nobody\u2019s', async t => {
+  for (const host of [
+    'evil.test/x.p.test',
+    'evil.test?x.p.test',
+    'evil.test#.p.test:80',
+    'evil.test\\.p.test',
+    'a*.q.test',
+    'evil@b.p.test',
+    '',
+  ]) {
+    t.equal(normalizeHost(host), '', host)
+  }
+  t.equal(normalizeHost('www.example.test.:8080'), 'www.example.test')
+  t.equal(normalizeHost('xn--bcher-kva.example'), 'xn--bcher-kva.example')
+  t.equal(normalizeHost('_a.b-c.test'), '_a.b-c.test')
 })
