@@ -11,14 +11,14 @@ export interface Failure {
 const refusedForGood: ReadonlySet<string> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD'])
 const sentences: Readonly<Record<string, string>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'The topic does not exist, and is not created.',
-  INVALID_TOPIC_EXCEPTION: 'The topic is not one that may be written to.',
+  INVALID_TOPIC_EXCEPTION: 'The topic cannot be written to.',
   TOPIC_AUTHORIZATION_FAILED: 'The brokers do not let this user write to the topic.',
-  CLUSTER_AUTHORIZATION_FAILED: 'The brokers do not let this user in.',
+  CLUSTER_AUTHORIZATION_FAILED: 'The brokers refuse this user.',
   SASL_AUTHENTICATION_FAILED: 'The brokers refuse the user or the password.',
   UNSUPPORTED_SASL_MECHANISM: 'The brokers do not know this sasl_mechanism.',
   UNSUPPORTED_COMPRESSION_TYPE: 'The brokers do not know this compression.',
-  NOT_ENOUGH_REPLICAS: 'Too few replicas of the topic are there.',
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'Too few replicas of the topic are there.',
+  NOT_ENOUGH_REPLICAS: 'Too few replicas of the topic are available.',
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'Too few replicas of the topic are available.',
 }
 const errorsMax = 64
 
@@ -52,7 +52,7 @@ function reasonOf({ refusals, apiIds, codes, messages }: Known): string {
   if (system !== undefined) return `The brokers cannot be reached: ${system}.`
   if (messages.some(message => message.includes('timed out'))) return 'The brokers do not answer in time.'
   if (codes.includes('PLT_KFK_NETWORK')) return 'The brokers closed the connection.'
-  return 'The brokers answer what cannot be read.'
+  return 'The answer of the brokers cannot be read.'
 }
 
 function collect(error: unknown): Known {

@@ -1,4 +1,4 @@
-/** The parts of the kinds for events and audit records that are the same. */
+/** Shared by the kinds for events and audit records. */
 import type { AddressGuard } from 'svc/plugins/http-client/api'
 import type { KafkaProducer, KafkaRecord } from './producer.ts'
 import { checkKafka, KafkaSettings, kafkaEndpoint } from './settings.ts'

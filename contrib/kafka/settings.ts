@@ -10,34 +10,34 @@ export const KafkaSettings = Type.Object({
   brokers: Type.Array(Type.String(), {
     default: [],
     destination: true,
-    description: 'Brokers to begin with, as host:port, separated by commas; the others are learned from them.',
+    description: 'Initial brokers as host:port, separated by commas; they name the others.',
   }),
-  topic: Type.String({ default: '', description: 'Topic that is written to. It must exist: none is created.' }),
+  topic: Type.String({ default: '', description: 'The topic. It must exist, and is not created.' }),
   timeout: Type.Integer({
     default: 5000,
     minimum: 100,
     maximum: 60_000,
     format: 'duration',
-    description: 'How long one attempt may take, connecting included.',
+    description: 'Maximum time of one attempt, including the connection.',
   }),
   tls: Type.Boolean({ default: false, destination: true, description: 'Connect with TLS.' }),
   tls_skip_verify: Type.Boolean({
     default: false,
     destination: true,
-    description: 'Take any certificate of the brokers. For tests only.',
+    description: 'Accept any certificate of the brokers. For tests only.',
   }),
   ca_cert: Type.String({
     ...noSecret,
     destination: true,
-    description: 'PEM file with the authorities that the brokers are trusted by. Default: those of Node.js.',
+    description: 'PEM file with the certificate authorities of the brokers. Default: those of Node.js.',
   }),
-  client_tls_cert: Type.String({ ...noSecret, description: 'PEM file with the certificate that is shown to brokers.' }),
-  client_tls_key: Type.String({ ...noSecret, description: 'PEM file with its key.' }),
+  client_tls_cert: Type.String({ ...noSecret, description: 'PEM file with the client certificate.' }),
+  client_tls_key: Type.String({ ...noSecret, description: 'PEM file with the key of the client certificate.' }),
   sasl: Type.Boolean({ default: false, description: 'Log in with user and password.' }),
   sasl_mechanism: Type.Union([Type.Literal('plain'), Type.Literal('scram-sha-256'), Type.Literal('scram-sha-512')], {
     default: 'plain',
     destination: true,
-    description: 'How to log in. With `plain` the password is readable on the way where there is no TLS.',
+    description: 'Mechanism of the log-in. With `plain` and without TLS the password is sent in plain text.',
   }),
   sasl_username: Type.String({ default: '', description: 'User to log in as.' }),
   sasl_password: Type.String({ default: '', secret: true, description: 'Password of the user.' }),
@@ -47,7 +47,7 @@ export const KafkaSettings = Type.Object({
   ),
   version: Type.String({
     default: '',
-    description: 'Taken for compatibility, and not used: what the brokers speak is asked of them.',
+    description: 'Accepted for compatibility and not used: the client asks the brokers for their version.',
   }),
 })
 
@@ -88,7 +88,7 @@ export function checkKafka(settings: KafkaSettings, guard: AddressGuard): readon
   return problems
 }
 
-/** `kafka-1:9092`, `[::1]:9092`; undefined when it is malformed. */
+/** `kafka-1:9092`, `[::1]:9092`; undefined if malformed. */
 export function parseBroker(broker: string): { readonly host: string; readonly port: number } | undefined {
   const found = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(broker.trim())
   if (found === null) return undefined
@@ -98,7 +98,7 @@ export function parseBroker(broker: string): { readonly host: string; readonly p
   return { host, port }
 }
 
-/** For people. */
+/** For operators. */
 export function kafkaEndpoint({ brokers, topic }: KafkaSettings): string {
   return `kafka://${brokers.join(',')}/${topic}`
 }

@@ -6,7 +6,7 @@ import type { KafkaSettings } from './settings.ts'
 
 const batchMax = 100
 
-/** Events to a topic: the key is `bucket/key`, the value what a webhook gets. */
+/** Events to a topic: the key is `bucket/key`, the value is the message that a webhook gets. */
 export function createKafkaTarget(guard: AddressGuard): NotifyTargetKind<typeof KafkaSettings> {
   const recordOf = ({ bucket, key, body }: NotifyMessage) => ({ key: `${bucket}/${key}`, value: body })
   return {

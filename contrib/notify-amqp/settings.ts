@@ -12,7 +12,7 @@ export const AmqpSettings = Type.Object({
   exchange: Type.String({
     default: '',
     description:
-      'Exchange that gets the messages; it is declared. Empty: the default one, where the routing key names a queue.',
+      'Exchange of the messages; it is declared. Empty: the default exchange, where the routing key names a queue.',
   }),
   exchange_type: Type.String({
     default: 'topic',
@@ -23,18 +23,18 @@ export const AmqpSettings = Type.Object({
   durable: Type.Boolean({ default: false, description: 'The exchange survives a restart of the broker.' }),
   auto_deleted: Type.Boolean({
     default: false,
-    description: 'The exchange goes when nothing is bound to it any more.',
+    description: 'The broker deletes the exchange when nothing is bound to it any more.',
   }),
   internal: Type.Boolean({ default: false, description: 'Must be off: nobody can publish to an internal exchange.' }),
   mandatory: Type.Boolean({
     default: false,
-    description: 'A message that no queue gets is an error, and is tried again. Off: the broker drops it.',
+    description: 'A message that no queue gets is an error, and is sent again. If off, the broker drops it.',
   }),
   delivery_mode: Type.Integer({
     default: 2,
     minimum: 1,
     maximum: 2,
-    description: '2: queues that are durable keep messages over a restart of the broker. 1: they do not.',
+    description: '2: durable queues keep messages over a restart of the broker. 1: they do not.',
   }),
   publisher_confirms: Type.Boolean({
     default: true,
@@ -45,7 +45,7 @@ export const AmqpSettings = Type.Object({
     minimum: 100,
     maximum: 60_000,
     format: 'duration',
-    description: 'How long one delivery may take, connecting included.',
+    description: 'Maximum time of one delivery, including the connection.',
   }),
 })
 
@@ -64,7 +64,7 @@ export interface Broker {
   readonly certificate: string | undefined
   readonly key: string | undefined
   readonly isVerified: boolean
-  /** For people. */
+  /** For operators. */
   readonly endpoint: string
 }
 
@@ -74,8 +74,8 @@ const knownParameters = new Set(['heartbeat', 'cacertfile', 'certfile', 'keyfile
 const nameBytesMax = 255
 
 /**
- * `problem` follows the name of the key and tells nothing of the URL, which has a password in it. Source: RabbitMQ, "URI Specification"
- * and "URI Query Parameters".
+ * `problem` follows the name of the key and quotes no part of the URL, which has a password. Source: RabbitMQ, "URI Specification" and "URI
+ * Query Parameters".
  */
 export function parseUrl(text: string): Broker | { readonly problem: string } {
   let url: URL
@@ -95,7 +95,7 @@ export function parseUrl(text: string): Broker | { readonly problem: string } {
   if (!isTls && url.protocol !== 'amqp:') return { problem: 'must begin with amqp:// or amqps://' }
   if (url.hostname === '') return { problem: 'must name a host' }
   for (const name of url.searchParams.keys()) {
-    if (!knownParameters.has(name)) return { problem: `has a parameter that is not known: ${JSON.stringify(name)}` }
+    if (!knownParameters.has(name)) return { problem: `has an unknown parameter: ${JSON.stringify(name)}` }
   }
   const parameter = (name: string) => url.searchParams.get(name) ?? undefined
   const heartbeat = parameter('heartbeat') ?? String(defaultHeartbeatSeconds)
@@ -135,7 +135,7 @@ export function checkSettings(settings: AmqpSettings, guard: AddressGuard): read
     }
   }
   if (settings.exchange === '' && settings.routing_key === '') {
-    problems.push({ key: 'routing_key', problem: 'must name a queue where there is no exchange' })
+    problems.push({ key: 'routing_key', problem: 'must name a queue if there is no exchange' })
   }
   if (settings.internal) problems.push({ key: 'internal', problem: 'must be off: nobody can publish to it' })
   return problems

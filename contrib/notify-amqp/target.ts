@@ -19,7 +19,7 @@ const open = async (
   return openConnection(...parameters)
 }
 
-/** Unconfirmed at once. */
+/** Maximum number of unconfirmed messages. */
 const batchMax = 100
 
 export function createAmqpKind(guard: AddressGuard): NotifyTargetKind<typeof AmqpSettings> {

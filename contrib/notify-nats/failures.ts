@@ -15,8 +15,8 @@ export interface Failure {
 
 /** Source: server/errors.json of nats-server. */
 const streamRefusals: Readonly<Record<number, string>> = {
-  10023: 'the server has too little room for the stream',
-  10047: 'the server has too little room for the stream',
+  10023: 'the server has too little space for the stream',
+  10047: 'the server has too little space for the stream',
   10052: 'the account may store no more',
   10077: 'the stream is full, or sealed',
 }
@@ -25,7 +25,7 @@ const tooLarge = 10054
 const knownWords = /maximum (account active )?connections exceeded|slow consumer|stale connection|server shutdown/i
 
 export function reasonOf(error: unknown): Failure {
-  if (isTooLarge(error)) return { reason: 'the event is larger than the server takes', isPermanent: true }
+  if (isTooLarge(error)) return { reason: 'the event is too large for the server', isPermanent: true }
   return { reason: sentence(error), isPermanent: false }
 }
 
@@ -44,7 +44,7 @@ function sentence(error: unknown): string {
       ? 'it does not let this user publish to the subject'
       : 'it does not let this user receive acknowledgements: `_INBOX.>`'
   }
-  if (error instanceof errors.NoRespondersError) return 'no stream takes the subject'
+  if (error instanceof errors.NoRespondersError) return 'no stream has the subject'
   if (error instanceof JetStreamApiError) {
     return streamRefusals[error.code] ?? `the stream refuses the event: error ${error.code}`
   }

@@ -7,21 +7,20 @@ export const NatsSettings = Type.Object({
   address: Type.Array(Type.String(), {
     default: [],
     destination: true,
-    description:
-      'Servers of one cluster as host:port, separated by commas; the next is tried where one does not answer.',
+    description: 'Servers of one cluster as host:port, separated by commas; if one does not answer, the next is tried.',
   }),
-  subject: Type.String({ default: '', description: 'Subject that events are published to.' }),
+  subject: Type.String({ default: '', description: 'The subject of the messages.' }),
   jetstream: Type.Boolean({
     default: false,
     description:
-      'Wait until a stream has stored each event. The stream must exist. Without, servers pass events on and forget.',
+      'Wait until a stream has stored each event. The stream must exist. If off, servers only pass events on to subscribers.',
   }),
   timeout: Type.Integer({
     default: 5000,
     minimum: 100,
     maximum: 60_000,
     format: 'duration',
-    description: 'How long one attempt may take, connecting included.',
+    description: 'Maximum time of one attempt, including the connection.',
   }),
   username: Type.String({ default: '', description: 'User to log in as.' }),
   password: Type.String({ default: '', secret: true, description: 'Password of the user.' }),
@@ -39,15 +38,15 @@ export const NatsSettings = Type.Object({
   tls_skip_verify: Type.Boolean({
     default: false,
     destination: true,
-    description: 'Take any certificate of the servers. For tests only.',
+    description: 'Accept any certificate of the servers. For tests only.',
   }),
   ca_cert: Type.String({
     default: '',
     destination: true,
-    description: 'PEM file with the authorities that the servers are trusted by. Default: those of Node.js.',
+    description: 'PEM file with the certificate authorities of the servers. Default: those of Node.js.',
   }),
-  client_cert: Type.String({ default: '', description: 'PEM file with the certificate that is shown to servers.' }),
-  client_key: Type.String({ default: '', description: 'PEM file with its key.' }),
+  client_cert: Type.String({ default: '', description: 'PEM file with the client certificate.' }),
+  client_key: Type.String({ default: '', description: 'PEM file with the key of the client certificate.' }),
 })
 
 export type NatsSettings = Static<typeof NatsSettings>
@@ -99,7 +98,7 @@ function hostOf(address: string): string | undefined {
   return found?.[1] ?? found?.[2]
 }
 
-/** `nats-1:4222`, `nats-1`, `[::1]:4222`, as the client expects it; undefined when it is malformed. */
+/** `nats-1:4222`, `nats-1`, `[::1]:4222`, in the form of the client library; undefined if malformed. */
 export function parseServer(address: string): string | undefined {
   const found = serverPattern.exec(address.trim())
   if (found === null) return undefined
@@ -108,7 +107,7 @@ export function parseServer(address: string): string | undefined {
   return `${found[1] === undefined ? found[2] : `[${found[1]}]`}:${port}`
 }
 
-/** For people. */
+/** For operators. */
 export function natsEndpoint({ address, subject }: NatsSettings): string {
   return `nats://${address.join(',')}/${subject}`
 }

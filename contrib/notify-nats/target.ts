@@ -13,7 +13,7 @@ import { checkNats, NatsSettings, natsEndpoint } from './settings.ts'
 
 const batchMax = 100
 
-/** Events to a subject: the message is what a webhook gets. */
+/** Events to a subject: each is the message that a webhook gets. */
 export function createNatsKind(guard: AddressGuard): NotifyTargetKind<typeof NatsSettings> {
   return {
     description: 'NATS: each event is a message of a subject, or of a stream of JetStream.',

@@ -12,16 +12,16 @@ export interface Place {
   readonly database: string
   /** Undefined: without TLS. */
   readonly tls: TlsFiles | undefined
-  /** For people. */
+  /** For operators. */
   readonly endpoint: string
 }
 
-/** PEM files; undefined where there is none. */
+/** PEM files; undefined if not given. */
 export interface TlsFiles {
   readonly authority: string | undefined
   readonly certificate: string | undefined
   readonly key: string | undefined
-  /** False with `sslmode=no-verify` alone. */
+  /** False only with `sslmode=no-verify`. */
   readonly isVerified: boolean
 }
 
@@ -53,7 +53,7 @@ export function parseConnectionString(text: string): Place | { readonly problem:
   const host = parts.host.replace(/^\[(.*)\]$/, '$1')
   if (host === '') return { problem: 'must name a host' }
   for (const name of url.searchParams.keys()) {
-    if (!knownParameters.has(name)) return { problem: `has a parameter that is not known: ${JSON.stringify(name)}` }
+    if (!knownParameters.has(name)) return { problem: `has an unknown parameter: ${JSON.stringify(name)}` }
   }
   const parameter = (name: string) => url.searchParams.get(name) ?? undefined
   const mode = parameter('sslmode') ?? (isLocal(host) ? 'disable' : 'verify-full')

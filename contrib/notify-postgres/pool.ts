@@ -25,7 +25,7 @@ export interface Pool {
 
 export interface PoolOptions {
   readonly connectionsMax: number
-  /** Of connecting. */
+  /** Maximum time of a connection attempt. */
   readonly timeoutMs: number
   readonly guard: AddressGuard
 }

@@ -12,7 +12,7 @@ export const PostgresSettings = Type.Object({
   }),
   table: Type.String({
     default: '',
-    description: 'Table that events are stored in, or `schema.table`. Made where it is missing. Required.',
+    description: 'Table of the events, or `schema.table`. Created if missing. Required.',
   }),
   format: Type.Union([Type.Literal('namespace'), Type.Literal('access')], {
     default: 'namespace',
@@ -22,14 +22,14 @@ export const PostgresSettings = Type.Object({
     default: 2,
     minimum: 1,
     maximum: 64,
-    description: 'How many connections are used at once.',
+    description: 'Maximum number of connections.',
   }),
   timeout: Type.Integer({
     default: 5000,
     minimum: 100,
     maximum: 60_000,
     format: 'duration',
-    description: 'How long one delivery may take, connecting included, and each statement on the server.',
+    description: 'Maximum time of one delivery, including the connection, and of each statement on the server.',
   }),
 })
 

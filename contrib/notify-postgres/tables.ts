@@ -1,6 +1,6 @@
 /**
- * The rows, in two formats. Source: MinIO, "Publish events to PostgreSQL". A batch is one statement of each kind,
- * whatever its size; in `namespace` only the last event of each key counts.
+ * The rows, in two formats. Source: MinIO, "Publish events to PostgreSQL". A batch of any size is one statement of each kind; in
+ * `namespace` only the last event of each key counts.
  */
 import type { NotifyMessage } from 'svc/plugins/notify/api'
 import type { PostgresSettings } from './settings.ts'

@@ -26,7 +26,7 @@ const tableExists = new Set(['42P07', '42710', '23505'])
 
 export function createPostgresKind(guard: AddressGuard): NotifyTargetKind<typeof PostgresSettings> {
   return {
-    description: 'Events to PostgreSQL: a table of the objects that there are, or of everything that happened.',
+    description: 'Events to PostgreSQL: a table of the present objects, or of all events.',
     settings: PostgresSettings,
     validate: settings => checkSettings(settings, guard),
     endpoint({ connection_string }) {

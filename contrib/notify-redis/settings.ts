@@ -20,19 +20,19 @@ export const RedisSettings = Type.Object({
   tls_skip_verify: Type.Boolean({
     default: false,
     destination: true,
-    description: 'Trust any certificate. For tests only: who is in between reads the password.',
+    description: 'Accept any certificate. For tests only: an attacker on the network path could read the password.',
   }),
   ca_cert: Type.String({
     default: '',
     destination: true,
-    description: 'PEM file with the authorities that the server is trusted by. Empty: those of the system.',
+    description: 'PEM file with the certificate authorities of the server. Empty: those of the system.',
   }),
   timeout: Type.Integer({
     default: 5000,
     minimum: 100,
     maximum: 60_000,
     format: 'duration',
-    description: 'How long one delivery may take, connecting included.',
+    description: 'Maximum time of one delivery, including the connection.',
   }),
 })
 
@@ -42,7 +42,7 @@ const defaultPort = 6379
 /** A name or an IPv4 address, or an IPv6 address in brackets. */
 const addressPattern = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/@[\]]+))(?::(\d{1,5}))?$/
 
-/** Undefined where it is none. Without a port it is that of Redis. */
+/** Undefined if malformed. The default port is that of Redis. */
 export function parseAddress(address: string): { readonly host: string; readonly port: number } | undefined {
   const [, ipv6, name, digits] = addressPattern.exec(address) ?? []
   const host = ipv6 ?? name
@@ -56,7 +56,7 @@ export function checkSettings(settings: RedisSettings, guard: AddressGuard): rea
   const place = parseAddress(settings.address)
   const refusal = place === undefined ? 'must be a host and a port: redis.example:6379' : guard.problem(place.host)
   if (refusal !== undefined) say('address', refusal)
-  if (settings.key === '') say('key', 'must name the key that events are stored in')
+  if (settings.key === '') say('key', 'must name the key of the stored events')
   if (settings.user !== '' && settings.password === '') say('password', 'must be set where user is')
   if (!settings.tls && settings.ca_cert !== '') say('ca_cert', 'needs tls')
   if (!settings.tls && settings.tls_skip_verify) say('tls_skip_verify', 'needs tls')

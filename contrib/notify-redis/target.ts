@@ -1,8 +1,8 @@
 /**
- * Events to Redis: a hash with a field for each object, or a list of all events. Source of what is stored: MinIO,
- * "Bucket notifications", formats `namespace` and `access`.
+ * Events to Redis: a hash with a field for each object, or a list of all events. Source of the formats: MinIO, "Bucket
+ * notifications", formats `namespace` and `access`.
  *
- * One connection: a `send` opens it when there is none, and the first failure closes it. Redis executes the commands of an old connection
+ * One connection: a `send` opens it if there is none, and the first failure closes it. Redis executes the commands of an old connection
  * before it answers a later one, so an aborted attempt cannot write after the next one.
  */
 
@@ -33,7 +33,7 @@ const keyTypes = { namespace: 'hash', access: 'list' } as const
 
 export function createRedisKind(guard: AddressGuard): NotifyTargetKind<typeof RedisSettings> {
   return {
-    description: 'Events to Redis: a hash of the objects that there are, or a list of all events.',
+    description: 'Events to Redis: a hash of the present objects, or a list of all events.',
     settings: RedisSettings,
     validate: settings => checkSettings(settings, guard),
     endpoint: ({ address, db }) => (address === '' ? 'redis' : `redis://${address}/${db}`),
@@ -137,7 +137,7 @@ const wrongType = 'WRONGTYPE'
 /** Turns the short error codes of Redis into advice for operators. */
 function explain(reason: string, { key, format }: RedisSettings): string {
   if (reason.startsWith(wrongType)) {
-    return `the key ${JSON.stringify(key)} holds something else than the ${keyTypes[format]} that format ${format} needs`
+    return `the key ${JSON.stringify(key)} is not the ${keyTypes[format]} that format ${format} needs`
   }
   return reason
 }

@@ -1,4 +1,4 @@
-/** Real brokers for tests: librdkafka's, driven through test/mock-cluster.py, and read by kcat. */
+/** Real brokers for tests: those of librdkafka, controlled through test/mock-cluster.py, and read with kcat. */
 import { execFile, spawn } from 'node:child_process'
 import { accessSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ function exists(path: string): boolean {
   }
 }
 
-/** Why the tests with brokers are skipped; false where they run. */
+/** Why the tests with brokers are skipped; false if they run. */
 export const skip: string | false = (() => {
   const missing = [
     ...[python, kcat].filter(path => !exists(path)),
@@ -45,9 +45,9 @@ export interface Cluster {
   readonly brokers: readonly string[]
   /** See mock-cluster.py. */
   tell(command: string): Promise<void>
-  /** Everything in the topic, in the order of offsets of each partition. */
+  /** All records of the topic, in the order of offsets of each partition. */
   read(topic: string): Promise<readonly ReadRecord[]>
-  /** From now on nothing is answered, until `resume`. */
+  /** From now on the brokers do not answer, until `resume`. */
   hang(): Promise<void>
   resume(): void
 }

@@ -14,19 +14,19 @@ const metadata = 3
 
 export interface FrontOptions {
   readonly broker: string
-  /** Where it listens. Default 127.0.0.1. */
+  /** Its address. Default 127.0.0.1. */
   readonly host?: string
-  /** The broker names itself, and is asked from then on. */
+  /** The broker names itself, and later requests go to that name. */
   readonly isIntroduction?: boolean
   readonly tls?: TlsOptions
   readonly sasl?: { readonly user: string; readonly password: string }
-  /** Changes an answer before it goes out; the first 8 bytes are its length and correlation id. Undefined: the connection ends. */
+  /** Changes an answer before it is sent; the first 8 bytes are its length and correlation id. Undefined: the connection ends. */
   readonly alter?: (apiKey: number, answer: Buffer) => Buffer | undefined
 }
 
 export interface Front {
   readonly broker: string
-  /** Names of the mechanisms that were asked for. */
+  /** Names of the mechanisms that clients requested. */
   readonly mechanisms: readonly string[]
 }
 
@@ -71,7 +71,7 @@ export async function startFront(t: Test, options: FrontOptions): Promise<Front>
         const apiKey = asked.get(frame.readInt32BE(4)) ?? -1
         const answer = Buffer.from(frame)
         if (apiKey === metadata && options.isIntroduction !== true) {
-          // Its own port, so that nobody goes past this.
+          // Its own port, so that no client connects to the broker directly.
           const at = answer.indexOf(int32(brokerPort), 8)
           if (at > 0) answer.writeInt32BE(ownPort, at)
         }
@@ -144,7 +144,7 @@ function createLogin({ user, password }: { user: string; password: string }) {
         const name = Buffer.from(mechanism)
         return { mechanism, answer: framed(correlation, int16(0), int32(1), int16(name.length), name) }
       }
-      // Version 2: one byte of tags behind the head, then compact bytes.
+      // Version 2: one byte of tags after the head, then compact bytes.
       let at = body + 1
       let length = 0
       for (let shift = 0; ; shift += 7) {
@@ -153,7 +153,7 @@ function createLogin({ user, password }: { user: string; password: string }) {
         if (byte < 128) break
       }
       const bytes = authenticate(frame.subarray(at, at + length - 1))
-      // A broker that repeats what it was told.
+      // A broker that repeats the request in its error.
       const words = Buffer.from(`no ${user} with ${password}: ${frame.toString('latin1', at, at + 40)}`).subarray(
         0,
         120,

@@ -1,4 +1,4 @@
-/** Against librdkafka's brokers, read by kcat: the contract, order, failures of brokers, TLS, logging in, and answers of no broker. */
+/** Against librdkafka's brokers, read with kcat: the contract, order, failures of brokers, TLS, log-ins, and invalid answers. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
@@ -43,7 +43,7 @@ async function startBrokers(t: Test, brokerCount: number, partitionCount: number
   return cluster
 }
 
-/** Of both contracts. */
+/** Shared by both contracts. */
 async function startSubject(t: Test) {
   const cluster = await startBrokers(t, 1, 1)
   const front = await startFront(t, { broker: cluster.brokers[0]!, sasl: { user: 'svc', password } })
@@ -101,7 +101,7 @@ t.test(
       )
     }
     t.ok(new Set(read.map(({ partition }) => partition)).size > 3, 'spread over the partitions')
-    // librdkafka's name for how the Java client does it.
+    // librdkafka's name for the method of the Java client.
     const partitions = new Map(read.map(({ key, partition }) => [key, partition]))
     await cluster.tell('topic other 6')
     const kcat = ['-P', '-b', cluster.brokers.join(','), '-t', 'other', '-K', '\t', '-X', 'partitioner=murmur2_random']
@@ -129,7 +129,7 @@ t.test('every compression is read by another client', { skip }, async t => {
   )
 })
 
-t.test('a batch that is larger than brokers take is sent in parts, in order', { skip }, async t => {
+t.test('a batch that is too large for the brokers is sent in parts, in order', { skip }, async t => {
   const cluster = await startBrokers(t, 1, 1)
   const { send } = producer(t, { brokers: [...cluster.brokers] })
   const values = Array.from({ length: 40 }, (_, i) => `${i} ${'x'.repeat(100_000)}`)
@@ -143,7 +143,7 @@ t.test('a batch that is larger than brokers take is sent in parts, in order', { 
   )
 })
 
-t.test('what brokers answer decides between again and never', { skip }, async t => {
+t.test('the error of a broker decides between a retry and a dead letter', { skip }, async t => {
   const cluster = await startBrokers(t, 1, 1)
   const { send } = producer(t, { brokers: [...cluster.brokers] })
   await send([record('k', 'first')], noSignal())
@@ -156,7 +156,7 @@ t.test('what brokers answer decides between again and never', { skip }, async t 
   await fails('errors 0 29', { name: 'Error', message: /not let this user write to the topic/ })
   await fails('errors 0 19', { name: 'Error', message: /Too few replicas/ })
   await fails('errors 0 56', { name: 'Error', message: /KAFKA_STORAGE_ERROR/ })
-  // Twice: once it is tried again at the leader that is told then.
+  // Twice: the first attempt gets the new leader, the second goes there.
   await fails('errors 0 6 6', { name: 'Error', message: /NOT_LEADER/ })
   await cluster.tell('errors 0 6')
   await send([record('k', 'last')], noSignal())
@@ -169,12 +169,12 @@ t.test('what brokers answer decides between again and never', { skip }, async t 
   await t.rejects(another.send([record('k', 'v')], noSignal()), { message: /does not exist/ })
 })
 
-t.test('brokers go and come back while order is kept', { skip }, async t => {
+t.test('order is kept while brokers stop and start again', { skip }, async t => {
   const cluster = await startBrokers(t, 3, 3)
   const { send } = producer(t, { brokers: [...cluster.brokers], timeout: 2000 })
   const keys = ['a', 'b', 'c', 'd', 'e', 'f']
   let failures = 0
-  // As the queue does: a batch that fails is sent again whole, before anything that comes after.
+  // Like the queue: a failed batch is sent again as a whole, before any later one.
   const deliver = async (round: number) => {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -193,7 +193,7 @@ t.test('brokers go and come back while order is kept', { skip }, async t => {
     const id = 1 + ((round >> 2) % 3)
     if (round % 4 === 1) {
       await cluster.tell(`down ${id}`)
-      // Attempts fail until somebody else leads.
+      // Attempts fail until another broker is the leader.
       const moved = (async () => {
         await sleep(200)
         for (const partition of [0, 1, 2]) await cluster.tell(`leader ${topic} ${partition} ${1 + (id % 3)}`)
@@ -219,7 +219,7 @@ t.test('brokers go and come back while order is kept', { skip }, async t => {
   }
 })
 
-t.test('a broker that is silent at the head of the list holds up one attempt', { skip }, async t => {
+t.test('a silent broker at the head of the list delays only one attempt', { skip }, async t => {
   const cluster = await startBrokers(t, 1, 1)
   const silent = await listen(t, () => {})
   const { send } = producer(t, { brokers: [silent, cluster.brokers[0]!], timeout: 1000 })
@@ -228,7 +228,7 @@ t.test('a broker that is silent at the head of the list holds up one attempt', {
   t.equal((await cluster.read(topic)).length, 1)
 })
 
-t.test('TLS: authorities, client certificates, and what is wrong with them', { skip }, async t => {
+t.test('TLS: authorities, client certificates, and problems with them', { skip }, async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-kafka-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const make = (name: string) => {
@@ -288,29 +288,34 @@ t.test('TLS: authorities, client certificates, and what is wrong with them', { s
   t.equal((await cluster.read(topic)).length, 4, 'nothing came of what was refused')
 })
 
-t.test('nobody there, silence and noise are errors within the timeout, and the process goes on', async t => {
-  const noise = ['HTTP/1.1 400 Bad Request\r\n\r\n', '\x00\x00\x00\x04\x00\x00\x00\x01', '\xff'.repeat(100), '']
-  for (const bytes of noise) {
-    const broker = await listen(t, socket => {
-      socket.on('data', () => socket.end(Buffer.from(bytes, 'latin1')))
+t.test(
+  'no broker, no answer and random answers are errors within the timeout, and the process keeps running',
+  async t => {
+    const noise = ['HTTP/1.1 400 Bad Request\r\n\r\n', '\x00\x00\x00\x04\x00\x00\x00\x01', '\xff'.repeat(100), '']
+    for (const bytes of noise) {
+      const broker = await listen(t, socket => {
+        socket.on('data', () => socket.end(Buffer.from(bytes, 'latin1')))
+      })
+      await t.rejects(producer(t, { brokers: [broker], timeout: 2000 }).send([record('k', 'v')], noSignal()), /./)
+    }
+    const silent = await listen(t, () => {})
+    const { send, close } = producer(t, { brokers: [silent], timeout: 1000 })
+    // Its own timeout, not that of the signal.
+    await t.rejects(send([record('k', 'v')], noSignal()), { message: 'The brokers do not answer in time.' })
+    await close()
+    await t.rejects(send([record('k', 'v')], noSignal()), { message: 'The target is closed.' })
+    const refused = producer(t, { brokers: ['127.0.0.1:1'] })
+    await t.rejects(refused.send([record('k', 'v')], noSignal()), {
+      message: 'The brokers cannot be reached: ECONNREFUSED.',
     })
-    await t.rejects(producer(t, { brokers: [broker], timeout: 2000 }).send([record('k', 'v')], noSignal()), /./)
-  }
-  const silent = await listen(t, () => {})
-  const { send, close } = producer(t, { brokers: [silent], timeout: 1000 })
-  // Its own timeout, not the signal's.
-  await t.rejects(send([record('k', 'v')], noSignal()), { message: 'The brokers do not answer in time.' })
-  await close()
-  await t.rejects(send([record('k', 'v')], noSignal()), { message: 'The target is closed.' })
-  const refused = producer(t, { brokers: ['127.0.0.1:1'] })
-  await t.rejects(refused.send([record('k', 'v')], noSignal()), {
-    message: 'The brokers cannot be reached: ECONNREFUSED.',
-  })
-  const unknown = producer(t, { brokers: ['kafka.invalid:9092'] })
-  await t.rejects(unknown.send([record('k', 'v')], noSignal()), { message: /cannot be reached: (ENOTFOUND|EAI_AGAIN)/ })
-})
+    const unknown = producer(t, { brokers: ['kafka.invalid:9092'] })
+    await t.rejects(unknown.send([record('k', 'v')], noSignal()), {
+      message: /cannot be reached: (ENOTFOUND|EAI_AGAIN)/,
+    })
+  },
+)
 
-t.test('answers that are changed on the way end no process', { skip }, async t => {
+t.test('altered answers do not end the process', { skip }, async t => {
   const cluster = await startBrokers(t, 1, 1)
   await seeded(t, async random => {
     const below = (limit: number) => random.integer(limit)
@@ -338,7 +343,7 @@ t.test('answers that are changed on the way end no process', { skip }, async t =
   })
 })
 
-t.test('nothing connects to what may not be connected to, whoever names it', { skip }, async t => {
+t.test('no connection is made to a forbidden address, even if a broker names it', { skip }, async t => {
   const cluster = await startBrokers(t, 1, 1)
   const [broker = ''] = cluster.brokers
   const send = async (change: Partial<KafkaSettings>, allowedNetworks: readonly string[] = []) => {
@@ -357,7 +362,7 @@ t.test('nothing connects to what may not be connected to, whoever names it', { s
   }
   await send({ brokers: [broker] }, ['127.0.0.1'])
   t.equal((await cluster.read(topic)).length, 1)
-  // It says of itself that it is 127.0.0.1.
+  // It names itself 127.0.0.1.
   const front = await startFront(t, { broker, host: '127.0.0.2', isIntroduction: true })
   await t.rejects(
     send({ brokers: [front.broker] }, ['127.0.0.2']),
@@ -368,7 +373,7 @@ t.test('nothing connects to what may not be connected to, whoever names it', { s
   t.equal((await cluster.read(topic)).length, 2)
 })
 
-t.test('settings are checked together', t => {
+t.test('settings are validated together', t => {
   const problems = (change: Partial<KafkaSettings>) =>
     checkKafka(settingsOf({ brokers: ['kafka-1:9092', '[::1]:9092'], ...change }), guard).map(({ key }) => key)
   t.same(problems({}), [])

@@ -1,6 +1,6 @@
 /**
- * Key servers for tests: real TLS with client certificates, real encryption, and the two protocols as their documentation has them. Each
- * can be made to fail.
+ * Key servers for tests: real TLS with client certificates, real encryption, and both protocols as documented. Each server can be made to
+ * fail.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -16,7 +16,7 @@ export interface Certificates {
   readonly authority: string
   readonly server: { readonly certificate: string; readonly key: string }
   readonly client: { readonly certificate: string; readonly key: string }
-  /** Made by an authority that nobody trusts. */
+  /** Issued by an authority that no server trusts. */
   readonly stranger: { readonly certificate: string; readonly key: string }
 }
 
@@ -66,7 +66,7 @@ export function createCertificates(folder: string): Certificates {
   }
 }
 
-/** What several servers share: they have the same keys. */
+/** Shared by several servers, which have the same keys. */
 export class Keys {
   readonly #versions = new Map<string, Buffer[]>()
 
@@ -99,7 +99,7 @@ export class Keys {
     return Buffer.concat([nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()])
   }
 
-  /** Undefined where it does not open. */
+  /** Undefined if it cannot be decrypted. */
   decrypt(name: string, version: number, ciphertext: Buffer, context: Buffer): Buffer | undefined {
     const key = this.#versions.get(name)?.[version - 1]
     if (key === undefined || ciphertext.length < 28) return undefined
@@ -118,9 +118,9 @@ export interface KeyServer {
   readonly url: string
   /** Method and path of all requests. */
   readonly requests: string[]
-  /** `hang` answers nothing, `fail` 503; `former` takes POST where present releases take PUT. */
+  /** `hang` sends no answer, `fail` 503; `former` accepts POST where present releases accept PUT. */
   mode: 'fine' | 'hang' | 'fail' | 'former'
-  /** Tokens that logging in gave. */
+  /** Tokens of log-ins. */
   readonly tokens: Set<string>
   stop(): Promise<void>
 }
@@ -231,7 +231,7 @@ async function answerTransit(request: IncomingMessage, { tokens }: KeyServer, ke
   }
   const { plaintext, ciphertext, associated_data: context } = (await json(request)) as Record<string, string>
   if (operation === 'encrypt') {
-    // As the engine does for who may: a key that is not there is made.
+    // Like the engine, for users with permission: creates a missing key.
     keys.create(name)
     const encrypted = keys.encrypt(name, bytes(plaintext), bytes(context)).toString('base64')
     return [200, { data: { ciphertext: `vault:v${keys.latest(name)}:${encrypted}` } }]

@@ -1,4 +1,4 @@
-/** Both protocols over real TLS: the contract, fail-over, refusals, and a whole server on a key server. */
+/** Both protocols over real TLS: the contract, fail-over, refusals, and a whole server with a key server. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -93,19 +93,22 @@ for (const protocol of ['kes', 'transit'] as const) {
     },
   )
 
-  t.test(`${protocol}: who cannot prove itself, or does not trust the server, gets nothing`, async t => {
-    const server = await start(t, protocol)
-    const stranger = connect(t, protocol, [server], { client: certificates.stranger })
-    await t.rejects(async () => stranger.generate(main, context), { code: 'kms_unavailable' })
-    const distrusting = connect(t, protocol, [server], { authorities: certificates.stranger.certificate })
-    await t.rejects(async () => distrusting.generate(main, context), { code: 'kms_unavailable' })
-    t.same(server.requests, [], 'no request came so far')
-    await connect(t, protocol, [server], { authorities: folder }).generate(main, context)
-    t.pass('authorities in a folder')
-  })
+  t.test(
+    `${protocol}: a client without a trusted certificate, or that does not trust the server, is refused`,
+    async t => {
+      const server = await start(t, protocol)
+      const stranger = connect(t, protocol, [server], { client: certificates.stranger })
+      await t.rejects(async () => stranger.generate(main, context), { code: 'kms_unavailable' })
+      const distrusting = connect(t, protocol, [server], { authorities: certificates.stranger.certificate })
+      await t.rejects(async () => distrusting.generate(main, context), { code: 'kms_unavailable' })
+      t.same(server.requests, [], 'no request came so far')
+      await connect(t, protocol, [server], { authorities: folder }).generate(main, context)
+      t.pass('authorities in a folder')
+    },
+  )
 }
 
-t.test('kes: former releases take POST and list keys by lines', async t => {
+t.test('kes: former releases use POST and list keys in lines', async t => {
   const server = await start(t, 'kes')
   server.mode = 'former'
   const backend = connect(t, 'kes', [server])
@@ -116,7 +119,7 @@ t.test('kes: former releases take POST and list keys by lines', async t => {
   t.equal(server.requests.filter(line => line.startsWith('PUT')).length, 1, 'learned once')
 })
 
-t.test('transit: tokens, their end, and versions of keys', async t => {
+t.test('transit: tokens, their expiry, and versions of keys', async t => {
   const keys = new Keys(main)
   const server = await start(t, 'transit', keys)
   const clock = createFakeClock()
@@ -137,7 +140,7 @@ t.test('transit: tokens, their end, and versions of keys', async t => {
   t.equal(await backend.isCurrent(main, await backend.wrap(main, plaintext, context)), true)
 })
 
-t.test('what is configured is complete, and over HTTPS', async t => {
+t.test('the configuration must be complete, with HTTPS', async t => {
   const base = { protocol: 'kes', mount: 'transit', timeoutMs: 1000, probeIntervalMs: 1000 } as const
   const check = (more: Partial<RemoteConfig>) => checkRemote({ ...base, endpoints: ['https://k'], ...more }).join('\n')
   t.equal(checkRemote({ ...base, endpoints: [] }).length, 0)

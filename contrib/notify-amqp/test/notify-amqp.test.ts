@@ -1,4 +1,4 @@
-/** Against a real RabbitMQ: the contract, exchanges, routing, rights, TLS, a blocked broker, and services that misbehave. */
+/** Against a real RabbitMQ: the contract, exchanges, routing, permissions, TLS, a blocked broker, and services that misbehave. */
 import { createServer, type Socket } from 'node:net'
 import type { GetMessage } from 'amqplib'
 import { createAddressGuard } from 'svc/plugins/http-client/api'
@@ -26,7 +26,7 @@ function connect(t: Test, settings: Partial<AmqpSettings>): NotifyTarget {
   return target
 }
 
-/** A durable queue, bound to a durable topic exchange where one is named, for a broker that may be killed at once afterwards. */
+/** A durable queue, bound to a durable topic exchange if one is named, for a broker that the test may kill at once. */
 async function declare(queue: string, exchange = ''): Promise<void> {
   const model = await server.open()
   const channel = await model.createChannel()
@@ -40,7 +40,7 @@ async function declare(queue: string, exchange = ''): Promise<void> {
   server.control('eval', 'mnesia:sync_log().')
 }
 
-/** Takes what a queue has. */
+/** Removes and returns the messages of a queue. */
 async function take(queue: string): Promise<readonly GetMessage[]> {
   const model = await server.open()
   const channel = await model.createChannel()
@@ -88,7 +88,7 @@ for (const publisher_confirms of [true, false]) {
   )
 }
 
-t.test('what is sent: the bytes, durable, with what a broker may route by', { skip }, async t => {
+t.test('a message: the bytes, durable, with headers for routing', { skip }, async t => {
   await server.start()
   await declare('direct')
   const target = connect(t, { routing_key: 'direct' })
@@ -110,7 +110,7 @@ t.test('what is sent: the bytes, durable, with what a broker may route by', { sk
   t.equal((await take('direct'))[0]!.properties.deliveryMode, 1)
 })
 
-t.test('a message that no queue gets is an error where it is mandatory', { skip }, async t => {
+t.test('a message that no queue gets is an error if it is mandatory', { skip }, async t => {
   for (const publisher_confirms of [true, false]) {
     const exchange = `mandatory-${publisher_confirms}`
     const settings = { exchange, routing_key: 'a.b', durable: true, publisher_confirms }
@@ -144,7 +144,7 @@ t.test(
   },
 )
 
-t.test('who may publish but not declare, and who may nothing', { skip }, async t => {
+t.test('users who may publish but not declare, and users without permissions', { skip }, async t => {
   await declare('queue-of-narrow', 'narrow')
   server.control('add_user', 'publisher', 'secret-of-publisher')
   server.control('set_permissions', 'publisher', '', '^narrow$', '')
@@ -159,7 +159,7 @@ t.test('who may publish but not declare, and who may nothing', { skip }, async t
   await t.rejects(send('narrow', '/nowhere'), { message: /^AMQP at .*(vhost|NOT_ALLOWED|Expected)/ })
 })
 
-t.test('TLS: the certificate is verified, by authorities of a file', { skip }, async t => {
+t.test('TLS: the certificate is verified, with the authorities in a file', { skip }, async t => {
   await declare('by-tls')
   const send = (query: string) =>
     connect(t, { url: `amqps://svc:${server.password}@${server.tlsHost}${query}`, routing_key: 'by-tls' }).send(
@@ -173,12 +173,12 @@ t.test('TLS: the certificate is verified, by authorities of a file', { skip }, a
   t.equal((await take('by-tls')).length, 2)
 })
 
-t.test('a broker that takes no messages for want of memory is an error that says so', { skip }, async t => {
+t.test('a broker that takes no messages because of its memory gives an error with this reason', { skip }, async t => {
   await declare('while-blocked')
   const target = connect(t, { routing_key: 'while-blocked', timeout: 5000 })
   await target.send([testMessage()], noSignal)
   server.control('set_vm_memory_high_watermark', '0.0000001')
-  // It looks at its memory now and then.
+  // The broker checks its memory periodically.
   let error: string | undefined
   for (let attempt = 0; attempt < 100 && error === undefined; attempt++) {
     error = await target.send([testMessage()], noSignal).then(
@@ -224,7 +224,7 @@ t.test('a connection that the broker closes, and a broker that is killed while i
   t.same([keys[0], keys[1], keys.at(-1)], ['first', 'second', 'last'], 'what was confirmed is still there')
 })
 
-t.test('who does not speak the protocol, or breaks off, is an error in time', async t => {
+t.test('services that do not speak the protocol, or disconnect, give an error in time', async t => {
   const answers: Readonly<Record<string, (socket: Socket) => void>> = {
     'the answer of a web server': socket => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
     'another version of the protocol': socket => socket.write(Buffer.from('AMQP\0\x01\0\0')),
@@ -256,7 +256,7 @@ t.test('who does not speak the protocol, or breaks off, is an error in time', as
   }
 })
 
-t.test('what may be connected to', t =>
+t.test('allowed addresses', t =>
   guardedClientContract(t, async () => ({
     async attempt(guard, host, port) {
       const settings = complete({ url: `amqp://${host}:${port}`, routing_key: 'k', timeout: 1000 })

@@ -1,4 +1,4 @@
-/** A real RabbitMQ, on random ports of the loopback interface, in a folder of its own, ended by its process ids. */
+/** A real RabbitMQ, on random ports of the loopback interface, in its own folder, ended by its process ids. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -9,15 +9,15 @@ import amqp, { type ChannelModel } from 'amqplib'
 import { findLastingPort, hangProcesses } from 'svc/testing'
 import type { Test } from 'tap'
 
-/** Not the one in /usr/sbin, which changes to a user of its own. */
+/** Not the one in /usr/sbin, which changes to another user. */
 const program = '/usr/lib/rabbitmq/bin/rabbitmq-server'
 const control = '/usr/lib/rabbitmq/bin/rabbitmqctl'
 const startDeadlineMs = 90_000
 
-// A test process that is ended by its runner must not leave a service behind.
+// If the runner ends the test process, the service must end, too.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
 
-/** False, or why tests that need it are skipped. */
+/** Why tests that need it are skipped; false if it is installed. */
 export const skip = findSkip()
 
 function findSkip(): string | false {
@@ -30,7 +30,7 @@ export interface RabbitMq {
   readonly host: string
   readonly tlsHost: string
   readonly password: string
-  /** PEM file, also for whom to trust it by. */
+  /** PEM file of the certificate, which is also its authority. */
   readonly certificate: string
   readonly url: string
   /** rabbitmqctl. */
@@ -87,7 +87,7 @@ export async function startRabbitMq(t: Test): Promise<RabbitMq> {
     ERL_EPMD_PORT: String(mapperPort),
     ERL_EPMD_ADDRESS: '127.0.0.1',
   }
-  // Otherwise the broker would leave one behind that nobody knows.
+  // Otherwise the broker would start one that keeps running.
   const mapper = spawn('epmd', ['-port', String(mapperPort), '-address', '127.0.0.1'], { stdio: 'ignore' })
   let child: ChildProcess | undefined
   const signal = (name: NodeJS.Signals) => {
@@ -95,7 +95,7 @@ export async function startRabbitMq(t: Test): Promise<RabbitMq> {
       try {
         process.kill(pid, name)
       } catch {
-        // It has ended meanwhile.
+        // It has already ended.
       }
     }
   }
@@ -123,7 +123,7 @@ export async function startRabbitMq(t: Test): Promise<RabbitMq> {
       if (child !== undefined) return
       const deadlineMs = performance.now() + startDeadlineMs
       while (performance.now() < deadlineMs) {
-        // It ends at once while what is left of the one before still has its name.
+        // The broker fails to start while the former process is still registered under its name.
         if (child === undefined || child.exitCode !== null) {
           child = spawn(program, [], { env: environment, cwd: folder, stdio: 'ignore' })
         }
@@ -153,7 +153,7 @@ export async function startRabbitMq(t: Test): Promise<RabbitMq> {
   return server
 }
 
-/** A process and all that descend from it. */
+/** A process and all of its descendants. */
 function familyOf(pid: number): readonly number[] {
   const family = [pid]
   for (const member of family) {
@@ -163,7 +163,7 @@ function familyOf(pid: number): readonly number[] {
         family.push(...children.split(' ').filter(Boolean).map(Number))
       }
     } catch {
-      // It has ended meanwhile.
+      // It has already ended.
     }
   }
   return family

@@ -1,4 +1,4 @@
-/** A real nats-server, on a random port of the loopback interface, in a folder of its own, ended by its process id. */
+/** A real nats-server, on a random port of the loopback interface, in its own folder, ended by its process id. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
@@ -12,7 +12,7 @@ import type { Test } from 'tap'
 
 const startDeadlineMs = 90_000
 
-/** False, or why tests that need it are skipped. */
+/** Why tests that need it are skipped; false if it is installed. */
 export const skip = findSkip()
 
 function findSkip(): string | false {
@@ -31,9 +31,9 @@ export interface NatsServer {
   readonly port: number
   readonly address: string
   readonly folder: string
-  /** A stream that takes the subjects. `change`: more of its configuration. */
+  /** Creates a stream with the subjects. `change`: further configuration. */
   addStream(name: string, subjects: readonly string[], change?: Readonly<Record<string, unknown>>): Promise<void>
-  /** What a stream has, oldest first. */
+  /** The messages of a stream, oldest first. */
   read(stream: string): Promise<readonly StoredMessage[]>
   start(): Promise<void>
   stop(signal?: NodeJS.Signals): Promise<void>
@@ -41,7 +41,7 @@ export interface NatsServer {
   resume(): void
 }
 
-/** `configuration` is added to what listens and stores; `asTest` is how the test itself gets in. */
+/** `configuration` is added to that of ports and storage; `asTest` has the credentials of the test itself. */
 export async function startNats(
   t: Test,
   configuration: string,

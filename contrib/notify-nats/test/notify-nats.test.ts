@@ -1,4 +1,4 @@
-/** Against a real nats-server: the contract, core and JetStream, ways to log in, TLS, crashes, and servers that misbehave. */
+/** Against a real nats-server: the contract, core and JetStream, log-ins, TLS, crashes, and servers that misbehave. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
@@ -37,7 +37,7 @@ for (const isStream of [false, true]) {
   t.test(`the target keeps the contract ${isStream ? 'with JetStream' : 'without'}`, { skip }, t =>
     notifyTargetContract(t, async t => {
       const server = await startNats(t, users, login)
-      // It stores also what is only published.
+      // The stream also stores messages that are only published.
       await server.addStream('EVENTS', [subject])
       return {
         kind: createNatsKind(guard),
@@ -88,7 +88,7 @@ t.test('order of each key is kept through crashes of the server', { skip }, asyn
     }
   })()
   for (const batch of sent) {
-    // As the queue does: what fails is sent again whole, before anything that comes after.
+    // Like the queue: a failed batch is sent again as a whole, before any later one.
     for (let attempt = 0; ; attempt++) {
       try {
         await target.send(batch, noSignal)
@@ -116,7 +116,7 @@ t.test('order of each key is kept through crashes of the server', { skip }, asyn
   }
 })
 
-t.test('who may publish nothing there hears of it, with and without JetStream', { skip }, async t => {
+t.test('a user without permission to publish gets an error, with and without JetStream', { skip }, async t => {
   const permissions = '{ publish: ["other"], subscribe: [">"] }'
   const limited = `{ user: limited, password: "${password}", permissions: ${permissions} }`
   const deaf = `{ user: deaf, password: "${password}", permissions: { publish: [">"], subscribe: ["none"] } }`
@@ -138,7 +138,7 @@ t.test('who may publish nothing there hears of it, with and without JetStream', 
   )
 })
 
-t.test('streams that are full, small or not there', { skip }, async t => {
+t.test('streams that are full, small or missing', { skip }, async t => {
   const server = await startNats(t, `${users}\nmax_payload: 65536`, login)
   await server.addStream('FULL', ['full'], { max_msgs: 1, discard: 'new' })
   await server.addStream('SMALL', ['small'], { max_msg_size: 100 })
@@ -147,9 +147,9 @@ t.test('streams that are full, small or not there', { skip }, async t => {
   const full = target('full')
   await full.send([testMessage()], noSignal)
   await t.rejects(full.send([testMessage()], noSignal), { name: 'Error', message: /the stream is full/ })
-  const tooLarge = { name: 'PermanentDeliveryError', message: /larger than the server takes/ }
+  const tooLarge = { name: 'PermanentDeliveryError', message: /too large for the server/ }
   await t.rejects(target('small').send([testMessage()], noSignal), tooLarge)
-  await t.rejects(target('nowhere').send([testMessage()], noSignal), { message: /no stream takes the subject/ })
+  await t.rejects(target('nowhere').send([testMessage()], noSignal), { message: /no stream has the subject/ })
   await target('nowhere', false).send([testMessage()], noSignal)
   const object = { sizeBytes: 1, etag: '', contentType: undefined, userMetadata: { a: 'x'.repeat(70_000) } }
   for (const jetstream of [true, false]) {
@@ -210,7 +210,7 @@ resolver_preload: { ${accounts.join('\n')} }`,
   await refused({ nkey_specification: `SU${'A'.repeat(56)}` }, /: the value of nkey_specification cannot be used\.$/)
 })
 
-t.test('TLS: authorities, client certificates, and what is wrong with them', { skip }, async t => {
+t.test('TLS: authorities, client certificates, and problems with them', { skip }, async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-nats-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const make = (name: string) => {
@@ -241,7 +241,7 @@ t.test('TLS: authorities, client certificates, and what is wrong with them', { s
   await t.rejects(attempt({ client_key: own.key }), { message: /certificates or the key cannot be used/ })
   await t.rejects(attempt({ ca_cert: join(folder, 'none') }), { message: /file of ca_cert cannot be read.*ENOENT/ })
   await t.rejects(attempt({ tls: false }), { message: /./ })
-  // What asks for no TLS gets no password of somebody who wants it.
+  // A server without TLS must not get the password of a client that requires TLS.
   const heard: string[] = []
   const plain = await listen(t, socket => {
     socket.write('INFO {"server_id":"A","version":"2.9.10","proto":1,"max_payload":1048576,"headers":true}\r\n')
@@ -251,7 +251,7 @@ t.test('TLS: authorities, client certificates, and what is wrong with them', { s
   t.notMatch(heard.join(''), /s3cret/)
 })
 
-t.test('nobody there, silence and noise are errors within the timeout, and leave no connection', async t => {
+t.test('no server, no answer and random answers are errors within the timeout, and leave no connection', async t => {
   const info = 'INFO {"server_id":"A","version":"2.9.10","proto":1,"max_payload":1048576,"headers":true}\r\n'
   const noises = ['HTTP/1.1 400 Bad Request\r\n\r\n', '\xff'.repeat(1000), '', 'INFO {}\r\n', 'INFO {]\r\n']
   for (const noise of noises) {
@@ -259,7 +259,7 @@ t.test('nobody there, silence and noise are errors within the timeout, and leave
     const { send } = connect(t, { address: [server.address] })
     await t.rejects(send([testMessage()], noSignal), { message: /^NATS at 127/ })
   }
-  // One that repeats what it was told.
+  // A server that repeats the request in its error.
   const parrot = await listen(t, socket => {
     socket.write(info)
     socket.on('data', data => void socket.write(`-ERR '${data.toString().split('\r\n')[0]}'\r\n`))
@@ -286,12 +286,12 @@ t.test('nobody there, silence and noise are errors within the timeout, and leave
   await t.rejects(unknown.send([testMessage()], noSignal), { message: /cannot be reached|ended/ })
 })
 
-t.test('the next server is tried where one is silent or not there', { skip }, async t => {
+t.test('if a server is silent or down, the next is tried', { skip }, async t => {
   const server = await startNats(t, users, login)
   await server.addStream('EVENTS', [subject])
   const silent = await listen(t, () => {})
   for (const other of [silent.address, '127.0.0.1:1']) {
-    // In which order is left to chance.
+    // The order is random.
     for (let i = 0; i < 4; i++) {
       const address = [other, server.address]
       await connect(t, { address, timeout: 4000, username: 'svc', password }).send([testMessage()], noSignal)
@@ -300,7 +300,7 @@ t.test('the next server is tried where one is silent or not there', { skip }, as
   t.equal((await server.read('EVENTS')).length, 8)
 })
 
-t.test('what may be connected to', t =>
+t.test('allowed addresses', t =>
   guardedClientContract(t, async () => ({
     async attempt(guard, host, port) {
       const target = connectNats(complete({ address: [`${host}:${port}`], timeout: 1000 }), { id: '_', log }, guard)
@@ -313,7 +313,7 @@ t.test('what may be connected to', t =>
   })),
 )
 
-t.test('settings are checked together', t => {
+t.test('settings are validated together', t => {
   const problems = (change: Partial<NatsSettings>) =>
     checkNats(complete({ address: ['nats-1:4222', '[::1]', 'nats'], ...change }), guard).map(({ key }) => key)
   t.same(problems({}), [])

@@ -1,4 +1,4 @@
-/** Against a real PostgreSQL: the contract in both formats, tables, rights, TLS, locks, and services that misbehave. */
+/** Against a real PostgreSQL: the contract in both formats, tables, permissions, TLS, locks, and services that misbehave. */
 import { createServer, type Socket } from 'node:net'
 import { createAddressGuard } from 'svc/plugins/http-client/api'
 import { guardedClientContract } from 'svc/plugins/http-client/contract'
@@ -58,7 +58,7 @@ for (const format of ['namespace', 'access'] as const) {
   )
 }
 
-t.test('what is stored', { skip }, async t => {
+t.test('stored rows', { skip }, async t => {
   const put = testMessage({ key: 'a b.jpg' })
   const removal = testMessage({ key: 'a b.jpg', name: 'ObjectRemoved:Delete' })
   const other = testMessage({ key: 'other' })
@@ -97,7 +97,7 @@ t.test('what is stored', { skip }, async t => {
   ])
 })
 
-t.test('a table that is dropped is made again; one name makes no other sentence of it', { skip }, async t => {
+t.test('a dropped table is created again; the name of a table cannot change the statement', { skip }, async t => {
   const name = `od'd; DROP TABLE x --`
   const target = connect(t, { table: name })
   await Promise.all([
@@ -110,7 +110,7 @@ t.test('a table that is dropped is made again; one name makes no other sentence 
   t.same(await server.query(`SELECT count(*)::int FROM "${name}"`), [{ count: 1 }])
 })
 
-t.test('a test of a table of objects looks whether it could be written, and leaves nothing', { skip }, async t => {
+t.test('a test of a table of objects checks that it can be written, and leaves nothing', { skip }, async t => {
   const test = (table: string) => connect(t, { table }).test(testBody('x'), noSignal)
   await test('not_there_yet')
   t.same(await server.query(`SELECT to_regclass('not_there_yet') AS found`), [{ found: null }])
@@ -127,7 +127,7 @@ t.test('a test of a table of objects looks whether it could be written, and leav
   t.same(await server.query('SELECT * FROM without_key'), [])
 })
 
-t.test('a user with no more rights than the README names', { skip }, async t => {
+t.test('a user with only the permissions in the README', { skip }, async t => {
   await server.query(`CREATE ROLE events LOGIN PASSWORD 'secret-of-events'`)
   await server.query('CREATE TABLE granted (key VARCHAR PRIMARY KEY, value JSONB)')
   await server.query('GRANT SELECT, INSERT, UPDATE, DELETE ON granted TO events')
@@ -144,7 +144,7 @@ t.test('a user with no more rights than the README names', { skip }, async t => 
   })
 })
 
-t.test('TLS as the connection string says: verified unless it says otherwise', { skip }, async t => {
+t.test('TLS by the connection string: verified by default', { skip }, async t => {
   const send = (query: string, host?: string) =>
     connect(t, { table: 'tls', connection_string: server.url({ query, host }) }).send([testMessage()], noSignal)
   const trusted = `sslrootcert=${server.certificate}`
@@ -166,7 +166,7 @@ t.test('TLS as the connection string says: verified unless it says otherwise', {
   await t.rejects(send('?sslmode=require'), { message: /does not encrypt; sslmode=disable/ })
 })
 
-t.test('who waits for a lock is an error in time, and does not write later', { skip }, async t => {
+t.test('waiting for a lock is an error in time, and nothing is written later', { skip }, async t => {
   const target = connect(t, { table: 'locked' })
   await target.send([testMessage({ key: 'first' })], noSignal)
   const hasty = connect(t, { table: 'locked', timeout: 500 })
@@ -198,7 +198,7 @@ t.test(
   },
 )
 
-t.test('connections: no more than allowed, and none is missed when it is ended from outside', { skip }, async t => {
+t.test('connections: at most the maximum, and one that the server ends is replaced', { skip }, async t => {
   const target = connect(t, { table: 'many', max_open_connections: 2 })
   const count = `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'svc'`
   const others = (await server.query(count))[0].count
@@ -228,7 +228,7 @@ t.test('a server that is killed while it answers', { skip }, async t => {
   t.same(await server.query(`SELECT key FROM killed WHERE key = 'photos/after-2'`), [{ key: 'photos/after-2' }])
 })
 
-t.test('who does not speak the protocol, or breaks off, is an error in time', async t => {
+t.test('services that do not speak the protocol, or disconnect, give an error in time', async t => {
   const packet = (type: string, ...bytes: number[]) =>
     Buffer.from([type.charCodeAt(0), 0, 0, 0, bytes.length + 4, ...bytes])
   const welcome = Buffer.concat([packet('R', 0, 0, 0, 0), packet('Z', 73)])
@@ -266,7 +266,7 @@ t.test('who does not speak the protocol, or breaks off, is an error in time', as
   }
 })
 
-t.test('what may be connected to', t =>
+t.test('allowed addresses', t =>
   guardedClientContract(t, async () => ({
     async attempt(guard, host, port) {
       const connection_string = `postgresql://u@${host}:${port}/d?sslmode=disable`

@@ -1,4 +1,6 @@
-/** A real PostgreSQL, on a random port of the loopback interface, in a folder of its own, ended by its process ids. It refuses root. */
+/**
+ * A real PostgreSQL, on a random port of the loopback interface, in its own folder, ended by its process ids. It refuses to run as root.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { appendFileSync, chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,13 +14,13 @@ import type { Test } from 'tap'
 const startDeadlineMs = 90_000
 const programs = findPrograms()
 
-// A test process that is ended by its runner must not leave a service behind.
+// If the runner ends the test process, the service must end, too.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
 
-/** False, or why tests that need it are skipped. */
+/** Why tests that need it are skipped; false if it is installed. */
 export const skip = findSkip()
 
-/** Debian keeps those of a server apart, by version. */
+/** Debian keeps the programs of a server in a folder for each version. */
 function findPrograms(): string | undefined {
   try {
     const [version] = readdirSync('/usr/lib/postgresql').sort((a, b) => Number(b) - Number(a))
@@ -39,7 +41,7 @@ function findSkip(): string | false {
 export interface PostgresServer {
   readonly port: number
   readonly password: string
-  /** The certificate that it shows, also for whom to trust it by. */
+  /** The server's certificate, which is also its authority. */
   readonly certificate: string
   url(options?: { user?: string; password?: string; query?: string; host?: string }): string
   /** As the owner of the database. */
@@ -86,7 +88,7 @@ export async function startPostgres(t: Test): Promise<PostgresServer> {
       try {
         process.kill(pid, name)
       } catch {
-        // It has ended meanwhile.
+        // It has already ended.
       }
     }
   }
@@ -110,7 +112,7 @@ export async function startPostgres(t: Test): Promise<PostgresServer> {
     async start() {
       const deadlineMs = performance.now() + startDeadlineMs
       while (performance.now() < deadlineMs) {
-        // It ends at once while a process of the one before still has its folder.
+        // The server fails to start while a process of the former one uses its folder.
         if (child === undefined || child.exitCode !== null) {
           child = spawn(join(programs!, 'postgres'), ['-D', data, ...listen], {
             ...owner,
@@ -131,7 +133,7 @@ export async function startPostgres(t: Test): Promise<PostgresServer> {
       if (child === undefined) return
       const ended = new Promise(done => child!.once('exit', done))
       signal('SIGCONT')
-      // The immediate way: connections are cut, what was committed is found again at the start.
+      // Immediate mode: connections are cut, and the next start recovers committed data.
       child.kill('SIGQUIT')
       await ended
       child = undefined
@@ -148,12 +150,12 @@ export async function startPostgres(t: Test): Promise<PostgresServer> {
   return server
 }
 
-/** Each connection has a process of its own. */
+/** Each connection has its own process. */
 function childrenOf(pid: number): readonly number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
   } catch {
-    // It has ended meanwhile.
+    // It has already ended.
     return []
   }
 }

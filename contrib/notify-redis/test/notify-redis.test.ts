@@ -1,4 +1,4 @@
-/** Against a real redis-server: the contract in both formats, what is stored, access control, TLS, and services that misbehave. */
+/** Against a real redis-server: the contract in both formats, stored entries, access control, TLS, and services that misbehave. */
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type LookupFunction, type Socket } from 'node:net'
@@ -57,7 +57,7 @@ t.test('the contract', { skip }, async t => {
   }
 })
 
-t.test('what is stored', { skip }, async t => {
+t.test('stored entries', { skip }, async t => {
   const server = await startRedis(t)
   const { address, password } = server
   const put = testMessage({ key: 'a b.jpg' })
@@ -85,7 +85,7 @@ t.test('what is stored', { skip }, async t => {
   t.same(JSON.parse(server.ask('--raw', 'LINDEX', 'events', '0').join()), [{ Event: [event], EventTime: event.Time }])
 })
 
-t.test('a key of another type is an error that says so, and writes nothing', { skip }, async t => {
+t.test('a key of another type gives an error with this reason, and nothing is written', { skip }, async t => {
   const server = await startRedis(t)
   const { address, password } = server
   server.ask('SET', 'taken', 'text')
@@ -94,7 +94,7 @@ t.test('a key of another type is an error that says so, and writes nothing', { s
     ['access', 'list'],
   ] as const) {
     const target = connect(t, { address, password, key: 'taken', format })
-    const message = new RegExp(`key "taken" holds something else than the ${type}`)
+    const message = new RegExp(`key "taken" is not the ${type}`)
     await t.rejects(target.send([testMessage(), testMessage()], noSignal), { message })
     await t.rejects(target.test(testBody('x'), noSignal), { message })
     await t.rejects(target.send([testMessage()], noSignal), { message }, 'again')
@@ -108,7 +108,7 @@ t.test('a key of another type is an error that says so, and writes nothing', { s
   t.same(server.ask('HLEN', 'taken'), ['1'])
 })
 
-t.test('a user with no more rights than the README names', { skip }, async t => {
+t.test('a user with only the permissions in the README', { skip }, async t => {
   const server = await startRedis(t)
   const rights = ['~events', '+multi', '+exec', '+hset', '+hdel', '+rpush', '+type', '+select']
   server.ask('ACL', 'SETUSER', 'svc', 'on', '>secret-of-svc', ...rights)
@@ -123,7 +123,7 @@ t.test('a user with no more rights than the README names', { skip }, async t => 
   await t.rejects(wrong.send([testMessage()], noSignal), { message: /^Redis at 127\.0\.0\.1:\d+: WRONGPASS/ })
 })
 
-t.test('a server that is full takes nothing, and says why', { skip }, async t => {
+t.test('a full server takes nothing, and gives the reason', { skip }, async t => {
   const server = await startRedis(t)
   const target = connect(t, { address: server.address, password: server.password, key: 'objects' })
   server.ask('CONFIG', 'SET', 'maxmemory', '1')
@@ -133,7 +133,7 @@ t.test('a server that is full takes nothing, and says why', { skip }, async t =>
   t.same(server.ask('HLEN', 'objects'), ['1'])
 })
 
-t.test('TLS: the certificate is verified, by authorities of a file', { skip }, async t => {
+t.test('TLS: the certificate is verified, with the authorities in a file', { skip }, async t => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-redis-tls-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const certificate = join(folder, 'server.crt')
@@ -167,7 +167,7 @@ t.test('TLS: the certificate is verified, by authorities of a file', { skip }, a
   t.same(server.ask('--tls', '--cacert', certificate, 'HLEN', 'objects'), ['2'])
 })
 
-t.test('who does not speak the protocol, or breaks off, is an error in time', async t => {
+t.test('services that do not speak the protocol, or disconnect, give an error in time', async t => {
   const answers: Readonly<Record<string, (socket: Socket) => void>> = {
     'the answer of a web server': socket => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
     'bytes of nothing': socket => socket.write(Buffer.from([0, 1, 2, 255, 13, 10])),
@@ -191,19 +191,19 @@ t.test('who does not speak the protocol, or breaks off, is an error in time', as
     await t.rejects(target.test(testBody('x'), noSignal), { message: /^(?!.*secret-of)/ }, name)
     t.ok(performance.now() - startedMs < 30_000, `${name}: in time`)
     await target.close()
-    // Whoever is still connected would keep it from ending.
+    // An open connection would prevent its end.
     await new Promise(done => server.close(done))
     t.pass(`${name}: no connection is left`)
   }
 })
 
-t.test('a server that is killed while it answers: nobody is told twice, the next send connects', { skip }, async t => {
+t.test('a server that is killed while it answers: one error, and the next send connects', { skip }, async t => {
   const server = await startRedis(t)
   const target = connect(t, { address: server.address, password: server.password, key: 'objects' })
   for (let round = 0; round < 3; round++) {
     await target.send([testMessage({ key: `before-${round}` })], noSignal)
     const many = Array.from({ length: 100 }, (_, i) => testMessage({ key: `many-${round}-${i}` }))
-    // It may have been done before.
+    // The command may have been executed before.
     const sending = target.send(many, noSignal).then(
       () => 'done',
       (error: Error) => error.message,
@@ -217,7 +217,7 @@ t.test('a server that is killed while it answers: nobody is told twice, the next
   t.same(server.ask('HEXISTS', 'objects', 'photos/after-2'), ['1'])
 })
 
-t.test('what may be connected to', t =>
+t.test('allowed addresses', t =>
   guardedClientContract(t, async () => ({
     async attempt(guard, host, port) {
       const settings = complete({ address: `${host}:${port}`, key: 'k', timeout: 1000 })

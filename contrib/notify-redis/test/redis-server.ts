@@ -1,4 +1,4 @@
-/** A real redis-server, on a random port of the loopback interface, in a folder of its own, ended by its process id. */
+/** A real redis-server, on a random port of the loopback interface, in its own folder, ended by its process id. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,10 +9,10 @@ import type { Test } from 'tap'
 
 const startDeadlineMs = 90_000
 
-// A test process that is ended by its runner must not leave a service behind.
+// If the runner ends the test process, the service must end, too.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
 
-/** False, or why tests that need it are skipped. */
+/** Why tests that need it are skipped; false if it is installed. */
 export const skip = findSkip()
 
 function findSkip(): string | false {
@@ -25,7 +25,7 @@ export interface RedisServer {
   readonly port: number
   readonly address: string
   readonly password: string
-  /** What redis-cli prints, as lines. */
+  /** The output of redis-cli, as lines. */
   ask(...command: readonly string[]): readonly string[]
   start(): Promise<void>
   stop(): Promise<void>
@@ -33,7 +33,7 @@ export interface RedisServer {
   resume(): void
 }
 
-/** `options` are those of the command line; `{folder}` and `{port}` stand for what they are. */
+/** `options` of the command line, with the placeholders `{folder}` and `{port}`. */
 export async function startRedis(t: Test, options: readonly string[] = []): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-redis-'))
   const port = await findLastingPort()
@@ -41,7 +41,7 @@ export async function startRedis(t: Test, options: readonly string[] = []): Prom
   const given = options.map(option => option.replace('{folder}', folder).replace('{port}', String(port)))
   const listen = given.includes('--tls-port') ? ['--port', '0'] : ['--port', String(port)]
   const fixed = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'yes', '--dir', folder, '--requirepass', password]
-  // It listens before it has loaded what it had.
+  // It listens before it has loaded its data.
   const isReady = (options: readonly string[]) => {
     try {
       return server.ask(...options, 'PING')[0] === 'PONG'
@@ -86,7 +86,7 @@ export async function startRedis(t: Test, options: readonly string[] = []): Prom
   t.teardown(async () => {
     await server.stop()
     process.off('exit', kill)
-    // A child that it had may still be writing.
+    // A child process may still be writing.
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
   })
   await server.start()
