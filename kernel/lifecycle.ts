@@ -3,7 +3,8 @@
  * closes them by `stop`, the other by `serve` and `drain`.
  *
  *   start   in order; a failure undoes what had started, in reverse, the failing plugin included
- *   serve   in order, when all plugins of all threads have started
+ *   serve   in order, when all plugins of all threads have started; then background workers begin, whose work may need requests
+ *           that this server itself answers
  *   drain   in reverse; a failure is reported and the rest goes on, because everybody must get the chance to stop
  *   stop    in reverse; as drain
  */
@@ -142,10 +143,6 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       begun.add(unit)
       starts.onClose(() => (begun.has(unit) ? end(unit, 'stop') : undefined))
       await run(unit, 'start')
-      workers.set(
-        unit,
-        unit.background.map(worker => runWorker(worker, plugin.name, clock, unit.log)),
-      )
     } catch (error) {
       if (plugin.onStartFailure !== 'degrade') throw error
       unit.log.error({ err: error }, 'start failed; the server goes on without this plugin')
@@ -196,6 +193,11 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
       }
       await tellIfSlow(ready(serves))
       log.debug({ plugins: begun.size, serveMs: timesOf(serves) }, 'plugins serve')
+      if (draining !== undefined) return
+      for (const unit of begun) {
+        const run = (worker: BackgroundWorker) => runWorker(worker, unit.plugin.name, clock, unit.log)
+        workers.set(unit, unit.background.map(run))
+      }
     },
     drain,
     stop() {
