@@ -105,7 +105,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: ['^(dist|coverage|\\.tap)/', '^contrib/svcctl/dist/'] },
+    exclude: { path: ['^(dist|coverage|\\.tap)/', '^contrib/svcctl/dist/', '^plugins/console/web/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -19,9 +20,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { makeConsoleCurrent } from './build-console.mjs'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'dist')
+/** An application of its own, for browsers: see build-console.mjs. */
+const consoleFolder = 'plugins/console/web'
 const stamp = 'sources.json'
 const sourceFolders = ['kernel', 'plugins', 'contrib', '.ci']
 
@@ -101,6 +105,7 @@ function isRunning(lock) {
 /** Replaces dist/. Programs that run from it go on, but for modules that they have not loaded yet. `finish` adds to the new folder. */
 export async function makeBundle(finish) {
   const { build } = await import('esbuild')
+  await makeConsoleCurrent()
   const before = fingerprint()
   const made = mkdtempSync(join(root, 'dist-'))
   try {
@@ -141,7 +146,10 @@ export async function makeBundle(finish) {
 
 function entryPoints() {
   const sources = globSync([...faces, ...programs], { cwd: root }).filter(path => !path.startsWith('contrib/svcctl/'))
-  const threads = globSync(['kernel/**/*.ts', 'plugins/**/*.ts', 'contrib/*/*.ts'], { cwd: root })
+  const threads = globSync(['kernel/**/*.ts', 'plugins/**/*.ts', 'contrib/*/*.ts'], {
+    cwd: root,
+    exclude: [consoleFolder],
+  })
     .filter(path => !/\/(test|node_modules)\/|\.test\.ts$/.test(path))
     .flatMap(path =>
       [...readFileSync(join(root, path), 'utf8').matchAll(ownThread)].map(([, name]) =>
@@ -183,9 +191,14 @@ function copyAssets(made) {
     mkdirSync(dirname(join(made, to)), { recursive: true })
     copyFileSync(join(root, from), join(made, to))
   }
-  for (const path of globSync('{kernel,plugins}/**/*.{wasm,html,css,svg,json}', { cwd: root })) {
+  for (const path of globSync('{kernel,plugins}/**/*.{wasm,html,css,svg,json}', {
+    cwd: root,
+    exclude: [consoleFolder],
+  })) {
     if (!path.split(/[\\/]/).includes('test')) copy(path, path)
   }
+  const built = join(consoleFolder, 'dist')
+  if (existsSync(join(root, built))) cpSync(join(root, built), join(made, built), { recursive: true })
   // A package.json of their own would make them packages that find no `svc`: built, they are part of it.
   for (const path of globSync('contrib/*/package.json', { cwd: root })) {
     if (existsSync(join(made, dirname(path), 'index.js'))) copy(path, join(dirname(path), 'manifest.json'))

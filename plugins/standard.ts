@@ -54,6 +54,9 @@ const folders = [
   's3',
   'admin',
 
+  // What people see in a browser.
+  'console',
+
   // Features of buckets and objects.
   'buckets',
   'object-operations',

@@ -36,11 +36,16 @@ function cruise(folder: string, names: readonly string[]): Cruise {
   return JSON.parse(run.stdout) as Cruise
 }
 
+/** An application for browsers, bundled by itself: none of its modules runs in the server, and it takes nothing but types from there. */
+const application = 'plugins/console/web'
+
 function sourcesOf(folder: string): string[] {
   return globSync('{kernel,plugins,contrib,examples,test,docs}/**/*.ts', {
     cwd: folder,
     exclude: name => name === 'node_modules' || name.endsWith('/node_modules') || name === 'dist',
-  }).map(path => path.replaceAll('\\', '/'))
+  })
+    .map(path => path.replaceAll('\\', '/'))
+    .filter(path => !path.startsWith(`${application}/`))
 }
 
 /** Every specifier of a static or dynamic import or re-export. Comments are taken out first. */
@@ -118,6 +123,21 @@ t.test('the tree keeps the import rules', t => {
     'every source file was looked at',
   )
   t.same(leaving(root), [], 'bundled plugins import by package name, as a third party does')
+  t.end()
+})
+
+t.test('the application of the console takes only types from the server', t => {
+  const home = join(root, application)
+  const outside = globSync('src/**/*.{ts,tsx}', { cwd: home }).flatMap(path =>
+    [...readFileSync(join(home, path), 'utf8').matchAll(/^(import|export)( type)?\b[^'"]*['"](\.[^'"]+)['"]/gm)]
+      .filter(([, , , specifier]) => posix.normalize(posix.join(posix.dirname(path), specifier!)).startsWith('../'))
+      .map(([, , type, specifier]) => ({ path, isType: type !== undefined, specifier })),
+  )
+  t.ok(outside.length > 20, 'imports were found')
+  t.same(
+    outside.filter(({ isType }) => !isType),
+    [],
+  )
   t.end()
 })
 

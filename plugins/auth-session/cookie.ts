@@ -15,6 +15,11 @@ export function readSessionCookies(header: string | undefined): string[] {
 
 const valuesMax = 4
 
+/** Whether a browser has sent a session cookie; the session may have ended. */
+export function hasSessionCookie(header: string | undefined): boolean {
+  return readSessionCookies(header).some(value => value !== '')
+}
+
 export function sessionCookie(value: string, secure: boolean, maxAgeSeconds: number): string {
   const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`
   return `${cookieName}=${value}; ${attributes}${secure ? '; Secure' : ''}`

@@ -46,7 +46,7 @@ export function instantiateKernels(memory: WebAssembly.Memory, variant: KernelVa
   return { sums: named('sumProducts'), products: named('products') }
 }
 
-function readModule(variant: KernelVariant): Buffer {
+function readModule(variant: KernelVariant): Buffer<ArrayBuffer> {
   return readFileSync(
     new URL(variant === 'relaxed' ? './reed-solomon-relaxed.wasm' : './reed-solomon.wasm', import.meta.url),
   )

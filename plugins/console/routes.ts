@@ -1,0 +1,51 @@
+/** The page at every path that is not the API's, and its files. */
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { FastifyPluginAsync } from 'fastify'
+import type { Random } from 'svc/kernel'
+import { hasSessionCookie } from 'svc/plugins/auth-session/api'
+import { readPage } from './page.ts'
+import { securityHeaders } from './security-headers.ts'
+
+const yearMs = 365 * 86_400_000
+const notBuilt =
+  'The files of the console are not built. Run `npm run console:build` in the folder of the server, and load this page again.\n'
+
+export interface ConsoleRoutesOptions {
+  /** Of the built application, with a slash at its end. */
+  readonly folder: URL
+  readonly publicUrl: string | undefined
+  readonly random: Random
+}
+
+export function createConsoleRoutes({ folder, publicUrl, random }: ConsoleRoutesOptions): FastifyPluginAsync {
+  return async fastify => {
+    const page = readPage(new URL('index.html', folder), publicUrl)
+    if (page !== undefined) {
+      // Loaded here, because most commands need no console.
+      const fastifyStatic = createRequire(import.meta.url)(
+        '@fastify/static',
+      ) as typeof import('@fastify/static').default
+      await fastify.register(fastifyStatic, {
+        root: fileURLToPath(new URL('assets/', folder)),
+        prefix: '/assets/',
+        preCompressed: true,
+        maxAge: yearMs,
+        immutable: true,
+        index: false,
+        decorateReply: false,
+        setHeaders: reply => void reply.header('x-content-type-options', 'nosniff'),
+      })
+    }
+    fastify.get('/*', { config: { operation: 'ConsolePage' } }, async (request, reply) => {
+      if (/^\/(api|svc|assets)(\/|$|\?)/.test(request.url)) return reply.callNotFound()
+      reply.header('cache-control', 'no-store')
+      if (page === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(notBuilt)
+      const nonce = random.bytes(16).toString('base64')
+      return reply
+        .headers(securityHeaders(nonce))
+        .type('text/html; charset=utf-8')
+        .send(page.render(nonce, hasSessionCookie(request.headers.cookie)))
+    })
+  }
+}

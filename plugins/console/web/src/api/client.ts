@@ -1,0 +1,69 @@
+/** Requests to the Admin API. The CSRF token lives in this module's memory and nowhere else. */
+import { routes } from 'virtual:operations'
+import type { Answer, OperationId, Request } from './operations.ts'
+import { type Problem, problemOf, problemOfNetwork } from './problem.ts'
+
+let csrfToken = ''
+let onSessionEnd = (): void => {}
+
+export function setCsrfToken(token: string): void {
+  csrfToken = token
+}
+
+/** Called when a request is answered that there is no session any more. */
+export function whenSessionEnds(listener: () => void): void {
+  onSessionEnd = listener
+}
+
+export function csrfHeaders(): Record<string, string> {
+  return csrfToken === '' ? {} : { 'x-csrf-token': csrfToken }
+}
+
+/** The address of an operation, relative to the page's base. Throws where the server has no such operation. */
+export function urlOf(
+  id: OperationId | (string & {}),
+  params: Readonly<Record<string, string>> = {},
+  query: object = {},
+): string {
+  const route = routes[id]
+  if (route === undefined) throw new Error(`no operation ${id}`)
+  const path = route[1].replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== undefined && each !== '') search.append(name, String(each))
+    }
+  }
+  return `api/v1${path}${search.size > 0 ? `?${search}` : ''}`
+}
+
+/** Calls an operation; throws `Problem`. */
+export async function call<Id extends OperationId>(id: Id, request: Request<Id> = {}): Promise<Answer<Id>> {
+  const [method] = routes[id]!
+  const { params, query = {}, body, signal } = request
+  const headers: Record<string, string> = { accept: 'application/json', ...csrfHeaders() }
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  let response: Response
+  try {
+    response = await fetch(urlOf(id, params, query), {
+      method,
+      headers,
+      credentials: 'same-origin',
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw problemOfNetwork()
+  }
+  if (!response.ok) {
+    const problem = await problemOf(response)
+    endSession(id, problem)
+    throw problem
+  }
+  return (response.status === 204 ? undefined : await response.json()) as Answer<Id>
+}
+
+function endSession(id: OperationId, problem: Problem): void {
+  if (problem.status === 401 && id !== 'login' && id !== 'getSession') onSessionEnd()
+}

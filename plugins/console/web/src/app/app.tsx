@@ -1,0 +1,44 @@
+/** The application: theme, data, pages. */
+import { MantineProvider } from '@mantine/core'
+import { ModalsProvider } from '@mantine/modals'
+import { Notifications } from '@mantine/notifications'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { setNonce } from 'get-nonce'
+import { whenSessionEnds } from '../api/client.ts'
+import { Problem } from '../api/problem.ts'
+import { sessionQuery } from '../api/session.ts'
+import { createConsoleRouter } from './router.tsx'
+import { theme } from './theme.ts'
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // What the server has refused it refuses again; what did not reach it may do so.
+      retry: (failures, error) => failures < 2 && !(error instanceof Problem && error.status > 0 && error.status < 500),
+    },
+  },
+})
+const router = createConsoleRouter(queryClient)
+whenSessionEnds(() => {
+  queryClient.setQueryData(sessionQuery.queryKey, null)
+  void router.invalidate()
+})
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
+// For the package that keeps the page behind a dialog from scrolling.
+setNonce(nonce)
+
+export function App() {
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <QueryClientProvider client={queryClient}>
+        <ModalsProvider>
+          <Notifications position="top-right" />
+          <RouterProvider router={router} />
+        </ModalsProvider>
+      </QueryClientProvider>
+    </MantineProvider>
+  )
+}

@@ -1,0 +1,7 @@
+import '@mantine/core/styles.css'
+import '@mantine/notifications/styles.css'
+import './styles.css'
+import { createRoot } from 'react-dom/client'
+import { App } from './app/app.tsx'
+
+createRoot(document.getElementById('root')!).render(<App />)

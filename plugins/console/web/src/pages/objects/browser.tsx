@@ -1,0 +1,106 @@
+/** One folder of a bucket: its entries, and what can be done with those that are selected. */
+import { Stack, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconSearch } from '@tabler/icons-react'
+import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { filesOfDrop } from '../../parts/uploads/chosen-files.ts'
+import { uploadQueue } from '../../parts/uploads/queue.ts'
+import { texts } from '../../texts/index.ts'
+import { DetailsDrawer } from './details-drawer.tsx'
+import { entriesOf } from './entries.ts'
+import { ObjectList } from './object-list.tsx'
+import { objectsQuery } from './queries.ts'
+import { Toolbar } from './toolbar.tsx'
+
+export function Browser({ bucket, prefix }: { bucket: string; prefix: string }) {
+  const [search, setSearch] = useState('')
+  const [asked] = useDebouncedValue(search, 200)
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [shown, setShown] = useState<string>()
+  const list = useInfiniteQuery({ ...objectsQuery(bucket, prefix + asked), placeholderData: keepPreviousData })
+  const entries = useMemo(() => entriesOf(list.data?.pages ?? [], prefix), [list.data, prefix])
+  useRefreshAfterUploads(bucket)
+  return (
+    <DropZone bucket={bucket} prefix={prefix}>
+      <Stack gap="sm">
+        <Toolbar bucket={bucket} prefix={prefix} entries={entries} selected={selected} onSelect={setSelected} />
+        <TextInput
+          type="search"
+          aria-label={texts.common.search}
+          placeholder={texts.common.search}
+          leftSection={<IconSearch size={16} aria-hidden />}
+          value={search}
+          onChange={event => setSearch(event.currentTarget.value)}
+          maw={360}
+        />
+        {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
+        {list.isSuccess && entries.length === 0 && (
+          <Text c="dimmed" py="xl" ta="center">
+            {asked === '' ? texts.objects.empty : texts.objects.emptyPrefix(prefix + asked)}
+          </Text>
+        )}
+        {(list.isPending || entries.length > 0) && (
+          <ObjectList
+            bucket={bucket}
+            entries={entries}
+            selected={selected}
+            onSelect={setSelected}
+            onShow={setShown}
+            isLoading={list.isPending || list.isFetchingNextPage}
+            onEnd={() => {
+              if (list.hasNextPage && !list.isFetchingNextPage) void list.fetchNextPage()
+            }}
+          />
+        )}
+      </Stack>
+      {shown !== undefined && <DetailsDrawer bucket={bucket} objectKey={shown} onClose={() => setShown(undefined)} />}
+    </DropZone>
+  )
+}
+
+/** At most every other second, because a folder of many files arrives one by one. */
+function useRefreshAfterUploads(bucket: string): void {
+  const queryClient = useQueryClient()
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stop = uploadQueue.onDone(done => {
+      if (done !== bucket) return
+      timer ??= setTimeout(() => {
+        timer = undefined
+        void queryClient.invalidateQueries({ queryKey: ['objects', bucket] })
+      }, 2000)
+    })
+    return () => {
+      stop()
+      clearTimeout(timer)
+    }
+  }, [bucket, queryClient])
+}
+
+function DropZone({ bucket, prefix, children }: { bucket: string; prefix: string; children: React.ReactNode }) {
+  const [isOver, setOver] = useState(false)
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop files on; buttons beside it do the same
+    <div
+      className="drop-zone"
+      {...(isOver && { 'data-dragged': true })}
+      data-hint={texts.objects.dropHere}
+      onDragOver={event => {
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={event => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false)
+      }}
+      onDrop={event => {
+        event.preventDefault()
+        setOver(false)
+        void filesOfDrop(event.dataTransfer.items, prefix).then(chosen => uploadQueue.add(bucket, chosen))
+      }}
+    >
+      {children}
+    </div>
+  )
+}

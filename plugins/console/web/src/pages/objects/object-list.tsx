@@ -1,0 +1,161 @@
+/** A list that draws only the rows in view, so that a million keys scroll as ten do. */
+import { ActionIcon, Anchor, Checkbox, Skeleton, Text, Tooltip } from '@mantine/core'
+import { IconFile, IconFolder, IconInfoCircle } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useRef } from 'react'
+import { formatBytes, formatDate } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+import type { Entry } from './entries.ts'
+
+const rowHeight = 40
+/** Rows before the end at which more are loaded. */
+const ahead = 50
+
+export interface ObjectListProps {
+  readonly bucket: string
+  readonly entries: readonly Entry[]
+  readonly selected: ReadonlySet<string>
+  readonly onSelect: (selected: ReadonlySet<string>) => void
+  /** Shows the details of an object. */
+  readonly onShow: (key: string) => void
+  readonly isLoading: boolean
+  readonly onEnd: () => void
+}
+
+export function ObjectList(props: ObjectListProps) {
+  const { bucket, entries, selected, onSelect, onShow, isLoading, onEnd } = props
+  const place = useRef<HTMLDivElement>(null)
+  const virtual = useWindowVirtualizer({
+    count: entries.length,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    scrollMargin: place.current?.offsetTop ?? 0,
+  })
+  const rows = virtual.getVirtualItems()
+  const last = rows.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (last >= entries.length - ahead) onEnd()
+  }, [last, entries.length, onEnd])
+  const toggle = (id: string) => {
+    const next = new Set(selected)
+    if (!next.delete(id)) next.add(id)
+    onSelect(next)
+  }
+  return (
+    <div ref={place} role="table" aria-rowcount={entries.length} aria-label={bucket}>
+      <div role="row" className="object-row" style={{ height: rowHeight }}>
+        <span role="columnheader">
+          <Checkbox
+            aria-label={texts.objects.selectAll}
+            checked={selected.size > 0 && selected.size === entries.length}
+            indeterminate={selected.size > 0 && selected.size < entries.length}
+            onChange={() =>
+              onSelect(selected.size === entries.length ? new Set() : new Set(entries.map(({ id }) => id)))
+            }
+          />
+        </span>
+        <Head>{texts.common.name}</Head>
+        <Head isRight>{texts.common.size}</Head>
+        <Head className="wide-only">{texts.common.modified}</Head>
+        <span role="columnheader" aria-label={texts.common.actions} />
+      </div>
+      <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+        {rows.map(({ index, start, key }) => (
+          <div
+            key={key}
+            role="row"
+            aria-rowindex={index + 1}
+            className="object-row"
+            style={{
+              position: 'absolute',
+              top: 0,
+              left: 0,
+              right: 0,
+              height: rowHeight,
+              transform: `translateY(${start - virtual.options.scrollMargin}px)`,
+            }}
+          >
+            <Row
+              bucket={bucket}
+              entry={entries[index]!}
+              isSelected={selected.has(entries[index]!.id)}
+              onToggle={toggle}
+              onShow={onShow}
+            />
+          </div>
+        ))}
+      </div>
+      {isLoading && <Skeleton h={rowHeight} mt={4} />}
+    </div>
+  )
+}
+
+function Head({ children, isRight = false, className }: { children: string; isRight?: boolean; className?: string }) {
+  return (
+    <Text role="columnheader" size="sm" fw={600} ta={isRight ? 'right' : 'left'} {...(className && { className })}>
+      {children}
+    </Text>
+  )
+}
+
+interface RowProps {
+  readonly bucket: string
+  readonly entry: Entry
+  readonly isSelected: boolean
+  readonly onToggle: (id: string) => void
+  readonly onShow: (key: string) => void
+}
+
+function Row({ bucket, entry, isSelected, onToggle, onShow }: RowProps) {
+  const { id, name } = entry
+  return (
+    <>
+      <span role="cell">
+        <Checkbox aria-label={texts.objects.select(name)} checked={isSelected} onChange={() => onToggle(id)} />
+      </span>
+      <span role="cell" className="object-name">
+        {entry.kind === 'folder' ? (
+          <Anchor
+            component={Link}
+            to="/buckets/$bucket"
+            {...({ params: { bucket }, search: { prefix: id } } as object)}
+          >
+            <IconFolder size={16} aria-hidden style={{ verticalAlign: 'text-bottom' }} /> {name}
+          </Anchor>
+        ) : (
+          <Anchor
+            component="button"
+            type="button"
+            c="inherit"
+            onClick={() => onShow(id)}
+            className="object-name"
+            maw="100%"
+          >
+            <IconFile size={16} aria-hidden style={{ verticalAlign: 'text-bottom' }} /> {name}
+          </Anchor>
+        )}
+      </span>
+      <Text role="cell" size="sm" ta="right" className="numbers">
+        {entry.kind === 'object' ? formatBytes(entry.object.size) : ''}
+      </Text>
+      <Text role="cell" size="sm" c="dimmed" className="wide-only">
+        {entry.kind === 'object' ? formatDate(entry.object.lastModified) : texts.objects.folder}
+      </Text>
+      <span role="cell">
+        {entry.kind === 'object' && (
+          <Tooltip label={texts.objects.details}>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={`${texts.objects.details} ${name}`}
+              onClick={() => onShow(id)}
+            >
+              <IconInfoCircle size={16} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,30 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { call } from '../../api/client.ts'
+
+export const pageSize = 1000
+
+export const objectsQuery = (bucket: string, prefix: string) =>
+  infiniteQueryOptions({
+    queryKey: ['objects', bucket, prefix],
+    queryFn: ({ pageParam, signal }) =>
+      call('listObjects', {
+        params: { bucket },
+        query: { prefix, delimiter: '/', cursor: pageParam, limit: pageSize },
+        signal,
+      }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => (nextCursor === '' ? undefined : nextCursor),
+  })
+
+export const bucketQuery = (bucket: string) =>
+  queryOptions({
+    queryKey: ['bucket', bucket],
+    queryFn: ({ signal }) => call('getBucket', { params: { bucket }, signal }),
+  })
+
+export const detailsQuery = (bucket: string, key: string) =>
+  queryOptions({
+    queryKey: ['object', bucket, key],
+    queryFn: ({ signal }) => call('statObject', { params: { bucket }, query: { key }, signal }),
+    staleTime: 0,
+  })

@@ -1,0 +1,62 @@
+/** The state of everything in one line, or what needs attention, the worst first. */
+import { Alert, List, Skeleton } from '@mantine/core'
+import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatBytes } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+import { redundancyQuery, type ServerInfo, serverInfoQuery } from './queries.ts'
+
+export function Attention() {
+  const info = useQuery(serverInfoQuery)
+  const mayHeal = useMay('admin:Heal')
+  // One drive alone has no redundancy to tell of.
+  const redundancy = useQuery({
+    ...redundancyQuery,
+    enabled: mayHeal && info.data !== undefined && info.data.mode !== 'snsd',
+  })
+  if (info.error !== null && info.data === undefined) {
+    return <ProblemAlert error={info.error} onRetry={() => info.refetch()} />
+  }
+  if (info.data === undefined) return <Skeleton h={56} />
+  const found = findingsOf(info.data, redundancy.data)
+  if (found.length === 0) {
+    return (
+      <Alert color="teal" icon={<IconCheck aria-hidden />}>
+        {info.data.mode === 'snsd' ? texts.overview.oneDrive : (redundancy.data?.summary ?? texts.overview.allWell)}
+      </Alert>
+    )
+  }
+  return (
+    <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.overview.attention} role="alert">
+      <List size="sm">
+        {found.map(text => (
+          <List.Item key={text}>{text}</List.Item>
+        ))}
+      </List>
+    </Alert>
+  )
+}
+
+/** Sets that are not whole first: there data may be out of reach. Then drives, then what is being repaired. */
+function findingsOf(info: ServerInfo, redundancy: Answer<'getRedundancy'> | undefined): string[] {
+  const sets = info.pools.flatMap(pool =>
+    pool.erasureSets
+      .filter(({ state }) => state !== 'ok')
+      .map(set => texts.overview.setState(pool.index, set.index, set.state)),
+  )
+  const drives = info.nodes.flatMap(node => node.disks)
+  const lost = drives.filter(({ state }) => state !== 'online')
+  const below =
+    redundancy === undefined || redundancy.isFull || redundancy.belowRecords === 0
+      ? []
+      : [texts.overview.below(redundancy.belowRecords, formatBytes(redundancy.belowBytes))]
+  return [
+    ...sets,
+    ...lost.map(({ path, state, error }) => texts.overview.driveLost(path, state, error)),
+    ...below,
+    ...drives.filter(({ healing }) => healing).map(({ path }) => texts.overview.healing(path)),
+  ]
+}

@@ -1,0 +1,40 @@
+/** How much there is. */
+import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useMay } from '../../app/signed-in.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatBytes, formatCount, formatDuration } from '../../parts/format.ts'
+import { texts } from '../../texts/index.ts'
+import { serverInfoQuery, usageQuery } from './queries.ts'
+
+export function Figures() {
+  const usage = useQuery({ ...usageQuery, enabled: useMay('admin:DataUsageInfo') })
+  const info = useQuery({ ...serverInfoQuery, enabled: useMay('admin:ServerInfo') })
+  if (usage.error !== null && usage.data === undefined) {
+    return <ProblemAlert error={usage.error} onRetry={() => usage.refetch()} />
+  }
+  const { data } = usage
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4 }}>
+      <Figure label={texts.overview.objects} value={data && formatCount(data.objectsCount)} />
+      <Figure label={texts.overview.stored} value={data && formatBytes(data.totalSize)} />
+      <Figure label={texts.overview.buckets} value={data && formatCount(data.bucketsCount)} />
+      <Figure label={texts.overview.uptime} value={info.data && formatDuration(info.data.uptimeSeconds)} />
+    </SimpleGrid>
+  )
+}
+
+function Figure({ label, value }: { label: string; value: string | undefined }) {
+  return (
+    <Paper withBorder p="md">
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Skeleton visible={value === undefined}>
+        <Text size="xl" fw={700} className="numbers">
+          {value ?? '…'}
+        </Text>
+      </Skeleton>
+    </Paper>
+  )
+}

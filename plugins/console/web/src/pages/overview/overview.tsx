@@ -1,0 +1,28 @@
+import { Grid, Stack, Title } from '@mantine/core'
+import { useMay } from '../../app/signed-in.ts'
+import { texts } from '../../texts/index.ts'
+import { Attention } from './attention.tsx'
+import { Charts } from './charts.tsx'
+import { Drives } from './drives.tsx'
+import { Figures } from './figures.tsx'
+
+export function Overview() {
+  const maySeeServer = useMay('admin:ServerInfo')
+  return (
+    <Stack>
+      <Title order={1} size="h2">
+        {texts.overview.title}
+      </Title>
+      {maySeeServer && <Attention />}
+      <Figures />
+      {useMay('admin:Prometheus') && <Charts />}
+      {maySeeServer && (
+        <Grid>
+          <Grid.Col span={12}>
+            <Drives />
+          </Grid.Col>
+        </Grid>
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,87 @@
+import { Alert, Button, Center, Paper, PasswordInput, Stack, TextInput, Title } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useRouter, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { Problem } from '../api/problem.ts'
+import { sessionQuery, signIn } from '../api/session.ts'
+import { ProblemAlert } from '../parts/failure.tsx'
+import { texts } from '../texts/index.ts'
+
+export function SignIn() {
+  const { from } = useSearch({ from: '/sign-in' })
+  const queryClient = useQueryClient()
+  const router = useRouter()
+  const form = useForm({ initialValues: { accessKey: '', secretKey: '' } })
+  const entry = useMutation({
+    mutationFn: ({ accessKey, secretKey }: typeof form.values) => signIn(accessKey, secretKey),
+    async onSuccess(signedIn) {
+      queryClient.setQueryData(sessionQuery.queryKey, signedIn)
+      // Only a path of our own: the address may have been given to the visitor by somebody else.
+      if (from !== undefined && /^\/(?!\/)/.test(from)) router.history.push(from)
+      else await router.navigate({ to: '/' })
+    },
+  })
+  return (
+    <Center mih="100vh" p="md">
+      <Paper component="main" withBorder p="xl" w={360} maw="100%" shadow="sm">
+        <form onSubmit={form.onSubmit(values => entry.mutate(values))}>
+          <Stack>
+            <Title order={1} size="h3">
+              {texts.signIn.title}
+            </Title>
+            {from !== undefined && from !== '/' && entry.error === null && (
+              <Alert color="gray">{texts.signIn.ended}</Alert>
+            )}
+            <Failure error={entry.error} />
+            <TextInput
+              label={texts.signIn.accessKey}
+              autoComplete="username"
+              autoCapitalize="off"
+              spellCheck={false}
+              required
+              data-autofocus
+              {...form.getInputProps('accessKey')}
+            />
+            <PasswordInput
+              label={texts.signIn.secretKey}
+              autoComplete="current-password"
+              required
+              {...form.getInputProps('secretKey')}
+            />
+            <Button type="submit" loading={entry.isPending}>
+              {texts.signIn.submit}
+            </Button>
+          </Stack>
+        </form>
+      </Paper>
+    </Center>
+  )
+}
+
+function Failure({ error }: { error: unknown }) {
+  if (error === null) return null
+  if (!(error instanceof Problem)) return <ProblemAlert error={error} />
+  if (error.status === 429) return <Throttled key={error.requestId} seconds={error.retryAfterSeconds ?? 60} />
+  if (error.status === 401 || error.status === 403) {
+    return (
+      <Alert color="red" role="alert">
+        {texts.signIn.wrong}
+      </Alert>
+    )
+  }
+  return <ProblemAlert error={error} />
+}
+
+function Throttled({ seconds }: { seconds: number }) {
+  const [left, setLeft] = useState(seconds)
+  useEffect(() => {
+    const timer = setInterval(() => setLeft(value => Math.max(0, value - 1)), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <Alert color="red" role="alert">
+      {texts.signIn.throttled(left)}
+    </Alert>
+  )
+}

@@ -1,0 +1,62 @@
+/** Asks before something is deleted, and stays open with the server's words where that fails. */
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { texts } from '../texts/index.ts'
+import { ProblemAlert } from './failure.tsx'
+
+export interface ConfirmDeletionProps {
+  readonly title: string
+  /** To be typed before the deletion: for what cannot be undone. */
+  readonly typed?: string
+  /** False until the numbers are known that the text says. */
+  readonly isReady?: boolean
+  /** What the button says; default: delete. */
+  readonly action?: string
+  readonly onConfirm: () => Promise<void>
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+export function ConfirmDeletion(props: ConfirmDeletionProps) {
+  const { title, typed, isReady = true, action = texts.common.delete, onConfirm, onClose, children } = props
+  const [text, setText] = useState('')
+  const deletion = useMutation({ mutationFn: onConfirm, onSuccess: onClose })
+  return (
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': texts.common.close }}>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          deletion.mutate()
+        }}
+      >
+        <Stack>
+          {deletion.error !== null && <ProblemAlert error={deletion.error} />}
+          {children}
+          {typed !== undefined && (
+            <TextInput
+              label={texts.common.typeToConfirm(typed)}
+              value={text}
+              autoComplete="off"
+              data-autofocus
+              onChange={event => setText(event.currentTarget.value)}
+            />
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {texts.common.cancel}
+            </Button>
+            <Button
+              type="submit"
+              color="red"
+              loading={deletion.isPending}
+              disabled={!isReady || (typed !== undefined && text !== typed)}
+            >
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

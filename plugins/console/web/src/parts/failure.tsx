@@ -1,0 +1,64 @@
+/** What went wrong, in the server's words. */
+import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
+import { Problem } from '../api/problem.ts'
+import { texts } from '../texts/index.ts'
+
+export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const problem = error instanceof Problem ? error : undefined
+  return (
+    <Alert
+      color="red"
+      icon={<IconAlertTriangle aria-hidden />}
+      title={problem?.title ?? texts.problems.failed}
+      role="alert"
+    >
+      <Stack gap="xs">
+        <Text size="sm">{error instanceof Error ? error.message : String(error)}</Text>
+        {problem?.fields.map(({ field, message }) => (
+          <Text key={`${field} ${message}`} size="sm">
+            {field !== '' && <Code>{field}</Code>} {message}
+          </Text>
+        ))}
+        <Group gap="md">
+          {onRetry !== undefined && (
+            <Button size="compact-sm" variant="light" color="red" onClick={onRetry}>
+              {texts.common.retry}
+            </Button>
+          )}
+          {problem !== undefined && problem.requestId !== '' && (
+            <Text size="xs" c="dimmed">
+              {problem.code} · {texts.common.requestId(problem.requestId)}
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </Alert>
+  )
+}
+
+/** For failures of what has no place of its own on the page. */
+export function notifyFailure(error: unknown): void {
+  const problem = error instanceof Problem ? error : undefined
+  notifications.show({
+    color: 'red',
+    title: problem?.title ?? texts.problems.failed,
+    message: error instanceof Error ? error.message : String(error),
+    autoClose: 10_000,
+  })
+}
+
+export function PageError({ error, reset }: ErrorComponentProps) {
+  const router = useRouter()
+  const retry = () => {
+    reset()
+    void router.invalidate()
+  }
+  return <ProblemAlert error={error} onRetry={retry} />
+}
+
+export function NotFound() {
+  return <Text p="md">{texts.problems.notFound}</Text>
+}

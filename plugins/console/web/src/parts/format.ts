@@ -1,0 +1,36 @@
+/** Numbers, sizes and times for people. */
+
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
+
+/** `1536` is `1.5 KiB`. */
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1)
+  const value = bytes / 1024 ** power
+  return `${value.toFixed(power === 0 || value >= 100 ? 0 : 1)} ${units[power]}`
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString('en')
+}
+
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+export function formatDate(date: string): string {
+  return dates.format(new Date(date))
+}
+
+/** Seconds as the two largest of days, hours, minutes, seconds. */
+export function formatDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.floor(seconds) % 60, 's'],
+  ] as const
+  const first = parts.findIndex(([value]) => value > 0)
+  if (first < 0) return '0 s'
+  return parts
+    .slice(first, first + 2)
+    .map(([value, unit]) => `${value} ${unit}`)
+    .join(' ')
+}

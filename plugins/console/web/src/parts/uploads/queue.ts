@@ -1,0 +1,113 @@
+/** All uploads of this page, a few at a time. Components read it as a store, at most ten times a second. */
+import { Upload } from './upload.ts'
+
+const filesAtOnce = 3
+const tellMs = 100
+
+export interface Chosen {
+  readonly key: string
+  readonly file: File
+}
+
+export interface Snapshot {
+  readonly uploads: readonly Upload[]
+  /** Counts up with each change. */
+  readonly version: number
+  readonly bytesPerSecond: number
+}
+
+type Listener = () => void
+
+class UploadQueue {
+  #uploads: Upload[] = []
+  #running = 0
+  #snapshot: Snapshot = { uploads: [], version: 0, bytesPerSecond: 0 }
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #rateFrom = { timeMs: 0, bytes: 0 }
+  readonly #listeners = new Set<Listener>()
+  readonly #onDone = new Set<(bucket: string) => void>()
+
+  subscribe = (listener: Listener): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  snapshot = (): Snapshot => this.#snapshot
+
+  /** Tells of each upload that has arrived. */
+  onDone(listener: (bucket: string) => void): () => void {
+    this.#onDone.add(listener)
+    return () => this.#onDone.delete(listener)
+  }
+
+  add(bucket: string, chosen: readonly Chosen[]): void {
+    for (const { key, file } of chosen) this.#uploads.push(new Upload(bucket, key, file, this.#changed))
+    this.#changed()
+    this.#fill()
+  }
+
+  pause(upload: Upload): void {
+    upload.pause()
+  }
+
+  resume(upload: Upload): void {
+    upload.wait()
+    this.#fill()
+  }
+
+  async cancel(upload: Upload): Promise<void> {
+    await upload.cancel()
+  }
+
+  clearEnded(): void {
+    this.#uploads = this.#uploads.filter(({ state }) => state !== 'done' && state !== 'cancelled')
+    this.#changed()
+  }
+
+  get isBusy(): boolean {
+    return this.#uploads.some(({ state }) => state === 'sending' || state === 'waiting')
+  }
+
+  #fill(): void {
+    while (this.#running < filesAtOnce) {
+      const next = this.#uploads.find(({ state }) => state === 'waiting')
+      if (next === undefined) return
+      this.#running++
+      void next.run().finally(() => {
+        this.#running--
+        if (next.state === 'done') for (const listener of this.#onDone) listener(next.bucket)
+        this.#fill()
+      })
+    }
+  }
+
+  #changed = (): void => {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#snapshot = {
+        uploads: [...this.#uploads],
+        version: this.#snapshot.version + 1,
+        bytesPerSecond: this.#rate(),
+      }
+      for (const listener of this.#listeners) listener()
+    }, tellMs)
+  }
+
+  /** Over the last seconds. */
+  #rate(): number {
+    const bytes = this.#uploads.reduce((sum, { sentBytes }) => sum + sentBytes, 0)
+    const timeMs = Date.now()
+    const elapsedMs = timeMs - this.#rateFrom.timeMs
+    if (elapsedMs < 1000) return this.#snapshot.bytesPerSecond
+    const rate = Math.max(0, ((bytes - this.#rateFrom.bytes) / elapsedMs) * 1000)
+    const isFirst = elapsedMs > 60_000
+    this.#rateFrom = { timeMs, bytes }
+    return isFirst ? 0 : rate
+  }
+}
+
+export const uploadQueue = new UploadQueue()
+
+addEventListener('beforeunload', event => {
+  if (uploadQueue.isBusy) event.preventDefault()
+})

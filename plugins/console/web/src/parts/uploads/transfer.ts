@@ -1,0 +1,70 @@
+/** Sends one piece of a file, with progress: `fetch` tells nothing of what has been sent. */
+import { csrfHeaders } from '../../api/client.ts'
+import { Problem, problemOf, problemOfNetwork } from '../../api/problem.ts'
+
+export interface Transfer {
+  readonly method: 'POST' | 'PUT'
+  readonly url: string
+  readonly body: Blob
+  readonly contentType: string
+  readonly signal: AbortSignal
+  onProgress(sentBytes: number): void
+}
+
+/** Resolves with the JSON of the answer; throws `Problem`, or an `AbortError`. */
+export function send<T>({ method, url, body, contentType, signal, onProgress }: Transfer): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    const abort = () => request.abort()
+    const end = () => signal.removeEventListener('abort', abort)
+    request.open(method, new URL(url, document.baseURI))
+    for (const [name, value] of Object.entries(csrfHeaders())) request.setRequestHeader(name, value)
+    request.setRequestHeader('content-type', contentType)
+    request.upload.onprogress = ({ loaded }) => onProgress(loaded)
+    request.onerror = () => {
+      end()
+      reject(problemOfNetwork())
+    }
+    request.onabort = () => {
+      end()
+      reject(new DOMException('', 'AbortError'))
+    }
+    request.onload = async () => {
+      end()
+      if (request.status < 300) return resolve(JSON.parse(request.responseText) as T)
+      reject(await problemOf(new Response(request.responseText, { status: request.status })))
+    }
+    if (signal.aborted) return reject(new DOMException('', 'AbortError'))
+    signal.addEventListener('abort', abort)
+    request.send(body)
+  })
+}
+
+const pausesMs = [1000, 2000, 4000, 8000]
+
+/** Tries again what did not reach the server, or what the server could not do just now. */
+export async function withRetries<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      const isPassing = error instanceof Problem && (error.status === 0 || error.status === 429 || error.status >= 500)
+      if (!isPassing || tries >= pausesMs.length) throw error
+      await pause(pausesMs[tries]!, signal)
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        reject(new DOMException('', 'AbortError'))
+      },
+      { once: true },
+    )
+  })
+}

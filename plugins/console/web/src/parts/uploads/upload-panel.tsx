@@ -1,0 +1,130 @@
+/** Uploads of this page, at its lower edge, on every page. */
+import { ActionIcon, Group, Paper, Progress, ScrollArea, Stack, Text, Tooltip } from '@mantine/core'
+import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconX } from '@tabler/icons-react'
+import { useSyncExternalStore } from 'react'
+import { texts } from '../../texts/index.ts'
+import { formatBytes } from '../format.ts'
+import { type Snapshot, uploadQueue } from './queue.ts'
+import type { Upload } from './upload.ts'
+
+/** More would only make the page slow: those at work and those that failed come first. */
+const shownMax = 100
+const order = { failed: 0, sending: 1, paused: 2, waiting: 3, done: 4, cancelled: 5 }
+
+export function UploadPanel() {
+  const { uploads, bytesPerSecond } = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.snapshot)
+  if (uploads.length === 0) return null
+  const shown = [...uploads].sort((a, b) => order[a.state] - order[b.state]).slice(0, shownMax)
+  const ended = uploads.filter(({ state }) => state === 'done' || state === 'cancelled').length
+  return (
+    <Paper
+      withBorder
+      shadow="md"
+      p="sm"
+      pos="fixed"
+      bottom={12}
+      right={12}
+      w={420}
+      maw="calc(100vw - 24px)"
+      style={{ zIndex: 150 }}
+    >
+      <Stack gap="xs" role="region" aria-label={texts.uploads.title(ended, uploads.length)}>
+        <Group justify="space-between" wrap="nowrap">
+          <Text fw={600} size="sm">
+            {texts.uploads.title(ended, uploads.length)}
+          </Text>
+          <Group gap={4} wrap="nowrap">
+            <Text size="xs" c="dimmed" className="numbers">
+              {bytesPerSecond > 0 && uploadQueue.isBusy ? texts.uploads.rate(formatBytes(bytesPerSecond)) : ''}
+            </Text>
+            <Tool label={texts.uploads.clear} icon={IconX} onClick={() => uploadQueue.clearEnded()} />
+          </Group>
+        </Group>
+        <Total uploads={uploads} />
+        <ScrollArea.Autosize mah={220}>
+          <Stack gap={6}>
+            {shown.map(upload => (
+              <Row key={`${upload.bucket}/${upload.key}`} upload={upload} />
+            ))}
+          </Stack>
+        </ScrollArea.Autosize>
+      </Stack>
+    </Paper>
+  )
+}
+
+function Total({ uploads }: Pick<Snapshot, 'uploads'>) {
+  const live = uploads.filter(({ state }) => state !== 'cancelled')
+  const all = live.reduce((sum, { file }) => sum + file.size, 0)
+  const sent = live.reduce((sum, { sentBytes }) => sum + sentBytes, 0)
+  return (
+    <Progress value={all === 0 ? 100 : (sent / all) * 100} aria-label={`${formatBytes(sent)} / ${formatBytes(all)}`} />
+  )
+}
+
+function Row({ upload }: { upload: Upload }) {
+  const { key, file, state, error, sentBytes } = upload
+  const isUnderWay = state === 'sending' || state === 'waiting'
+  return (
+    <div>
+      <Group gap={4} wrap="nowrap" justify="space-between">
+        <Text size="xs" truncate title={key}>
+          {key}
+        </Text>
+        <Group gap={2} wrap="nowrap">
+          <Text
+            size="xs"
+            c={state === 'failed' ? 'red' : 'dimmed'}
+            className="numbers"
+            style={{ whiteSpace: 'nowrap' }}
+          >
+            {state === 'sending'
+              ? `${file.size === 0 ? 100 : Math.floor((sentBytes / file.size) * 100)} %`
+              : state === 'failed'
+                ? texts.problems.failed
+                : texts.uploads[state]}
+          </Text>
+          {isUnderWay && (
+            <Tool
+              label={`${texts.uploads.pause} ${key}`}
+              icon={IconPlayerPause}
+              onClick={() => uploadQueue.pause(upload)}
+            />
+          )}
+          {state === 'paused' && (
+            <Tool
+              label={`${texts.uploads.resume} ${key}`}
+              icon={IconPlayerPlay}
+              onClick={() => uploadQueue.resume(upload)}
+            />
+          )}
+          {state === 'failed' && (
+            <Tool
+              label={`${texts.uploads.retry} ${key}`}
+              icon={IconRefresh}
+              onClick={() => uploadQueue.resume(upload)}
+            />
+          )}
+          {state !== 'done' && state !== 'cancelled' && (
+            <Tool label={`${texts.uploads.cancel} ${key}`} icon={IconX} onClick={() => uploadQueue.cancel(upload)} />
+          )}
+        </Group>
+      </Group>
+      {state === 'failed' && (
+        <Text size="xs" c="red">
+          {error instanceof Error ? error.message : String(error)}
+        </Text>
+      )}
+    </div>
+  )
+}
+
+function Tool({ label, icon: Icon, onClick }: { label: string; icon: typeof IconX; onClick: () => void }) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon size="sm" variant="subtle" color="gray" aria-label={label} onClick={onClick}>
+        <Icon size={14} />
+      </ActionIcon>
+    </Tooltip>
+  )
+}

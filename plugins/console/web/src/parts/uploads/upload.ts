@@ -1,0 +1,144 @@
+/** One file on its way into a bucket: in one request, or in parts, of which those that have arrived are never sent again. */
+import { call, urlOf } from '../../api/client.ts'
+import { send, withRetries } from './transfer.ts'
+
+export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled'
+
+/** Files above this size are sent in parts. */
+const singleBytesMax = 16 * 1024 ** 2
+const partBytesMin = 16 * 1024 ** 2
+const partsMax = 10_000
+const partsAtOnce = 3
+
+export class Upload {
+  readonly bucket: string
+  readonly key: string
+  readonly file: File
+  state: UploadState = 'waiting'
+  error: unknown
+  readonly #partBytes: number
+  readonly #sent = new Map<number, number>()
+  readonly #parts = new Map<number, string>()
+  #uploadId: string | undefined
+  #abort = new AbortController()
+  readonly #onChange: () => void
+
+  constructor(bucket: string, key: string, file: File, onChange: () => void) {
+    this.bucket = bucket
+    this.key = key
+    this.file = file
+    this.#onChange = onChange
+    this.#partBytes = Math.max(partBytesMin, Math.ceil(file.size / partsMax))
+  }
+
+  get sentBytes(): number {
+    let bytes = 0
+    for (const sent of this.#sent.values()) bytes += sent
+    return Math.min(bytes, this.file.size)
+  }
+
+  /** Never rejects: the outcome is in `state` and `error`. */
+  async run(): Promise<void> {
+    this.#abort = new AbortController()
+    this.error = undefined
+    this.#become('sending')
+    try {
+      await (this.file.size > singleBytesMax ? this.#sendParts() : this.#sendWhole())
+      this.#become('done')
+    } catch (error) {
+      // Whoever paused or cancelled has set the state.
+      if (this.#abort.signal.aborted) return
+      this.error = error
+      this.#become('failed')
+    }
+  }
+
+  /** What a request under way has sent is lost, parts that have arrived are not. */
+  pause(): void {
+    if (this.state !== 'waiting' && this.state !== 'sending') return
+    this.#become('paused')
+    this.#abort.abort()
+    for (const part of this.#sent.keys()) if (!this.#parts.has(part)) this.#sent.delete(part)
+  }
+
+  wait(): void {
+    this.#become('waiting')
+  }
+
+  async cancel(): Promise<void> {
+    this.#become('cancelled')
+    this.#abort.abort()
+    const uploadId = this.#uploadId
+    this.#uploadId = undefined
+    if (uploadId === undefined) return
+    await call('abortUpload', { params: { bucket: this.bucket, uploadId }, query: { key: this.key } }).catch(() => {})
+  }
+
+  #become(state: UploadState): void {
+    this.state = state
+    this.#onChange()
+  }
+
+  async #sendWhole(): Promise<void> {
+    const { signal } = this.#abort
+    await withRetries(signal, () =>
+      send({
+        method: 'POST',
+        url: urlOf('uploadObject', { bucket: this.bucket }, { key: this.key }),
+        body: this.file,
+        contentType: this.file.type || 'application/octet-stream',
+        signal,
+        onProgress: bytes => this.#progress(1, bytes),
+      }),
+    )
+    this.#progress(1, this.file.size)
+  }
+
+  async #sendParts(): Promise<void> {
+    const { bucket, key, file } = this
+    const { signal } = this.#abort
+    this.#uploadId ??= (
+      await call('createUpload', {
+        params: { bucket },
+        body: { key, contentType: file.type || 'application/octet-stream' },
+        signal,
+      })
+    ).uploadId
+    const uploadId = this.#uploadId
+    const count = Math.ceil(file.size / this.#partBytes)
+    const missing = Array.from({ length: count }, (_, index) => index + 1).filter(number => !this.#parts.has(number))
+    const workers = Array.from({ length: Math.min(partsAtOnce, missing.length) }, async () => {
+      for (let number = missing.shift(); number !== undefined; number = missing.shift()) {
+        await this.#sendPart(uploadId, number, signal)
+      }
+    })
+    await Promise.all(workers)
+    const parts = [...this.#parts].sort(([a], [b]) => a - b).map(([partNumber, etag]) => ({ partNumber, etag }))
+    await withRetries(signal, () =>
+      call('completeUpload', { params: { bucket, uploadId }, query: { key }, body: { parts }, signal }),
+    )
+  }
+
+  async #sendPart(uploadId: string, number: number, signal: AbortSignal): Promise<void> {
+    const { bucket, key, file } = this
+    const start = (number - 1) * this.#partBytes
+    const body = file.slice(start, start + this.#partBytes)
+    const { etag } = await withRetries(signal, () =>
+      send<{ etag: string }>({
+        method: 'PUT',
+        url: urlOf('uploadPart', { bucket, uploadId, partNumber: String(number) }, { key }),
+        body,
+        contentType: 'application/octet-stream',
+        signal,
+        onProgress: bytes => this.#progress(number, bytes),
+      }),
+    )
+    this.#parts.set(number, etag)
+    this.#progress(number, body.size)
+  }
+
+  #progress(part: number, bytes: number): void {
+    this.#sent.set(part, bytes)
+    this.#onChange()
+  }
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+
+const operationsFile = new URL('../../../contrib/svcctl/admin/operations.json', import.meta.url)
+const virtualModule = 'virtual:operations'
+
+/** `virtual:operations`: method and path of each served operation of the Admin API, from the document that is generated from them. */
+function operations(): Plugin {
+  return {
+    name: 'operations',
+    resolveId: id => (id === virtualModule ? `\0${virtualModule}` : undefined),
+    load(id) {
+      if (id !== `\0${virtualModule}`) return undefined
+      const { paths } = JSON.parse(readFileSync(operationsFile, 'utf8')) as {
+        paths: Record<string, Record<string, { operationId: string }>>
+      }
+      const entries = Object.entries(paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, { operationId }]) => [operationId, [method.toUpperCase(), path]]),
+      )
+      return `export const routes = ${JSON.stringify(Object.fromEntries(entries))}`
+    },
+  }
+}
+
+/** The server that `npm run console:dev` passes the API's requests to. */
+const server = process.env.SVC_CONSOLE_URL ?? 'http://127.0.0.1:9001'
+
+export default defineConfig({
+  // The page says in its element `base` where the console is.
+  base: './',
+  plugins: [react(), operations()],
+  // Packages that lie further up must not find the React of other tools.
+  resolve: { dedupe: ['react', 'react-dom'] },
+  build: { target: 'es2023', assetsInlineLimit: 0, chunkSizeWarningLimit: 700, modulePreload: { polyfill: false } },
+  server: { proxy: { '/api': { target: server, changeOrigin: true } } },
+})

@@ -1,0 +1,60 @@
+/** Real Chromium, and what every page has to keep: no error in its console, no refusal of its security policy, nothing that axe finds serious. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { requireProgram } from './clients.ts'
+
+export const { path: executablePath, skip: withoutBrowser } = requireProgram('chromium')
+
+/** Closed when the test ends. */
+export async function startBrowser(t: Test) {
+  // Root has no sandbox to offer.
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  })
+  t.teardown(() => browser.close())
+  return {
+    /** A page of a visitor of its own. `flaws` grows with whatever went wrong on it, but for answers that are expected. */
+    async open(options: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
+      const context = await browser.newContext(options)
+      const page = await context.newPage()
+      const flaws: string[] = []
+      const note = (flaw: string) => {
+        if (!expected.test(flaw)) flaws.push(flaw)
+      }
+      page.on('pageerror', error => note(`error: ${error.message}`))
+      page.on('console', message => {
+        // Of a request that failed the answer is noted.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) note(message.text())
+      })
+      page.on('requestfailed', request => {
+        if (request.failure()?.errorText !== 'net::ERR_ABORTED') note(`no answer: ${request.url()}`)
+      })
+      page.on('response', answer => {
+        if (answer.status() >= 400)
+          note(`${answer.status()} ${answer.request().method()} ${new URL(answer.url()).pathname}`)
+      })
+      return { page, flaws, close: () => context.close() }
+    },
+  }
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly help: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+/** What axe finds serious or critical, a line each. */
+export async function accessibilityFlaws(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource)
+  const { violations } = (await page.evaluate('axe.run()')) as { violations: Violation[] }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, help, nodes }) => `${new URL(page.url()).pathname} ${id}: ${help}: ${nodes[0]?.html.slice(0, 200)}`)
+}

@@ -1,0 +1,219 @@
+/** The web console in a real browser, over a real server: the main job of each page, as an operator does it. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import type { Page } from 'playwright-core'
+import { temporaryFolder } from 'svc/testing'
+import t from 'tap'
+import { createAdminClient } from './admin.ts'
+import { accessibilityFlaws, startBrowser, withoutBrowser } from './browser.ts'
+import { accessKey, secretKey, startServer } from './server.ts'
+
+t.setTimeout(240_000)
+
+if (withoutBrowser !== false) {
+  t.comment(withoutBrowser)
+  t.end()
+} else {
+  const server = await startServer()
+  t.teardown(server.remove)
+  const console = `http://${server.startup.console}`
+  const admin = createAdminClient(server)
+  const browser = await startBrowser(t)
+  const markup = '<img src=x onerror=alert(1)>'
+
+  async function signIn(page: Page, key = accessKey, secret = secretKey, path = '/') {
+    await page.goto(console + path)
+    await page.getByLabel('Access key').fill(key)
+    await page.locator('input[type=password]').fill(secret)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+
+  t.test('sign-in leads to where one wanted to go, and a wrong key is told', async t => {
+    const { page, flaws } = await browser.open({}, /401 POST .*login/)
+    await signIn(page, accessKey, 'not the secret', '/shares')
+    await page.getByText('do not belong together').waitFor()
+    t.equal(new URL(page.url()).pathname, '/sign-in')
+    await page.locator('input[type=password]').fill(secretKey)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Shares' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Shares' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Access key').waitFor()
+    await page.goBack()
+    await page.getByLabel('Access key').waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('an address of another site is not followed after the sign-in', async t => {
+    const { page } = await browser.open()
+    await signIn(page, accessKey, secretKey, '/sign-in?from=//evil.test/')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    t.equal(new URL(page.url()).host, new URL(console).host)
+  })
+
+  t.test(
+    'buckets: a bad name is refused in the server’s words, a good one makes a bucket, a full one asks for its name',
+    async t => {
+      const { page, flaws } = await browser.open({}, /400 POST .*buckets/)
+      await signIn(page, accessKey, secretKey, '/buckets')
+      await page.getByText('There is no bucket yet').waitFor()
+      await page.getByRole('button', { name: 'Create bucket' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('No Bucket')
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await dialog.getByText('invalid_bucket_name').waitFor()
+      await dialog.getByLabel('Name').fill('photos')
+      await dialog.getByLabel('Keep old versions').check()
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await page.getByRole('link', { name: 'photos' }).waitFor()
+      t.match(await admin.call('GET', '/buckets/photos'), { versioning: 'enabled' })
+
+      await admin.call('POST', '/buckets', { name: 'scratch' })
+      await admin.call('POST', '/buckets/scratch/objects/upload?key=a', 'text')
+      await page.reload()
+      await page.getByRole('button', { name: 'Delete bucket scratch' }).click()
+      await dialog.getByText('1 objects with 1 versions').waitFor()
+      t.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
+      await dialog.getByLabel('Type scratch').fill('scratch')
+      await dialog.getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('link', { name: 'scratch' }).waitFor({ state: 'detached' })
+      t.same(flaws, [])
+    },
+  )
+
+  t.test('objects: files and folders go up whole, come down whole, and are deleted', async t => {
+    const folder = temporaryFolder(t)
+    const big = Buffer.alloc(40 * 1024 ** 2, 'large ')
+    writeFileSync(join(folder, 'big.bin'), big)
+    writeFileSync(join(folder, 'note.txt'), 'a note')
+    mkdirSync(join(folder, 'album/inner'), { recursive: true })
+    writeFileSync(join(folder, 'album/one.txt'), 'one')
+    writeFileSync(join(folder, 'album/inner/two.txt'), 'two')
+
+    const { page, flaws } = await browser.open({ acceptDownloads: true })
+    await signIn(page, accessKey, secretKey, '/buckets/photos')
+    await page.getByText('Nothing is here yet').waitFor()
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles([join(folder, 'big.bin'), join(folder, 'note.txt')])
+    await page.locator('input[webkitdirectory]').setInputFiles(join(folder, 'album'))
+    await page.getByText('4 of 4 done').waitFor()
+    const { objects } = await admin.call('GET', '/buckets/photos/objects?delimiter=')
+    t.same(
+      objects.map(({ key }: { key: string }) => key),
+      ['album/inner/two.txt', 'album/one.txt', 'big.bin', 'note.txt'],
+    )
+
+    await page.getByRole('button', { name: 'big.bin', exact: true }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download' }).click(),
+    ])
+    const bytes = await buffer(await download.createReadStream())
+    const digest = (of: Buffer) => createHash('sha256').update(of).digest('hex')
+    t.equal(digest(bytes), digest(big))
+    await page.keyboard.press('Escape')
+
+    await page.getByRole('link', { name: 'album/' }).click()
+    await page.getByRole('link', { name: 'inner/' }).click()
+    await page.getByRole('button', { name: 'two.txt', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'album' }).click()
+    await page.getByRole('button', { name: 'one.txt', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'All objects' }).click()
+
+    await page.getByLabel('Select album/').check()
+    await page.getByLabel('Select note.txt').check()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByText('1 object and 1 folder').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('link', { name: 'album/' }).waitFor({ state: 'detached' })
+    const left = await admin.call('GET', '/buckets/photos/objects?delimiter=')
+    t.same(
+      left.objects.map(({ key }: { key: string }) => key),
+      ['big.bin'],
+    )
+    t.same(flaws, [])
+  })
+
+  t.test('a share is a link that works, until it is revoked', async t => {
+    const { page, flaws } = await browser.open()
+    await signIn(page, accessKey, secretKey, '/buckets/photos')
+    await page.getByRole('button', { name: 'big.bin', exact: true }).click()
+    await page.getByRole('button', { name: 'Share' }).click()
+    await page.getByLabel('The link works for').selectOption('7 days')
+    await page.getByRole('button', { name: 'Make link' }).click()
+    const url = await page.getByLabel('Link', { exact: true }).inputValue()
+    t.equal((await fetch(url, { method: 'HEAD' })).status, 200)
+    await page.goto(`${console}/shares`)
+    await page.getByText('photos/big.bin').waitFor()
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('The link does not work any more').waitFor()
+    t.equal((await fetch(url, { method: 'HEAD' })).status, 403)
+    t.same(flaws, [])
+  })
+
+  t.test('markup in a key is text', async t => {
+    await admin.call('POST', `/buckets/photos/objects/upload?key=${encodeURIComponent(`${markup}/${markup}`)}`, 'x')
+    const { page, flaws } = await browser.open()
+    page.on('dialog', dialog => {
+      flaws.push('a script ran')
+      void dialog.dismiss()
+    })
+    await signIn(page, accessKey, secretKey, '/buckets/photos')
+    await page.getByRole('link', { name: `${markup}/` }).click()
+    await page.getByRole('button', { name: markup, exact: true }).click()
+    await page.getByRole('link', { name: 'Download' }).waitFor()
+    t.same(flaws, [])
+  })
+
+  t.test('who may do little sees no page that refuses, and a session that ended leads back', async t => {
+    await admin.putPolicy('read-photos', {
+      Effect: 'Allow',
+      Action: ['s3:ListBucket', 's3:GetObject', 's3:GetBucketLocation'],
+      Resource: ['arn:aws:s3:::photos', 'arn:aws:s3:::photos/*'],
+    })
+    const { accessKeyId, secretAccessKey } = await admin.createUser('reader', { policyNames: ['read-photos'] })
+    const { page, flaws } = await browser.open({}, /401 GET/)
+    await signIn(page, accessKeyId, secretAccessKey)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('link', { name: 'Buckets' }).click()
+    await page.getByRole('link', { name: 'photos' }).click()
+    await page.getByRole('button', { name: 'big.bin', exact: true }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Create bucket' }).count(), 0)
+    t.same(flaws, [])
+    await admin.call('PATCH', '/users/reader', { status: 'disabled' })
+    await page.getByRole('link', { name: 'Shares' }).click()
+    await page.getByLabel('Access key').waitFor()
+    t.same(flaws, [])
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    t.test(`axe finds nothing serious on any page, ${colorScheme}, on a phone`, async t => {
+      const { page, flaws } = await browser.open({ colorScheme, viewport: { width: 360, height: 740 } })
+      await page.goto(`${console}/sign-in`)
+      await page.getByLabel('Access key').waitFor()
+      const found = await accessibilityFlaws(page)
+      await signIn(page)
+      for (const [path, heading] of [
+        ['/', 'Overview'],
+        ['/buckets', 'Buckets'],
+        ['/buckets/photos', 'photos'],
+        ['/shares', 'Shares'],
+      ] as const) {
+        await page.goto(console + path)
+        await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+        await page.waitForLoadState('networkidle')
+        found.push(...(await accessibilityFlaws(page)))
+        const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+        t.ok(overflow <= 0, `${path} is as wide as the phone`)
+      }
+      t.same(found, [])
+      t.same(flaws, [])
+    })
+  }
+}
