@@ -7,6 +7,9 @@ import { requireProgram } from './clients.ts'
 
 export const { path: executablePath, skip: withoutBrowser } = requireProgram('chromium')
 
+/** For one step of a page, on a machine that is busy. */
+const deadlineMs = 120_000
+
 /** Closed when the test ends. */
 export async function startBrowser(t: Test) {
   // Root has no sandbox to offer.
@@ -20,6 +23,7 @@ export async function startBrowser(t: Test) {
     async open(options: BrowserContextOptions = {}, expected: RegExp = /(?!)/) {
       const context = await browser.newContext(options)
       const page = await context.newPage()
+      page.setDefaultTimeout(deadlineMs)
       const flaws: string[] = []
       const note = (flaw: string) => {
         if (!expected.test(flaw)) flaws.push(flaw)

@@ -8,6 +8,7 @@ import { setNonce } from 'get-nonce'
 import { whenSessionEnds } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { sessionQuery } from '../api/session.ts'
+import { styleNonce } from '../parts/style-nonce.ts'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 
@@ -26,13 +27,12 @@ whenSessionEnds(() => {
   void router.invalidate()
 })
 
-const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
 // For the package that keeps the page behind a dialog from scrolling.
-setNonce(nonce)
+setNonce(styleNonce)
 
 export function App() {
   return (
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
       <QueryClientProvider client={queryClient}>
         <ModalsProvider>
           <Notifications position="top-right" />

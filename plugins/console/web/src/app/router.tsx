@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-router'
 import { sessionQuery } from '../api/session.ts'
 import { NotFound, PageError } from '../parts/failure.tsx'
+import { type BucketTab, bucketTabs } from './bucket-tabs.ts'
 import { Shell } from './shell.tsx'
 
 interface Context {
@@ -51,21 +52,134 @@ const buckets = createRoute({
   component: lazyRouteComponent(() => import('../pages/buckets/buckets.tsx'), 'Buckets'),
 })
 
-export const objects = createRoute({
-  getParentRoute: () => inside,
-  path: '/buckets/$bucket',
-  validateSearch: (search: Record<string, unknown>): { prefix?: string } =>
-    typeof search.prefix === 'string' && search.prefix !== '' ? { prefix: search.prefix } : {},
-  component: lazyRouteComponent(() => import('../pages/objects/objects.tsx'), 'Objects'),
-})
-
 const shares = createRoute({
   getParentRoute: () => inside,
   path: '/shares',
   component: lazyRouteComponent(() => import('../pages/shares/shares.tsx'), 'Shares'),
 })
 
-const routeTree = root.addChildren([signIn, inside.addChildren([overview, buckets, objects, shares])])
+const users = createRoute({
+  getParentRoute: () => inside,
+  path: '/users',
+  component: lazyRouteComponent(() => import('../pages/users/users.tsx'), 'Users'),
+})
+
+const groups = createRoute({
+  getParentRoute: () => inside,
+  path: '/groups',
+  component: lazyRouteComponent(() => import('../pages/groups/groups.tsx'), 'Groups'),
+})
+
+const policies = createRoute({
+  getParentRoute: () => inside,
+  path: '/policies',
+  component: lazyRouteComponent(() => import('../pages/policies/policies.tsx'), 'Policies'),
+})
+
+const accessKeys = createRoute({
+  getParentRoute: () => inside,
+  path: '/access-keys',
+  component: lazyRouteComponent(() => import('../pages/access-keys/access-keys.tsx'), 'AccessKeys'),
+})
+
+const distributions = createRoute({
+  getParentRoute: () => inside,
+  path: '/distributions',
+  component: lazyRouteComponent(() => import('../pages/publishing/distributions.tsx'), 'Distributions'),
+})
+
+const certificates = createRoute({
+  getParentRoute: () => inside,
+  path: '/certificates',
+  component: lazyRouteComponent(() => import('../pages/publishing/certificates.tsx'), 'Certificates'),
+})
+
+const dnsProviders = createRoute({
+  getParentRoute: () => inside,
+  path: '/dns-providers',
+  component: lazyRouteComponent(() => import('../pages/publishing/dns-providers.tsx'), 'DnsProviders'),
+})
+
+const events = createRoute({
+  getParentRoute: () => inside,
+  path: '/events',
+  component: lazyRouteComponent(() => import('../pages/events/events.tsx'), 'Events'),
+})
+
+const keys = createRoute({
+  getParentRoute: () => inside,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('../pages/keys/keys.tsx'), 'Keys'),
+})
+
+const healing = createRoute({
+  getParentRoute: () => inside,
+  path: '/healing',
+  component: lazyRouteComponent(() => import('../pages/operate/healing.tsx'), 'Healing'),
+})
+
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../pages/operate/settings.tsx'), 'Settings'),
+})
+
+const trace = createRoute({
+  getParentRoute: () => inside,
+  path: '/trace',
+  component: lazyRouteComponent(() => import('../pages/operate/trace.tsx'), 'Trace'),
+})
+
+const logs = createRoute({
+  getParentRoute: () => inside,
+  path: '/logs',
+  component: lazyRouteComponent(() => import('../pages/operate/logs.tsx'), 'Logs'),
+})
+
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('../pages/operate/audit.tsx'), 'Audit'),
+})
+
+const plugins = createRoute({
+  getParentRoute: () => inside,
+  path: '/plugins',
+  component: lazyRouteComponent(() => import('../pages/operate/plugins.tsx'), 'Plugins'),
+})
+
+const bucket = createRoute({
+  getParentRoute: () => inside,
+  path: '/buckets/$bucket',
+  validateSearch: (search: Record<string, unknown>): { prefix?: string; tab?: BucketTab } => ({
+    ...(typeof search.prefix === 'string' && search.prefix !== '' && { prefix: search.prefix }),
+    ...(bucketTabs.includes(search.tab as BucketTab) && { tab: search.tab as BucketTab }),
+  }),
+  component: lazyRouteComponent(() => import('../pages/bucket/bucket.tsx'), 'Bucket'),
+})
+
+const pages = [
+  overview,
+  buckets,
+  shares,
+  users,
+  groups,
+  policies,
+  accessKeys,
+  distributions,
+  certificates,
+  dnsProviders,
+  events,
+  keys,
+  healing,
+  settings,
+  trace,
+  logs,
+  audit,
+  plugins,
+  bucket,
+]
+const routeTree = root.addChildren([signIn, inside.addChildren(pages)])
 
 export function createConsoleRouter(queryClient: QueryClient) {
   const basepath = new URL(document.baseURI).pathname

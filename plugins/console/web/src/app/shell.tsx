@@ -6,38 +6,27 @@ import {
   Container,
   Group,
   NavLink,
+  ScrollArea,
   Text,
   Tooltip,
   useComputedColorScheme,
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconBucket, IconDashboard, IconLink, IconLogout, IconMoon, IconSun } from '@tabler/icons-react'
+import { IconLogout, IconMoon, IconSun } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useMatchRoute, useRouter } from '@tanstack/react-router'
-import { type SignedIn, sessionQuery, signOut } from '../api/session.ts'
+import { sessionQuery, signOut } from '../api/session.ts'
 import { UploadPanel } from '../parts/uploads/upload-panel.tsx'
 import { texts } from '../texts/index.ts'
+import { type Page, pageGroups } from './pages.ts'
+import { Search } from './search.tsx'
 import { useSignedIn } from './signed-in.ts'
-
-interface Page {
-  readonly to: '/' | '/buckets' | '/shares'
-  readonly label: string
-  readonly icon: typeof IconBucket
-  /** Whether the caller may do anything there; default: everybody may. */
-  readonly isShown?: (signedIn: SignedIn) => boolean
-}
-
-const pages: readonly Page[] = [
-  { to: '/', label: texts.navigation.overview, icon: IconDashboard },
-  { to: '/buckets', label: texts.navigation.buckets, icon: IconBucket },
-  { to: '/shares', label: texts.navigation.shares, icon: IconLink },
-]
 
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure()
   const signedIn = useSignedIn()
-  const matches = useMatchRoute()
+  const mayOpen = ({ action }: Page) => action === undefined || signedIn.allowed.has(action)
   return (
     <AppShell
       header={{ height: 52 }}
@@ -57,25 +46,18 @@ export function Shell() {
             <Text size="sm" c="dimmed" truncate maw={160}>
               {signedIn.session.identity.accessKey}
             </Text>
+            <Search />
             <ColourSwitch />
             <SignOut />
           </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={texts.navigation.label}>
-        {pages
-          .filter(({ isShown }) => isShown?.(signedIn) ?? true)
-          .map(({ to, label, icon: Icon }) => (
-            <NavLink
-              key={to}
-              component={Link}
-              to={to}
-              label={label}
-              leftSection={<Icon size={18} aria-hidden />}
-              active={matches({ to, fuzzy: to !== '/' }) !== false}
-              onClick={close}
-            />
+        <AppShell.Section grow component={ScrollArea}>
+          {pageGroups.map(({ label, pages }) => (
+            <PageLinks key={label} label={label} pages={pages.filter(mayOpen)} onOpen={close} />
           ))}
+        </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Container size="xl" p={0}>
@@ -84,6 +66,32 @@ export function Shell() {
         <UploadPanel />
       </AppShell.Main>
     </AppShell>
+  )
+}
+
+function PageLinks({ label, pages, onOpen }: { label: string; pages: readonly Page[]; onOpen: () => void }) {
+  const matches = useMatchRoute()
+  if (pages.length === 0) return null
+  return (
+    <>
+      {label !== '' && (
+        <Text size="xs" fw={600} c="dimmed" px="sm" pt="sm">
+          {label}
+        </Text>
+      )}
+      {pages.map(({ to, label, icon: Icon }) => (
+        <NavLink
+          key={to}
+          component={Link}
+          to={to}
+          label={label}
+          leftSection={<Icon size={18} aria-hidden />}
+          active={matches({ to, fuzzy: to !== '/' }) !== false}
+          onClick={onOpen}
+          py={6}
+        />
+      ))}
+    </>
   )
 }
 

@@ -1,56 +1,98 @@
-import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
-import { useDebouncedValue, useDisclosure } from '@mantine/hooks'
-import { IconPlus, IconSearch } from '@tabler/icons-react'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Bucket } from '../../api/operations.ts'
 import { useMay } from '../../app/signed-in.ts'
-import { ProblemAlert } from '../../parts/failure.tsx'
+import { formatBytes, formatCount, formatDate } from '../../parts/format.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { State } from '../../parts/names.tsx'
+import { Tool } from '../../parts/tool.tsx'
 import { texts } from '../../texts/index.ts'
-import { BucketTable } from './bucket-table.tsx'
 import { CreateBucket } from './create-bucket.tsx'
-import { bucketsQuery } from './queries.ts'
+import { DeleteBucket } from './delete-bucket.tsx'
 
 export function Buckets() {
-  const [prefix, setPrefix] = useState('')
-  const [asked] = useDebouncedValue(prefix.trim(), 200)
   const [isCreating, { open, close }] = useDisclosure()
-  const mayCreate = useMay('s3:CreateBucket')
-  const list = useInfiniteQuery({ ...bucketsQuery(asked), placeholderData: keepPreviousData })
-  const items = list.data?.pages.flatMap(page => page.items) ?? []
+  const [deleted, setDeleted] = useState<Bucket>()
   return (
-    <Stack>
-      <Group justify="space-between">
-        <Title order={1} size="h2">
-          {texts.buckets.title}
-        </Title>
-        {mayCreate && (
-          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={open}>
-            {texts.buckets.create}
-          </Button>
-        )}
-      </Group>
-      <TextInput
-        type="search"
-        aria-label={texts.common.search}
-        placeholder={texts.common.search}
-        leftSection={<IconSearch size={16} aria-hidden />}
-        value={prefix}
-        onChange={event => setPrefix(event.currentTarget.value)}
-        maw={360}
+    <>
+      <ListPage
+        title={texts.buckets.title}
+        actions={
+          useMay('s3:CreateBucket') && (
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={open}>
+              {texts.buckets.create}
+            </Button>
+          )
+        }
+        queryKey={['buckets']}
+        hasFilter
+        load={({ prefix, cursor, signal }) => call('listBuckets', { query: { prefix, cursor, limit: 200 }, signal })}
+        columns={columnsOf(setDeleted)}
+        idOf={({ name }) => name}
+        none={texts.buckets.none}
       />
-      {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
-      {list.isSuccess && items.length === 0 && (
-        <Text c="dimmed">{asked === '' ? texts.buckets.none : texts.buckets.noneMatch(asked)}</Text>
-      )}
-      {(list.isPending || items.length > 0) && list.error === null && (
-        <BucketTable items={items} isLoading={list.isPending} />
-      )}
-      {list.hasNextPage && (
-        <Button variant="default" onClick={() => list.fetchNextPage()} loading={list.isFetchingNextPage}>
-          {texts.common.more}
-        </Button>
-      )}
-      <CreateBucket isOpen={isCreating} onClose={close} />
+      {isCreating && <CreateBucket onClose={close} />}
+      {deleted !== undefined && <DeleteBucket bucket={deleted} onClose={() => setDeleted(undefined)} />}
+    </>
+  )
+}
+
+function columnsOf(onDelete: (bucket: Bucket) => void): Column<Bucket>[] {
+  return [
+    {
+      title: texts.common.name,
+      render: ({ name }) => (
+        <Anchor component={Link} to="/buckets/$bucket" {...({ params: { bucket: name } } as object)}>
+          {name}
+        </Anchor>
+      ),
+    },
+    {
+      title: texts.buckets.objects,
+      isNumber: true,
+      render: ({ objects }) => (objects === undefined ? '' : formatCount(objects)),
+    },
+    { title: texts.common.size, isNumber: true, render: bucket => <Size bucket={bucket} /> },
+    { title: texts.buckets.access, render: bucket => <Marks bucket={bucket} /> },
+    { title: texts.common.created, render: ({ created }) => formatDate(created) },
+    {
+      title: texts.common.actions,
+      isActions: true,
+      render: bucket => (
+        <Tool label={`${texts.buckets.delete} ${bucket.name}`} icon={IconTrash} onClick={() => onDelete(bucket)} />
+      ),
+    },
+  ]
+}
+
+function Size({ bucket: { size, quotaBytes } }: { bucket: Bucket }) {
+  if (size === undefined) return null
+  if (quotaBytes === undefined || quotaBytes === 0) return formatBytes(size)
+  const used = Math.min(100, (size / quotaBytes) * 100)
+  const label = texts.buckets.quotaUsed(formatBytes(size), formatBytes(quotaBytes))
+  return (
+    <Stack gap={2}>
+      <Text size="sm">{label}</Text>
+      <Progress value={used} size="sm" color={used > 90 ? 'red' : 'cyan'} aria-label={label} />
     </Stack>
+  )
+}
+
+function Marks({ bucket }: { bucket: Bucket }) {
+  return (
+    <Group gap={4}>
+      {bucket.public !== undefined && (
+        <State
+          text={bucket.public ? texts.buckets.public : texts.buckets.private}
+          is={bucket.public ? 'poor' : 'neutral'}
+        />
+      )}
+      {bucket.versioning === 'enabled' && <State text={texts.buckets.versioned} is="neutral" />}
+      {bucket.objectLockEnabled === true && <State text={texts.buckets.locked} is="neutral" />}
+    </Group>
   )
 }

@@ -1,51 +1,78 @@
-import { Badge, Button, Stack, Switch, Table, Text, Title } from '@mantine/core'
+import { Button, Switch, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { infiniteQueryOptions, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useSignedIn } from '../../app/signed-in.ts'
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
-import { ProblemAlert } from '../../parts/failure.tsx'
 import { formatDate } from '../../parts/format.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { State } from '../../parts/names.tsx'
 import { texts } from '../../texts/index.ts'
 
 type Share = Answer<'listShares'>['items'][number]
-
-const sharesQuery = (all: boolean) =>
-  infiniteQueryOptions({
-    queryKey: ['shares', all],
-    queryFn: ({ pageParam, signal }) =>
-      call('listShares', { query: { cursor: pageParam, limit: 200, ...(all && { all }) }, signal }),
-    initialPageParam: '',
-    getNextPageParam: ({ nextCursor }) => (nextCursor === '' ? undefined : nextCursor),
-  })
 
 export function Shares() {
   const { session } = useSignedIn()
   const [all, setAll] = useState(false)
   const [revoked, setRevoked] = useState<Share>()
-  const list = useInfiniteQuery(sharesQuery(all))
-  const items = list.data?.pages.flatMap(page => page.items) ?? []
   return (
-    <Stack>
-      <Title order={1} size="h2">
-        {texts.shares.title}
-      </Title>
-      {session.identity.isRoot && (
-        <Switch label={texts.shares.all} checked={all} onChange={event => setAll(event.currentTarget.checked)} />
-      )}
-      {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
-      {list.isSuccess && items.length === 0 && <Text c="dimmed">{texts.shares.none}</Text>}
-      {items.length > 0 && <ShareTable items={items} onRevoke={setRevoked} />}
-      {list.hasNextPage && (
-        <Button variant="default" onClick={() => list.fetchNextPage()} loading={list.isFetchingNextPage}>
-          {texts.common.more}
-        </Button>
-      )}
+    <>
+      <ListPage
+        title={texts.shares.title}
+        {...(session.identity.isRoot && {
+          head: (
+            <Switch label={texts.shares.all} checked={all} onChange={event => setAll(event.currentTarget.checked)} />
+          ),
+        })}
+        queryKey={['shares', all]}
+        load={({ cursor, signal }) => call('listShares', { query: { cursor, ...(all && { all }) }, signal })}
+        columns={columnsOf(setRevoked)}
+        idOf={({ id }) => id}
+        none={texts.shares.none}
+      />
       {revoked !== undefined && <RevokeShare share={revoked} onClose={() => setRevoked(undefined)} />}
-    </Stack>
+    </>
   )
+}
+
+function columnsOf(onRevoke: (share: Share) => void): Column<Share>[] {
+  return [
+    {
+      title: texts.shares.object,
+      render: share => (
+        <>
+          {share.bucket}/{share.key}
+          {share.description !== '' && (
+            <Text size="xs" c="dimmed">
+              {share.description}
+            </Text>
+          )}
+        </>
+      ),
+    },
+    { title: texts.shares.owner, render: ({ owner }) => owner },
+    { title: texts.shares.expires, render: ({ expiresAt }) => formatDate(expiresAt) },
+    {
+      title: texts.shares.lastUsed,
+      render: ({ lastUsedAt }) => (lastUsedAt === undefined ? texts.common.never : formatDate(lastUsedAt)),
+    },
+    {
+      title: texts.shares.state,
+      render: ({ state }) => <State text={texts.shares.states[state]} is={state === 'active' ? 'good' : 'neutral'} />,
+    },
+    {
+      title: texts.common.actions,
+      isActions: true,
+      render: share =>
+        share.state === 'active' && (
+          <Button size="compact-sm" variant="light" color="red" onClick={() => onRevoke(share)}>
+            {texts.shares.revoke}
+          </Button>
+        ),
+    },
+  ]
 }
 
 function RevokeShare({ share, onClose }: { share: Share; onClose: () => void }) {
@@ -59,53 +86,5 @@ function RevokeShare({ share, onClose }: { share: Share; onClose: () => void }) 
     <ConfirmDeletion title={texts.shares.revokeTitle} action={texts.shares.revoke} onConfirm={revoke} onClose={onClose}>
       <Text size="sm">{texts.shares.revokeText(`${share.bucket}/${share.key}`)}</Text>
     </ConfirmDeletion>
-  )
-}
-
-function ShareTable({ items, onRevoke }: { items: readonly Share[]; onRevoke: (share: Share) => void }) {
-  return (
-    <Table.ScrollContainer minWidth={640}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{texts.shares.object}</Table.Th>
-            <Table.Th>{texts.shares.owner}</Table.Th>
-            <Table.Th>{texts.shares.expires}</Table.Th>
-            <Table.Th>{texts.shares.lastUsed}</Table.Th>
-            <Table.Th>{texts.shares.state}</Table.Th>
-            <Table.Th aria-label={texts.common.actions} />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {items.map(share => (
-            <Table.Tr key={share.id}>
-              <Table.Td>
-                {share.bucket}/{share.key}
-                {share.description !== '' && (
-                  <Text size="xs" c="dimmed">
-                    {share.description}
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td>{share.owner}</Table.Td>
-              <Table.Td>{formatDate(share.expiresAt)}</Table.Td>
-              <Table.Td>{share.lastUsedAt === undefined ? texts.common.never : formatDate(share.lastUsedAt)}</Table.Td>
-              <Table.Td>
-                <Badge variant="light" color={share.state === 'active' ? 'teal' : 'gray'}>
-                  {texts.shares.states[share.state]}
-                </Badge>
-              </Table.Td>
-              <Table.Td ta="right">
-                {share.state === 'active' && (
-                  <Button size="compact-sm" variant="light" color="red" onClick={() => onRevoke(share)}>
-                    {texts.shares.revoke}
-                  </Button>
-                )}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
   )
 }

@@ -1,9 +1,10 @@
 /** Uploads of this page, at its lower edge, on every page. */
-import { ActionIcon, Group, Paper, Progress, ScrollArea, Stack, Text, Tooltip } from '@mantine/core'
+import { Group, Paper, Progress, ScrollArea, Stack, Text } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconX } from '@tabler/icons-react'
 import { useSyncExternalStore } from 'react'
 import { texts } from '../../texts/index.ts'
 import { formatBytes } from '../format.ts'
+import { Tool } from '../tool.tsx'
 import { type Snapshot, uploadQueue } from './queue.ts'
 import type { Upload } from './upload.ts'
 
@@ -37,7 +38,7 @@ export function UploadPanel() {
             <Text size="xs" c="dimmed" className="numbers">
               {bytesPerSecond > 0 && uploadQueue.isBusy ? texts.uploads.rate(formatBytes(bytesPerSecond)) : ''}
             </Text>
-            <Tool label={texts.uploads.clear} icon={IconX} onClick={() => uploadQueue.clearEnded()} />
+            <Tool size="sm" label={texts.uploads.clear} icon={IconX} onClick={() => uploadQueue.clearEnded()} />
           </Group>
         </Group>
         <Total uploads={uploads} />
@@ -86,6 +87,7 @@ function Row({ upload }: { upload: Upload }) {
           </Text>
           {isUnderWay && (
             <Tool
+              size="sm"
               label={`${texts.uploads.pause} ${key}`}
               icon={IconPlayerPause}
               onClick={() => uploadQueue.pause(upload)}
@@ -93,6 +95,7 @@ function Row({ upload }: { upload: Upload }) {
           )}
           {state === 'paused' && (
             <Tool
+              size="sm"
               label={`${texts.uploads.resume} ${key}`}
               icon={IconPlayerPlay}
               onClick={() => uploadQueue.resume(upload)}
@@ -100,13 +103,19 @@ function Row({ upload }: { upload: Upload }) {
           )}
           {state === 'failed' && (
             <Tool
+              size="sm"
               label={`${texts.uploads.retry} ${key}`}
               icon={IconRefresh}
               onClick={() => uploadQueue.resume(upload)}
             />
           )}
           {state !== 'done' && state !== 'cancelled' && (
-            <Tool label={`${texts.uploads.cancel} ${key}`} icon={IconX} onClick={() => uploadQueue.cancel(upload)} />
+            <Tool
+              size="sm"
+              label={`${texts.uploads.cancel} ${key}`}
+              icon={IconX}
+              onClick={() => uploadQueue.cancel(upload)}
+            />
           )}
         </Group>
       </Group>
@@ -116,15 +125,5 @@ function Row({ upload }: { upload: Upload }) {
         </Text>
       )}
     </div>
-  )
-}
-
-function Tool({ label, icon: Icon, onClick }: { label: string; icon: typeof IconX; onClick: () => void }) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon size="sm" variant="subtle" color="gray" aria-label={label} onClick={onClick}>
-        <Icon size={14} />
-      </ActionIcon>
-    </Tooltip>
   )
 }

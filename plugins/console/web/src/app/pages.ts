@@ -1,0 +1,91 @@
+/** The pages of the navigation, in its order, and who sees them. */
+import {
+  IconActivity,
+  IconBell,
+  IconBucket,
+  IconCertificate,
+  IconDashboard,
+  IconFileText,
+  IconHeartbeat,
+  IconKey,
+  IconLink,
+  IconListSearch,
+  IconLock,
+  IconPlugConnected,
+  IconRoute,
+  IconSettings,
+  IconShieldCheck,
+  IconUser,
+  IconUsers,
+  IconWorld,
+} from '@tabler/icons-react'
+import { texts } from '../texts/index.ts'
+
+export interface Page {
+  readonly to: string
+  readonly label: string
+  readonly icon: typeof IconUser
+  /** The action that the page's list needs; absent where everybody has something there. */
+  readonly action?: string
+}
+
+export interface PageGroup {
+  readonly label: string
+  readonly pages: readonly Page[]
+}
+
+export const pageGroups: readonly PageGroup[] = [
+  {
+    label: '',
+    pages: [
+      { to: '/', label: texts.overview.title, icon: IconDashboard },
+      { to: '/buckets', label: texts.buckets.title, icon: IconBucket },
+      { to: '/shares', label: texts.shares.title, icon: IconLink },
+    ],
+  },
+  {
+    label: texts.navigation.access,
+    pages: [
+      { to: '/users', label: texts.users.title, icon: IconUser, action: 'admin:ListUsers' },
+      { to: '/groups', label: texts.groups.title, icon: IconUsers, action: 'admin:ListGroups' },
+      { to: '/policies', label: texts.policies.title, icon: IconShieldCheck, action: 'admin:ListUserPolicies' },
+      { to: '/access-keys', label: texts.accessKeys.title, icon: IconKey },
+    ],
+  },
+  {
+    label: texts.navigation.publishing,
+    pages: [
+      {
+        to: '/distributions',
+        label: texts.publishing.distributions,
+        icon: IconWorld,
+        action: 'admin:ManageDistributions',
+      },
+      {
+        to: '/certificates',
+        label: texts.publishing.certificates,
+        icon: IconCertificate,
+        action: 'admin:ManageCertificates',
+      },
+      {
+        to: '/dns-providers',
+        label: texts.publishing.dnsProviders,
+        icon: IconRoute,
+        action: 'admin:ManageCertificates',
+      },
+    ],
+  },
+  {
+    label: texts.navigation.operate,
+    pages: [
+      { to: '/healing', label: texts.operate.healing, icon: IconHeartbeat, action: 'admin:Heal' },
+      { to: '/events', label: texts.events.title, icon: IconBell, action: 'admin:ServerInfo' },
+      { to: '/keys', label: texts.keys.title, icon: IconLock, action: 'admin:KMSKeyStatus' },
+      { to: '/settings', label: texts.operate.settings, icon: IconSettings, action: 'admin:GetConfig' },
+      { to: '/trace', label: texts.operate.trace, icon: IconActivity, action: 'admin:ServerTrace' },
+      { to: '/logs', label: texts.operate.logs, icon: IconFileText, action: 'admin:ConsoleLog' },
+      { to: '/audit', label: texts.operate.audit, icon: IconListSearch, action: 'admin:AuditLog' },
+      { to: '/plugins', label: texts.operate.plugins, icon: IconPlugConnected, action: 'admin:ServerInfo' },
+    ],
+  },
+]

@@ -1,0 +1,164 @@
+import { NativeSelect, NumberInput, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { Problem } from '../../api/problem.ts'
+import { texts } from '../../texts/index.ts'
+import { Setting } from './setting.tsx'
+
+const gib = 1024 ** 3
+
+export function Settings({ bucket }: { bucket: string }) {
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Versioning bucket={bucket} />
+      <Quota bucket={bucket} />
+      <Encryption bucket={bucket} />
+      <BlockPublic bucket={bucket} />
+      <Tags bucket={bucket} />
+    </SimpleGrid>
+  )
+}
+
+function Versioning({ bucket }: { bucket: string }) {
+  const params = { bucket }
+  return (
+    <Setting
+      bucket={bucket}
+      id="versioning"
+      title={texts.bucket.versioning}
+      load={signal => call('getBucketVersioning', { params, signal })}
+      save={body => call('setBucketVersioning', { params, body })}
+    >
+      {({ status }, change) => (
+        <Switch
+          label={texts.bucket.keepVersions}
+          description={texts.bucket.versioningStates[status]}
+          checked={status === 'enabled'}
+          onChange={event => change({ status: event.currentTarget.checked ? 'enabled' : 'suspended' })}
+        />
+      )}
+    </Setting>
+  )
+}
+
+function Quota({ bucket }: { bucket: string }) {
+  const params = { bucket }
+  return (
+    <Setting
+      bucket={bucket}
+      id="quota"
+      title={texts.bucket.quota}
+      load={signal => call('getBucketQuota', { params, signal })}
+      save={body => call('setBucketQuota', { params, body })}
+    >
+      {({ size }, change) => (
+        <NumberInput
+          label={texts.bucket.quotaHint}
+          min={0}
+          value={size === 0 ? '' : size / gib}
+          onChange={given =>
+            change(given === '' ? { type: '', size: 0 } : { type: 'hard', size: Math.round(Number(given) * gib) })
+          }
+        />
+      )}
+    </Setting>
+  )
+}
+
+type Encrypted = Answer<'getBucketEncryption'> | { readonly algorithm: 'none'; readonly kmsKeyId?: string }
+
+function Encryption({ bucket }: { bucket: string }) {
+  const params = { bucket }
+  const load = async (signal: AbortSignal): Promise<Encrypted> => {
+    try {
+      return await call('getBucketEncryption', { params, signal })
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) return { algorithm: 'none' }
+      throw error
+    }
+  }
+  const save = async ({ algorithm, kmsKeyId = '' }: Encrypted) => {
+    if (algorithm === 'none') return call('deleteBucketEncryption', { params })
+    const body = { algorithm, ...(algorithm === 'aws:kms' && kmsKeyId !== '' && { kmsKeyId }) }
+    return call('setBucketEncryption', { params, body })
+  }
+  return (
+    <Setting bucket={bucket} id="encryption" title={texts.bucket.encryption} load={load} save={save}>
+      {({ algorithm, kmsKeyId = '' }, change) => (
+        <Stack gap="xs">
+          <NativeSelect
+            aria-label={texts.bucket.encryption}
+            data={Object.entries(texts.bucket.encryptions).map(([value, label]) => ({ value, label }))}
+            value={algorithm}
+            onChange={event => change({ algorithm: event.currentTarget.value as Encrypted['algorithm'] } as Encrypted)}
+          />
+          {algorithm === 'aws:kms' && (
+            <TextInput
+              label={texts.bucket.key}
+              value={kmsKeyId}
+              onChange={event => change({ algorithm, kmsKeyId: event.currentTarget.value })}
+            />
+          )}
+        </Stack>
+      )}
+    </Setting>
+  )
+}
+
+function BlockPublic({ bucket }: { bucket: string }) {
+  const params = { bucket }
+  return (
+    <Setting
+      bucket={bucket}
+      id="block-public"
+      title={texts.bucket.block}
+      hint={texts.bucket.blockHint}
+      load={signal => call('getBucketBlockPublic', { params, signal })}
+      save={({ enabled }) => call('setBucketBlockPublic', { params, body: { enabled } as never })}
+    >
+      {(block, change) => (
+        <>
+          <Switch
+            label={texts.bucket.block}
+            checked={block.enabled}
+            onChange={event => change({ ...block, enabled: event.currentTarget.checked })}
+          />
+          {block.cluster && <Text size="sm">{texts.bucket.clusterBlocks}</Text>}
+        </>
+      )}
+    </Setting>
+  )
+}
+
+function Tags({ bucket }: { bucket: string }) {
+  const params = { bucket }
+  const load = async (signal: AbortSignal) => {
+    const { tags } = await call('getBucketTags', { params, signal })
+    return Object.entries(tags as Record<string, string>)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n')
+  }
+  const save = (text: string) => {
+    const lines = text.split('\n').filter(line => line.trim() !== '')
+    const tags = Object.fromEntries(
+      lines.map(line => {
+        const [name, ...rest] = line.split('=')
+        return [name!.trim(), rest.join('=').trim()]
+      }),
+    )
+    return call('setBucketTags', { params, body: { tags } })
+  }
+  return (
+    <Setting bucket={bucket} id="tags" title={texts.bucket.tags} hint={texts.bucket.tagsHint} load={load} save={save}>
+      {(text, change) => (
+        <Textarea
+          aria-label={texts.bucket.tags}
+          autosize
+          minRows={2}
+          value={text}
+          onChange={event => change(event.currentTarget.value)}
+        />
+      )}
+    </Setting>
+  )
+}

@@ -1,0 +1,88 @@
+import { Alert, Button, Skeleton, Text, TextInput } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { ProblemAlert } from '../../parts/failure.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { State } from '../../parts/names.tsx'
+import { texts } from '../../texts/index.ts'
+
+type Key = Answer<'listKmsKeys'>['items'][number]
+
+export function Keys() {
+  const [isCreating, setCreating] = useState(false)
+  const status = useQuery({ queryKey: ['kms'], queryFn: ({ signal }) => call('getKmsStatus', { signal }) })
+  const mayCreate = useMay('admin:KMSCreateKey')
+  if (status.error !== null) return <ProblemAlert error={status.error} onRetry={() => status.refetch()} />
+  if (status.data === undefined) return <Skeleton h={120} />
+  const { configured } = status.data
+  return (
+    <>
+      <ListPage
+        title={texts.keys.title}
+        actions={
+          configured &&
+          mayCreate && (
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+              {texts.keys.create}
+            </Button>
+          )
+        }
+        head={<Status status={status.data} />}
+        queryKey={['kms-keys']}
+        load={async ({ cursor, signal }) =>
+          configured ? call('listKmsKeys', { query: { cursor }, signal }) : { items: [] }
+        }
+        columns={columns}
+        idOf={({ id }) => id}
+        none={texts.keys.none}
+      />
+      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
+    </>
+  )
+}
+
+function Status({ status }: { status: Answer<'getKmsStatus'> }) {
+  if (!status.configured) return <Alert color="gray">{texts.keys.notConfigured}</Alert>
+  return (
+    <Alert color={status.online ? 'teal' : 'red'}>
+      <Text size="sm">
+        {status.online ? texts.keys.works(status.backend) : texts.keys.fails(status.backend, status.error)}
+      </Text>
+    </Alert>
+  )
+}
+
+const columns: Column<Key>[] = [
+  { title: texts.common.name, render: ({ id }) => id },
+  {
+    title: texts.common.created,
+    render: ({ createdAt }) => (createdAt === undefined ? '' : formatDate(createdAt)),
+  },
+  { title: texts.keys.use, render: key => key.default && <State text={texts.keys.default} is="good" /> },
+]
+
+function CreateKey({ onClose }: { onClose: () => void }) {
+  const queryClient = useQueryClient()
+  const [id, setId] = useState('')
+  const create = async () => {
+    await call('createKmsKey', { body: { id: id.trim() } as never })
+    await queryClient.invalidateQueries({ queryKey: ['kms-keys'] })
+  }
+  return (
+    <FormDialog title={texts.keys.create} submit={texts.common.create} onSubmit={create} onClose={onClose}>
+      <TextInput
+        label={texts.common.name}
+        required
+        data-autofocus
+        value={id}
+        onChange={event => setId(event.currentTarget.value)}
+      />
+    </FormDialog>
+  )
+}

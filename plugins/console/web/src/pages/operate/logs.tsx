@@ -1,0 +1,57 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState } from 'react'
+import type { Column } from '../../parts/list-page.tsx'
+import { State } from '../../parts/names.tsx'
+import { texts } from '../../texts/index.ts'
+import { LivePage } from './live-page.tsx'
+
+interface LogLine {
+  readonly time: string
+  readonly level: string
+  readonly component: string
+  readonly msg: string
+  readonly error?: string
+}
+
+export function Logs() {
+  const [level, setLevel] = useState('')
+  const [component, setComponent] = useState('')
+  const [asked] = useDebouncedValue(component.trim(), 300)
+  return (
+    <LivePage
+      title={texts.operate.logs}
+      operation="streamLogs"
+      event="log"
+      query={{ level, component: asked }}
+      filters={
+        <>
+          <NativeSelect
+            label={texts.operate.level}
+            data={[{ value: '', label: texts.operate.all }, 'debug', 'info', 'warn', 'error']}
+            value={level}
+            onChange={event => setLevel(event.currentTarget.value)}
+          />
+          <TextInput
+            label={texts.operate.component}
+            value={component}
+            onChange={event => setComponent(event.currentTarget.value)}
+          />
+        </>
+      }
+      columns={columns}
+    />
+  )
+}
+
+const colours: Record<string, 'bad' | 'poor' | 'neutral'> = { error: 'bad', fatal: 'bad', warn: 'poor' }
+
+const columns: Column<LogLine>[] = [
+  { title: texts.operate.time, render: ({ time }) => new Date(time).toLocaleTimeString() },
+  { title: texts.operate.level, render: ({ level }) => <State text={level} is={colours[level] ?? 'neutral'} /> },
+  { title: texts.operate.component, render: ({ component }) => component },
+  {
+    title: texts.operate.message,
+    render: ({ msg, error }) => (error === undefined ? msg : `${msg}: ${error}`),
+  },
+]

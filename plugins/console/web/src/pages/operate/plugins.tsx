@@ -1,0 +1,45 @@
+import { Text } from '@mantine/core'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { Names, State } from '../../parts/names.tsx'
+import { texts } from '../../texts/index.ts'
+
+type Plugin = Answer<'listPlugins'>['items'][number]
+
+export function Plugins() {
+  return (
+    <ListPage
+      title={texts.operate.plugins}
+      queryKey={['plugins']}
+      load={({ cursor, signal }) => call('listPlugins', { query: { cursor, limit: 200 }, signal })}
+      columns={columns}
+      idOf={({ name }) => name}
+      none=""
+    />
+  )
+}
+
+const columns: Column<Plugin>[] = [
+  {
+    title: texts.common.name,
+    render: ({ name, description, error }) => (
+      <>
+        {name}
+        <Text size="xs" c={error === undefined ? 'dimmed' : 'red'}>
+          {error ?? description}
+        </Text>
+      </>
+    ),
+  },
+  {
+    title: texts.common.state,
+    render: ({ state }) => <State text={state} is={state === 'active' ? 'good' : 'bad'} />,
+  },
+  { title: texts.operate.origin, render: ({ origin }) => origin },
+  {
+    title: texts.operate.extends,
+    render: ({ provides }) => <Names names={[...new Set(provides.map(({ extensionPoint }) => extensionPoint))]} />,
+  },
+  { title: texts.operate.dependsOn, render: ({ dependsOn }) => <Names names={dependsOn} /> },
+]

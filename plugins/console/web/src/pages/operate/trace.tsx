@@ -1,0 +1,83 @@
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState } from 'react'
+import { formatBytes } from '../../parts/format.ts'
+import type { Column } from '../../parts/list-page.tsx'
+import { State } from '../../parts/names.tsx'
+import { texts } from '../../texts/index.ts'
+import { LivePage } from './live-page.tsx'
+
+interface TraceLine {
+  readonly time: string
+  readonly type: string
+  readonly operation: string
+  readonly status: number
+  readonly durationMs: number
+  readonly method: string
+  readonly path: string
+  readonly bytesReceived: number
+  readonly bytesSent: number
+  readonly user: string
+  readonly client: string
+  readonly error?: string
+}
+
+export function Trace() {
+  const [type, setType] = useState('')
+  const [bucket, setBucket] = useState('')
+  const [asked] = useDebouncedValue(bucket.trim(), 300)
+  const [errors, setErrors] = useState(false)
+  return (
+    <LivePage
+      title={texts.operate.trace}
+      operation="streamTrace"
+      event="trace"
+      query={{ type, bucket: asked, ...(errors && { errors }) }}
+      filters={
+        <>
+          <NativeSelect
+            label={texts.operate.type}
+            data={[{ value: '', label: texts.operate.all }, 's3', 'admin', 'web']}
+            value={type}
+            onChange={event => setType(event.currentTarget.value)}
+          />
+          <TextInput
+            label={texts.operate.bucket}
+            value={bucket}
+            onChange={event => setBucket(event.currentTarget.value)}
+          />
+          <Checkbox
+            label={texts.operate.onlyErrors}
+            checked={errors}
+            onChange={event => setErrors(event.currentTarget.checked)}
+            mb={8}
+          />
+        </>
+      }
+      columns={columns}
+    />
+  )
+}
+
+const columns: Column<TraceLine>[] = [
+  { title: texts.operate.time, render: ({ time }) => new Date(time).toLocaleTimeString() },
+  {
+    title: texts.operate.status,
+    render: ({ status, error }) => (
+      <State
+        text={error === undefined ? String(status) : `${status} ${error}`}
+        is={status >= 500 ? 'bad' : status >= 400 ? 'poor' : 'good'}
+      />
+    ),
+  },
+  { title: texts.operate.operation, render: ({ operation }) => operation },
+  { title: texts.operate.request, render: ({ method, path }) => `${method} ${path}` },
+  { title: texts.operate.duration, isNumber: true, render: ({ durationMs }) => `${durationMs.toFixed(1)} ms` },
+  {
+    title: texts.operate.bytes,
+    isNumber: true,
+    render: ({ bytesReceived, bytesSent }) => `${formatBytes(bytesReceived)} / ${formatBytes(bytesSent)}`,
+  },
+  { title: texts.operate.user, render: ({ user }) => user },
+  { title: texts.operate.client, render: ({ client }) => client },
+]

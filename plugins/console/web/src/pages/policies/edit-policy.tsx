@@ -1,0 +1,55 @@
+/** A policy as JSON, checked by the server while one types. */
+import { TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { CheckedPolicy } from '../../parts/checked-policy.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { texts } from '../../texts/index.ts'
+import type { Policy } from './policies.tsx'
+
+const template = {
+  Version: '2012-10-17',
+  Statement: [
+    {
+      Effect: 'Allow',
+      Action: ['s3:GetObject', 's3:ListBucket'],
+      Resource: ['arn:aws:s3:::BUCKET', 'arn:aws:s3:::BUCKET/*'],
+    },
+  ],
+}
+
+export function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
+  const queryClient = useQueryClient()
+  const [name, setName] = useState(policy?.name ?? '')
+  const [text, setText] = useState(() => JSON.stringify(policy?.document ?? template, undefined, 2))
+  const isFixed = policy?.builtIn === true
+  const save = async () => {
+    if (!isFixed) {
+      // As text: the places in the server's answer are places in what stands here.
+      await call('putPolicy', { params: { name: name.trim() }, body: { document: text } })
+      await queryClient.invalidateQueries({ queryKey: ['policies'] })
+    }
+  }
+  return (
+    <FormDialog
+      title={policy?.name ?? texts.policies.create}
+      size="xl"
+      submit={isFixed ? texts.common.close : texts.common.save}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {policy === undefined && (
+        <TextInput
+          label={texts.common.name}
+          required
+          autoComplete="off"
+          data-autofocus
+          value={name}
+          onChange={event => setName(event.currentTarget.value)}
+        />
+      )}
+      <CheckedPolicy text={text} onChange={setText} isReadOnly={isFixed} />
+    </FormDialog>
+  )
+}

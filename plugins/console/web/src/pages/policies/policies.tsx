@@ -1,0 +1,97 @@
+import { Button, Text } from '@mantine/core'
+import { IconEye, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { Names, State } from '../../parts/names.tsx'
+import { Tool } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+
+/** With the editor, which is larger than all the rest of the page. */
+const EditPolicy = lazy(async () => ({ default: (await import('./edit-policy.tsx')).EditPolicy }))
+
+export type Policy = Answer<'listPolicies'>['items'][number]
+
+type Open = { readonly dialog: 'create' } | { readonly dialog: 'edit' | 'delete'; readonly policy: Policy }
+
+export function Policies() {
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <ListPage
+        title={texts.policies.title}
+        actions={
+          useMay('admin:CreatePolicy') && (
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
+              {texts.policies.create}
+            </Button>
+          )
+        }
+        queryKey={['policies']}
+        hasFilter
+        load={({ prefix, cursor, signal }) => call('listPolicies', { query: { prefix, cursor }, signal })}
+        columns={columnsOf(setOpen)}
+        idOf={({ name }) => name}
+        none={texts.policies.none}
+      />
+      <Suspense>
+        {open?.dialog === 'create' && <EditPolicy onClose={close} />}
+        {open?.dialog === 'edit' && <EditPolicy policy={open.policy} onClose={close} />}
+      </Suspense>
+      {open?.dialog === 'delete' && <DeletePolicy policy={open.policy} onClose={close} />}
+    </>
+  )
+}
+
+const attachments = ({ attachedTo }: Policy) => [...(attachedTo?.users ?? []), ...(attachedTo?.groups ?? [])]
+
+function columnsOf(setOpen: (open: Open) => void): Column<Policy>[] {
+  return [
+    { title: texts.common.name, render: ({ name }) => name },
+    { title: texts.common.used, render: policy => <Names names={attachments(policy)} /> },
+    {
+      title: texts.policies.kind,
+      render: ({ builtIn }) => <State text={builtIn ? texts.policies.builtIn : texts.policies.own} is="neutral" />,
+    },
+    { title: texts.common.updated, render: ({ updatedAt }) => (updatedAt === null ? '' : formatDate(updatedAt)) },
+    {
+      title: texts.common.actions,
+      isActions: true,
+      render: policy => (
+        <>
+          <Tool
+            label={`${policy.builtIn ? texts.policies.view : texts.common.edit} ${policy.name}`}
+            icon={policy.builtIn ? IconEye : IconPencil}
+            onClick={() => setOpen({ dialog: 'edit', policy })}
+          />
+          {!policy.builtIn && (
+            <Tool
+              label={`${texts.common.delete} ${policy.name}`}
+              icon={IconTrash}
+              onClick={() => setOpen({ dialog: 'delete', policy })}
+            />
+          )}
+        </>
+      ),
+    },
+  ]
+}
+
+function DeletePolicy({ policy, onClose }: { policy: Policy; onClose: () => void }) {
+  const queryClient = useQueryClient()
+  const remove = async () => {
+    await call('deletePolicy', { params: { name: policy.name } })
+    await queryClient.invalidateQueries({ queryKey: ['policies'] })
+  }
+  return (
+    <ConfirmDeletion title={texts.policies.deleteTitle(policy.name)} onConfirm={remove} onClose={onClose}>
+      <Text size="sm">{texts.policies.deleteText(attachments(policy).length)}</Text>
+    </ConfirmDeletion>
+  )
+}

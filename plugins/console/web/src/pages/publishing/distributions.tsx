@@ -1,0 +1,118 @@
+import { Anchor, Stack, Text } from '@mantine/core'
+import { IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { notifyFailure } from '../../parts/failure.tsx'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { State } from '../../parts/names.tsx'
+import { Tool } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+
+type Distribution = Answer<'listDistributions'>['items'][number]
+
+export function Distributions() {
+  const queryClient = useQueryClient()
+  const [deleted, setDeleted] = useState<Distribution>()
+  const refresh = () => queryClient.invalidateQueries({ queryKey: ['distributions'] })
+  const toggle = async (distribution: Distribution) => {
+    const body = { ...distribution, enabled: !distribution.enabled } as never
+    await call('putDistribution', { params: { id: distribution.id }, body }).catch(notifyFailure)
+    await refresh()
+  }
+  return (
+    <>
+      <ListPage
+        title={texts.publishing.distributions}
+        queryKey={['distributions']}
+        load={({ cursor, signal }) => call('listDistributions', { query: { cursor }, signal })}
+        columns={columnsOf(toggle, setDeleted)}
+        idOf={({ id }) => id}
+        none={texts.publishing.noDistributions}
+      />
+      {deleted !== undefined && (
+        <ConfirmDeletion
+          title={texts.publishing.deleteTitle(deleted.id)}
+          typed={deleted.id}
+          onConfirm={async () => {
+            await call('deleteDistribution', { params: { id: deleted.id } })
+            await refresh()
+          }}
+          onClose={() => setDeleted(undefined)}
+        >
+          <Text size="sm">{texts.publishing.deleteText(deleted.aliases.join(', '))}</Text>
+        </ConfirmDeletion>
+      )}
+    </>
+  )
+}
+
+function columnsOf(onToggle: (of: Distribution) => void, onDelete: (of: Distribution) => void): Column<Distribution>[] {
+  return [
+    {
+      title: texts.common.name,
+      render: ({ id, comment }) => (
+        <>
+          {id}
+          {comment !== '' && (
+            <Text size="xs" c="dimmed">
+              {comment}
+            </Text>
+          )}
+        </>
+      ),
+    },
+    {
+      title: texts.publishing.domains,
+      render: ({ aliases }) => (
+        <Stack gap={0}>
+          {aliases.map(alias => (
+            <Text key={alias} size="sm">
+              {alias}
+            </Text>
+          ))}
+        </Stack>
+      ),
+    },
+    {
+      title: texts.publishing.origin,
+      render: ({ origin: { bucket, pathPrefix } }) => (
+        <Anchor
+          component={Link}
+          to="/buckets/$bucket"
+          {...({ params: { bucket }, search: pathPrefix === '' ? {} : { prefix: pathPrefix } } as object)}
+        >
+          {bucket}/{pathPrefix}
+        </Anchor>
+      ),
+    },
+    { title: texts.publishing.mode, render: ({ mode }) => mode },
+    {
+      title: texts.common.state,
+      render: ({ enabled }) => (
+        <State text={enabled ? texts.common.enabled : texts.common.disabled} is={enabled ? 'good' : 'neutral'} />
+      ),
+    },
+    {
+      title: texts.common.actions,
+      isActions: true,
+      render: distribution => (
+        <>
+          <Tool
+            label={`${distribution.enabled ? texts.common.disable : texts.common.enable} ${distribution.id}`}
+            icon={distribution.enabled ? IconPlayerPause : IconPlayerPlay}
+            onClick={() => onToggle(distribution)}
+          />
+          <Tool
+            label={`${texts.common.delete} ${distribution.id}`}
+            icon={IconTrash}
+            onClick={() => onDelete(distribution)}
+          />
+        </>
+      ),
+    },
+  ]
+}

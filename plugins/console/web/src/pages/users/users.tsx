@@ -1,0 +1,143 @@
+import { Button, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconKey, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { Answer } from '../../api/operations.ts'
+import { useMay } from '../../app/signed-in.ts'
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx'
+import { formatDate } from '../../parts/format.ts'
+import { type Column, ListPage } from '../../parts/list-page.tsx'
+import { Names, State } from '../../parts/names.tsx'
+import { SecretOnce } from '../../parts/secret-once.tsx'
+import { Tool } from '../../parts/tool.tsx'
+import { texts } from '../../texts/index.ts'
+import { EditUser } from './edit-user.tsx'
+
+export type User = Answer<'listUsers'>['items'][number]
+
+type Open =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'edit' | 'delete' | 'new-secret'; readonly user: User }
+  | { readonly dialog: 'secret'; readonly accessKey: string; readonly secretKey: string }
+
+export function Users() {
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
+  const showSecret = (accessKey: string, secretKey: string) => setOpen({ dialog: 'secret', accessKey, secretKey })
+  return (
+    <>
+      <ListPage
+        title={texts.users.title}
+        actions={
+          useMay('admin:CreateUser') && (
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ dialog: 'create' })}>
+              {texts.users.create}
+            </Button>
+          )
+        }
+        queryKey={['users']}
+        hasFilter
+        load={({ prefix, cursor, signal }) => call('listUsers', { query: { prefix, cursor }, signal })}
+        columns={columnsOf(setOpen)}
+        idOf={({ accessKey }) => accessKey}
+        none={texts.users.none}
+      />
+      {open?.dialog === 'create' && <EditUser onClose={close} onSecret={showSecret} />}
+      {open?.dialog === 'edit' && <EditUser user={open.user} onClose={close} onSecret={showSecret} />}
+      {open?.dialog === 'delete' && <DeleteUser user={open.user} onClose={close} />}
+      {open?.dialog === 'new-secret' && <NewSecret user={open.user} onClose={close} onSecret={showSecret} />}
+      {open?.dialog === 'secret' && (
+        <SecretOnce accessKey={open.accessKey} secretKey={open.secretKey} onClose={close} />
+      )}
+    </>
+  )
+}
+
+function columnsOf(setOpen: (open: Open) => void): Column<User>[] {
+  return [
+    {
+      title: texts.users.name,
+      render: ({ accessKey, description }) => (
+        <>
+          {accessKey}
+          {description !== '' && (
+            <Text size="xs" c="dimmed">
+              {description}
+            </Text>
+          )}
+        </>
+      ),
+    },
+    { title: texts.users.policies, render: ({ policyNames }) => <Names names={policyNames} /> },
+    { title: texts.users.groups, render: ({ groups }) => <Names names={groups} /> },
+    { title: texts.users.keys, isNumber: true, render: ({ accessKeyCount }) => accessKeyCount },
+    {
+      title: texts.common.state,
+      render: ({ status }) => <State text={texts.common[status]} is={status === 'enabled' ? 'good' : 'neutral'} />,
+    },
+    { title: texts.common.created, render: ({ createdAt }) => formatDate(createdAt) },
+    {
+      title: texts.common.actions,
+      isActions: true,
+      render: user => (
+        <>
+          <Tool
+            label={`${texts.common.edit} ${user.accessKey}`}
+            icon={IconPencil}
+            onClick={() => setOpen({ dialog: 'edit', user })}
+          />
+          <Tool
+            label={`${texts.users.newSecret} ${user.accessKey}`}
+            icon={IconKey}
+            onClick={() => setOpen({ dialog: 'new-secret', user })}
+          />
+          <Tool
+            label={`${texts.common.delete} ${user.accessKey}`}
+            icon={IconTrash}
+            onClick={() => setOpen({ dialog: 'delete', user })}
+          />
+        </>
+      ),
+    },
+  ]
+}
+
+function DeleteUser({ user, onClose }: { user: User; onClose: () => void }) {
+  const queryClient = useQueryClient()
+  const remove = async () => {
+    await call('deleteUser', { params: { user: user.accessKey } })
+    notifications.show({ color: 'teal', message: texts.users.deleted(user.accessKey) })
+    await queryClient.invalidateQueries({ queryKey: ['users'] })
+  }
+  return (
+    <ConfirmDeletion title={texts.users.deleteTitle(user.accessKey)} onConfirm={remove} onClose={onClose}>
+      <Text size="sm">{texts.users.deleteText(user.accessKeyCount)}</Text>
+    </ConfirmDeletion>
+  )
+}
+
+interface NewSecretProps {
+  readonly user: User
+  readonly onClose: () => void
+  readonly onSecret: (accessKey: string, secretKey: string) => void
+}
+
+function NewSecret({ user, onClose, onSecret }: NewSecretProps) {
+  const [made, setMade] = useState<string>()
+  const change = async () => {
+    const { secretKey } = await call('setUserSecretKey', { params: { user: user.accessKey }, body: {} })
+    setMade(secretKey)
+  }
+  return (
+    <ConfirmDeletion
+      title={texts.users.newSecretTitle(user.accessKey)}
+      action={texts.users.newSecret}
+      onConfirm={change}
+      onClose={() => (made === undefined ? onClose() : onSecret(user.accessKey, made))}
+    >
+      <Text size="sm">{texts.users.newSecretText}</Text>
+    </ConfirmDeletion>
+  )
+}

@@ -1,0 +1,55 @@
+/** A policy as JSON with what the server says of it, each finding at its line. */
+import { Alert, Stack, Text } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { call } from '../api/client.ts'
+import { texts } from '../texts/index.ts'
+import { type Finding, JsonEditor } from './json-editor.tsx'
+
+export interface CheckedPolicyProps {
+  readonly text: string
+  readonly onChange: (text: string) => void
+  /** Of a bucket's own policy, whose resources have to be in it. */
+  readonly bucket?: string
+  readonly isReadOnly?: boolean
+}
+
+export function CheckedPolicy({ text, onChange, bucket, isReadOnly = false }: CheckedPolicyProps) {
+  const findings = useFindings(text, bucket)
+  return (
+    <Stack gap="xs">
+      <JsonEditor
+        label={texts.policies.document}
+        value={text}
+        onChange={onChange}
+        findings={findings}
+        isReadOnly={isReadOnly}
+      />
+      {findings.map(({ line, column, message, isError }) => (
+        <Alert key={`${line} ${column} ${message}`} color={isError ? 'red' : 'yellow'} p="xs">
+          <Text size="sm">
+            {texts.policies.place(line, column)}: {message}
+          </Text>
+        </Alert>
+      ))}
+    </Stack>
+  )
+}
+
+function useFindings(text: string, bucket: string | undefined): readonly Finding[] {
+  const [checked] = useDebouncedValue(text, 400)
+  const { data } = useQuery({
+    queryKey: ['policy-check', checked, bucket],
+    queryFn: ({ signal }) =>
+      call('validatePolicy', { body: { document: checked, ...(bucket !== undefined && { bucket }) }, signal }),
+    retry: false,
+  })
+  return useMemo(
+    () => [
+      ...(data?.errors ?? []).map(finding => ({ ...finding, isError: true })),
+      ...(data?.warnings ?? []).map(finding => ({ ...finding, isError: false })),
+    ],
+    [data],
+  )
+}

@@ -1,0 +1,48 @@
+/** A dialog with a form, which stays open with the server's words where it fails. */
+import { Button, Group, Modal, Stack } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { texts } from '../texts/index.ts'
+import { ProblemAlert } from './failure.tsx'
+
+export interface FormDialogProps {
+  readonly title: string
+  readonly submit: string
+  readonly size?: 'md' | 'xl'
+  /** Resolves when it is done: then the dialog closes, unless it resolves with `stay`. */
+  readonly onSubmit: () => Promise<'stay' | undefined | void>
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+export function FormDialog({ title, submit, size = 'md', onSubmit, onClose, children }: FormDialogProps) {
+  const sending = useMutation({
+    mutationFn: onSubmit,
+    onSuccess: outcome => {
+      if (outcome !== 'stay') onClose()
+    },
+  })
+  return (
+    <Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': texts.common.close }}>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          sending.mutate()
+        }}
+      >
+        <Stack>
+          {sending.error !== null && <ProblemAlert error={sending.error} />}
+          {children}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {texts.common.cancel}
+            </Button>
+            <Button type="submit" loading={sending.isPending}>
+              {submit}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,90 @@
+/** JSON with colours and line numbers; what the server finds wrong is underlined at its place. */
+
+import { json } from '@codemirror/lang-json'
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
+import { EditorState } from '@codemirror/state'
+import { tags } from '@lezer/highlight'
+import { Box, InputLabel } from '@mantine/core'
+import { basicSetup, EditorView } from 'codemirror'
+import { useEffect, useId, useRef } from 'react'
+import { styleNonce } from './style-nonce.ts'
+
+export interface Finding {
+  /** From 1. */
+  readonly line: number
+  readonly column: number
+  readonly message: string
+  readonly isError: boolean
+}
+
+export interface JsonEditorProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly findings?: readonly Finding[]
+  readonly isReadOnly?: boolean
+}
+
+/** The colours are in styles.css, for each colour scheme. */
+const highlighting = syntaxHighlighting(
+  HighlightStyle.define([
+    { tag: [tags.string, tags.special(tags.string)], color: 'var(--json-string)' },
+    { tag: [tags.number, tags.bool, tags.null], color: 'var(--json-value)' },
+    { tag: tags.propertyName, color: 'var(--json-name)' },
+  ]),
+)
+
+const none: readonly Finding[] = []
+
+export function JsonEditor({ label, value, onChange, findings = none, isReadOnly = false }: JsonEditorProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView>(null)
+  const tell = useRef(onChange)
+  tell.current = onChange
+  const first = useRef(value)
+  const id = useId()
+  useEffect(() => {
+    const editor = new EditorView({
+      parent: place.current!,
+      state: EditorState.create({
+        doc: first.current,
+        extensions: [
+          basicSetup,
+          json(),
+          highlighting,
+          lintGutter(),
+          EditorView.cspNonce.of(styleNonce),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ 'aria-labelledby': id }),
+          EditorState.readOnly.of(isReadOnly),
+          EditorView.updateListener.of(update => {
+            if (update.docChanged) tell.current(update.state.doc.toString())
+          }),
+        ],
+      }),
+    })
+    editor.scrollDOM.tabIndex = 0
+    view.current = editor
+    return () => editor.destroy()
+  }, [id, isReadOnly])
+  useEffect(() => {
+    const editor = view.current
+    if (editor !== null) editor.dispatch(setDiagnostics(editor.state, diagnosticsOf(editor.state, findings)))
+  }, [findings])
+  return (
+    <div>
+      <InputLabel id={id}>{label}</InputLabel>
+      <Box ref={place} className="json-editor" />
+    </div>
+  )
+}
+
+/** Places that are no more, because the text has changed since, are moved to its end. */
+function diagnosticsOf(state: EditorState, findings: readonly Finding[]): Diagnostic[] {
+  return findings.map(({ line, column, message, isError }) => {
+    const { from, to } = state.doc.line(Math.min(Math.max(line, 1), state.doc.lines))
+    const start = Math.min(from + Math.max(column - 1, 0), to)
+    return { from: start, to: Math.max(start, to), message, severity: isError ? 'error' : 'warning' }
+  })
+}

@@ -1,0 +1,145 @@
+/** A page that is one long table: loads page by page, filters by prefix, says what to do when there is nothing. */
+import { Button, Group, Skeleton, Stack, Table, Text, TextInput, Title } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconSearch } from '@tabler/icons-react'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { texts } from '../texts/index.ts'
+import { ProblemAlert } from './failure.tsx'
+
+export interface Column<Item> {
+  readonly title: string
+  readonly isNumber?: boolean
+  /** What the last column has: buttons, and no title to see. */
+  readonly isActions?: boolean
+  readonly render: (item: Item) => ReactNode
+}
+
+export interface ListPageProps<Item> {
+  readonly title: string
+  /** Beside the title: the buttons of the page. */
+  readonly actions?: ReactNode
+  /** Under the title. */
+  readonly head?: ReactNode
+  /** The beginning of the key under which the pages are kept; changed by what the list depends on. */
+  readonly queryKey: readonly unknown[]
+  /** Lists without a filter leave `prefix` alone and say so by `hasFilter`. */
+  readonly load: (page: { prefix: string; cursor: string; signal: AbortSignal }) => Promise<{
+    readonly items: readonly Item[]
+    readonly nextCursor?: string
+  }>
+  readonly hasFilter?: boolean
+  readonly columns: readonly Column<Item>[]
+  readonly idOf: (item: Item) => string
+  readonly none: string
+  /** Milliseconds, of a list that changes by itself. */
+  readonly refetchInterval?: number
+}
+
+export function ListPage<Item>(props: ListPageProps<Item>) {
+  const { title, actions, head, queryKey, load, hasFilter = false, columns, idOf, none, refetchInterval } = props
+  const [prefix, setPrefix] = useState('')
+  const [asked] = useDebouncedValue(prefix.trim(), 200)
+  const list = useInfiniteQuery({
+    queryKey: [...queryKey, asked],
+    queryFn: ({ pageParam, signal }) => load({ prefix: asked, cursor: pageParam, signal }),
+    initialPageParam: '',
+    getNextPageParam: page => page.nextCursor || undefined,
+    placeholderData: keepPreviousData,
+    ...(refetchInterval !== undefined && { refetchInterval }),
+  })
+  const items = list.data?.pages.flatMap(page => page.items) ?? []
+  const isEmpty = list.isSuccess && items.length === 0
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          {title}
+        </Title>
+        <Group gap="xs">{actions}</Group>
+      </Group>
+      {head}
+      {hasFilter && (
+        <TextInput
+          type="search"
+          aria-label={texts.common.search}
+          placeholder={texts.common.search}
+          leftSection={<IconSearch size={16} aria-hidden />}
+          value={prefix}
+          onChange={event => setPrefix(event.currentTarget.value)}
+          maw={360}
+        />
+      )}
+      {list.error !== null && <ProblemAlert error={list.error} onRetry={() => list.refetch()} />}
+      {isEmpty && <Text c="dimmed">{asked === '' ? none : texts.common.noneBegins(asked)}</Text>}
+      {!isEmpty && list.error === null && (
+        <ItemTable label={title} items={items} columns={columns} idOf={idOf} isLoading={list.isPending} />
+      )}
+      {list.hasNextPage && (
+        <Button variant="default" onClick={() => list.fetchNextPage()} loading={list.isFetchingNextPage}>
+          {texts.common.more}
+        </Button>
+      )}
+    </Stack>
+  )
+}
+
+/** Who scrolls by keyboard has to get there first. */
+export const focusable = { viewportProps: { tabIndex: 0 } }
+
+interface ItemTableProps<Item> extends Pick<ListPageProps<Item>, 'columns' | 'idOf'> {
+  readonly label: string
+  readonly items: readonly Item[]
+  readonly isLoading: boolean
+}
+
+function ItemTable<Item>({ label, items, columns, idOf, isLoading }: ItemTableProps<Item>) {
+  return (
+    <Table.ScrollContainer minWidth={640} scrollAreaProps={focusable}>
+      <Table verticalSpacing="xs" highlightOnHover aria-label={label}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map(({ title, isNumber, isActions }) =>
+              isActions === true ? (
+                <Table.Th key={title} aria-label={title} />
+              ) : (
+                <Table.Th key={title} ta={isNumber === true ? 'right' : 'left'}>
+                  {title}
+                </Table.Th>
+              ),
+            )}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {isLoading &&
+            [1, 2, 3].map(row => (
+              <Table.Tr key={row}>
+                <Table.Td colSpan={columns.length}>
+                  <Skeleton h={22} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          {items.map(item => (
+            <Table.Tr key={idOf(item)}>
+              {columns.map(({ title, isNumber, isActions, render }) => (
+                <Table.Td
+                  key={title}
+                  ta={isNumber === true || isActions === true ? 'right' : 'left'}
+                  {...(isNumber === true && { className: 'numbers' })}
+                >
+                  {isActions === true ? (
+                    <Group gap={4} justify="flex-end" wrap="nowrap">
+                      {render(item)}
+                    </Group>
+                  ) : (
+                    render(item)
+                  )}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}

@@ -1,0 +1,24 @@
+/** Short lists of names: groups of a user, policies of a group. */
+import { Badge, Group } from '@mantine/core'
+
+export function Names({ names }: { names: readonly string[] }) {
+  return (
+    <Group gap={4}>
+      {names.map(name => (
+        <Badge key={name} className="state" variant="light" color="gray" tt="none">
+          {name}
+        </Badge>
+      ))}
+    </Group>
+  )
+}
+
+const colours = { good: 'teal', poor: 'orange', bad: 'red', neutral: 'gray' } as const
+
+export function State({ text, is }: { text: string; is: keyof typeof colours }) {
+  return (
+    <Badge className="state" variant="light" color={colours[is]} tt="none">
+      {text}
+    </Badge>
+  )
+}

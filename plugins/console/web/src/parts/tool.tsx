@@ -1,0 +1,20 @@
+/** A button that is an icon, with its name for pointer and screen reader. */
+import { ActionIcon, Tooltip } from '@mantine/core'
+import type { IconX } from '@tabler/icons-react'
+
+export interface ToolProps {
+  readonly label: string
+  readonly icon: typeof IconX
+  readonly onClick: () => void
+  readonly size?: 'sm' | 'md'
+}
+
+export function Tool({ label, icon: Icon, onClick, size = 'md' }: ToolProps) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon size={size} variant="subtle" color="gray" aria-label={label} onClick={onClick}>
+        <Icon size={size === 'sm' ? 14 : 16} />
+      </ActionIcon>
+    </Tooltip>
+  )
+}
