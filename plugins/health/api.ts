@@ -8,7 +8,7 @@ export interface HealthState {
   readonly detail?: string
 }
 
-/** Must answer quickly and from what is known: probes come often. A throw or no answer in time counts as not ok. */
+/** Must answer quickly and from known state: probes are frequent. A throw or a late answer counts as not ok. */
 export type HealthCheck = () => HealthState | Promise<HealthState>
 
 /** The drives behind `/svc/health/cluster`. */

@@ -32,7 +32,7 @@ export class TokenBuckets {
   readonly #setSeed: number
   readonly #tagSeed: number
 
-  /** `memory` has `tokenBucketsBytes`, zeroes at first; the seeds are the same in all threads, and nobody else knows them. */
+  /** `memory` has `tokenBucketsBytes`, initially zeroes; the seeds are the same in all threads, and secret. */
   constructor(memory: SharedArrayBuffer, setSeed: number, tagSeed: number) {
     this.#times = new BigInt64Array(memory, 0, slotCount)
     this.#tags = new Int32Array(memory, slotCount * timeBytes, slotCount)
@@ -61,7 +61,7 @@ export class TokenBuckets {
 
   #slotOf(space: number, name: string, nowNs: bigint): number {
     const base = (hash(name, this.#setSeed ^ space) & (setCount - 1)) * waysPerSet
-    // 0 is a slot that nobody has had.
+    // 0 is an unused slot.
     const tag = hash(name, this.#tagSeed ^ space) | 1
     const tags = this.#tags
     for (;;) {

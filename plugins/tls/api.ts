@@ -40,7 +40,7 @@ export interface NamedCertificate {
 }
 
 export interface TlsSource {
-  /** The best certificate for the name, which is in lower case without a final dot: an exact one before a wildcard. Asked at each handshake. */
+  /** The best certificate for the name, which is in lower case without a final dot: an exact one before a wildcard. Called for each handshake. */
   find(serverName: string): MaybePromise<NamedCertificate | undefined>
 }
 

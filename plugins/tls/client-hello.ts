@@ -10,7 +10,7 @@ export const helloBytesMax = 16 * 1024
 
 export type ClientHello =
   | { readonly state: 'incomplete' }
-  /** No TLS, or a broken hello: the TLS server answers it as it answers such things. */
+  /** Not TLS, or a malformed hello: the TLS server answers it as usual. */
   | { readonly state: 'unreadable' }
   | {
       readonly state: 'complete'
@@ -39,7 +39,7 @@ export function createHelloParser(): (piece: Buffer) => ClientHello {
   const header = Buffer.alloc(5)
   let headerBytes = 0
   let recordBytesLeft = 0
-  /** Its type and length; then as long as they say. */
+  /** Its type and length, then as many bytes as they state. */
   let message = Buffer.alloc(4)
   let messageBytes = 0
   let receivedBytes = 0

@@ -133,7 +133,7 @@ t.test('warnings say what is public, and which rules never decide', async t => {
     rule({ id: 'over', principals: ['ada'], conditions: { timeWindow: { to: '2020-01-01T00:00:00Z' } } }),
   ])
   t.same(stored.json.warnings, [
-    '"files" lets everybody read and write objects whose keys begin with "public/" without credentials: anybody can fill the bucket or destroy what is in it.',
+    '"files" lets every client read and write objects whose keys begin with "public/" without credentials: any client can fill the bucket or destroy its objects.',
     '"over" has ended: its time window was open until 2020-01-01T00:00:00Z.',
     '"deeper" never decides: "files" (priority 100, allow) matches all that it matches, and comes first.',
     '"hidden" denies listings by the prefix that they ask for: one of a shorter prefix shows these keys all the same.',
