@@ -172,7 +172,7 @@ t.test('entries alone change the default, in the environment as in the file', as
   )
 })
 
-t.test('a setting of a disabled plugin says so', async t => {
+t.test('a setting of a disabled plugin is refused with the name of the plugin', async t => {
   const folder = t.testdir(modules)
   const config = join(folder, 'svc.json')
   writeFileSync(
@@ -191,7 +191,7 @@ t.test('a setting of a disabled plugin says so', async t => {
   }
 })
 
-t.test('a package of contrib that is not installed is left out; one that is broken is not', async t => {
+t.test('a package of contrib without its dependency is left out; a broken one is an error', async t => {
   const folder = t.testdir({
     'absent.mjs': "import 'svc-client-that-nobody-has'\nexport default { name: 'absent', setup() {} }\n",
     'torn.mjs': "import './gone.mjs'\nexport default { name: 'torn', setup() {} }\n",

@@ -206,7 +206,7 @@ t.test('users, groups, keys and their secrets', async t => {
   await fails(t, 3, /user_not_found, request \w+/, 'user get home eve')
 })
 
-t.test('policies come from files and pipes, and what is wrong is told with its place', async t => {
+t.test('policies come from files and pipes, and errors name their place', async t => {
   const document = {
     Version: '2012-10-17',
     Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: 'arn:aws:s3:::*' }],
@@ -676,7 +676,7 @@ t.test('objects are encrypted as is asked for, and read with keys of files', asy
   t.match(plain, { code: 2, stderr: /goes only over https/ })
 })
 
-t.test('what was there before is encrypted by a copy onto itself', async t => {
+t.test('an existing object is encrypted by a copy onto itself', async t => {
   const succeed = async (...args: string[]) => {
     const outcome = await run(args)
     t.equal(outcome.code, 0, args.join(' '), { stderr: outcome.stderr })
@@ -831,7 +831,7 @@ t.test('keys that are missing, or cannot be had, are failures', async t => {
   t.match(await admin(t, 'kms status get none'), { stdout: /configured: +no/, stderr: /^Objects cannot be encrypted/ })
 })
 
-t.test('the end of a heal job says what is on a drive that is away', { timeout: 120_000 }, async t => {
+t.test('the end of a heal job reports data on an offline drive', { timeout: 120_000 }, async t => {
   const drives = mkdtempSync(join(tmpdir(), 'svcctl-set-'))
   // A stop does not wait for a drive that is slow to answer: that one may still write while it is removed.
   t.teardown(() => rmSync(drives, { recursive: true, maxRetries: 20 }))

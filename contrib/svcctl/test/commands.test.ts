@@ -426,7 +426,7 @@ t.test('mirrors', async t => {
   await fails(t, 3, /no folder "home\/mirror\/n"/, ['ls', '-r', 'home/mirror/n'])
 })
 
-t.test('a mirror does not remove what the target keeps under the normal form of its name', async t => {
+t.test('a mirror does not remove keys that the target stores in normal form', async t => {
   const plain = await startServer({ config: { s3: { keyNormalization: 'none' } } })
   t.teardown(() => plain.stop())
   await succeeds(t, ['alias', 'set', 'plain', plain.endpoint, 'admin'], { env: secret })
@@ -483,7 +483,7 @@ t.test('links without credentials', async t => {
   t.equal((await run(['cat', 'home/links/in/pic.jpg'])).stdout, 'small')
 })
 
-t.test('documents are read as they are, and what is none is refused', t => {
+t.test('documents are read unchanged, and invalid ones are refused', t => {
   const read = (text: string) => readXml(Buffer.from(text), 'R')
   const text = (inner: string) => textOf(read(`<R>${inner}</R>`), 'K')
   t.equal(text('<K>a</K>'), 'a')

@@ -31,7 +31,7 @@ async function show(t: Test, args: string, { code = 0, input }: { code?: number;
   return { ...outcome, text: outcome.lines.join('\n') }
 }
 
-t.test('what the server is and has', async t => {
+t.test('admin info shows the server, its drives and its usage', async t => {
   for (const [args, expected] of [
     ['admin info home', /^Drives +1 of 1 online/m],
     ['admin server info home', /^version: /m],
@@ -48,7 +48,7 @@ t.test('what the server is and has', async t => {
   }
 })
 
-t.test('the speed test: how far it is, a table, and what it means', async t => {
+t.test('the speed test shows its progress, a table, and an explanation', async t => {
   const drive = await show(t, 'admin speedtest home drive --size 8MiB --duration 1s')
   t.match(drive.text, /^PATH +WRITE +READ$/m)
   t.match(
@@ -74,7 +74,7 @@ t.test('the speed test: how far it is, a table, and what it means', async t => {
   t.match(full, { code: 1, stderr: /was not measured: the drive has \d+ bytes free/ })
 })
 
-t.test('what the numbers of a speed test mean', t => {
+t.test('the numbers of a speed test are explained', t => {
   const drives = (...rates: number[]) => ({
     kind: 'drive',
     drive: {
@@ -134,7 +134,7 @@ t.test('files: a profile, a report, a scrape configuration', async t => {
     t.ok(stringWidth(line) <= 80 || line.includes('credentials:'), 'nothing is long but the token')
 })
 
-t.test('the archive of the cluster: a dry run, a question, what was done', async t => {
+t.test('an import of a cluster archive has a dry run, a question, and a result', async t => {
   await run(['admin', 'user', 'create', 'home', 'ada', '--generate'])
   await run(['admin', 'policy', 'attach', 'home', 'readonly', '--user', 'ada'])
   t.match((await show(t, 'admin cluster export home --output cluster.zip')).code, 0)

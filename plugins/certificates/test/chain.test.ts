@@ -34,7 +34,7 @@ t.test('a chain in order with its key is taken, with or without the root', async
   }
 })
 
-t.test('what is wrong is said, and the key is never repeated', async t => {
+t.test('errors name the problem, and never repeat the key', async t => {
   const other = authority.issue(['b.test'])
   refused(t, /private key does not match the first certificate/, good.chain, other.key)
   refused(t, /private key does not match the first certificate/, authority.intermediate + good.leaf, good.key)

@@ -82,7 +82,7 @@ t.test('cookies for a folder', async t => {
   }
 })
 
-t.test('what would be refused is not signed', async t => {
+t.test('a URL that would be refused is not signed', async t => {
   const cases: readonly (readonly [Partial<ToSign>, RegExp | string])[] = [
     [{ url: '/films/a.mp4' }, /no absolute URL/],
     [{ url: 'ftp://www.example.test/a' }, /neither with https/],
@@ -119,7 +119,7 @@ t.test('what would be refused is not signed', async t => {
   })
 })
 
-t.test('openssl verifies what the server signs', async t => {
+t.test('openssl verifies signatures of the server', async t => {
   const folder = t.testdir()
   for (const { id, algorithm, publicKey } of [first, second]) {
     const made = await signUrl({ keyId: id })
@@ -140,7 +140,7 @@ t.test('openssl verifies what the server signs', async t => {
   }
 })
 
-t.test('whatever is signed is verified, and for other paths it is not', async t => {
+t.test('every signature is valid for its own path, and for no other', async t => {
   const path = fc.webPath({ size: 'small' }).map(path => (path.startsWith('/') ? path : `/${path}`))
   await fc.assert(
     fc.asyncProperty(

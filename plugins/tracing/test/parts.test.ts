@@ -88,7 +88,7 @@ t.test('a batch is sent when it is complete, and after a while', async t => {
   t.equal(counted.dropped, 1, 'and nothing after it')
 })
 
-t.test('while the collector is away the memory is bounded; when it is back, what waited is sent', async t => {
+t.test('memory is bounded while the collector is down; waiting spans are sent when it is back', async t => {
   let isAway = true
   const { exporter, clock, counted, sent, warnings, add } = makeExporter(() => (isAway ? away : taken))
   const most = batchSpansMax * (batchesMax - 1)
@@ -115,7 +115,7 @@ t.test('while the collector is away the memory is bounded; when it is back, what
   t.equal(clock.pending(), 0)
 })
 
-t.test('a buffer holds no more bytes than it may, whatever spans have', async t => {
+t.test('a buffer never exceeds its maximum size, for any spans', async t => {
   const buffer = new SpanBuffer()
   const attributes = Object.fromEntries(Array.from({ length: 4 }, (_, i) => [`a${i}`, 'x'.repeat(3072)]))
   let bytes = 0
@@ -128,7 +128,7 @@ t.test('a buffer holds no more bytes than it may, whatever spans have', async t 
   t.ok(bytes <= batchesMax * 272 * 1024, `${bytes}`)
 })
 
-t.test('what the collector does not want is counted, and not sent again', async t => {
+t.test('spans that the collector rejects are counted, and not sent again', async t => {
   const refusing = makeExporter(() => ({ kind: 'refused', reason: 'it answered 400' }))
   refusing.add(3)
   await refusing.exporter.stop()

@@ -104,7 +104,7 @@ t.test('cookies open many URLs', async t => {
   t.equal(await statusOf('/films/hd/2.ts', { headers: { Cookie } }), 404, 'allowed, and not there')
 })
 
-t.test('curl, and what the server signs', async t => {
+t.test('curl gets URLs that the server signed', async t => {
   const sign = (body: object, as = signed) => as({ method: 'POST', path: '/api/v1/distributions/site/sign', body })
   const curl = async (...args: string[]) =>
     (await run('curl', ['-sS', '--resolve', `www.example.test:${webPort}:127.0.0.1`, '-w', ' %{http_code}', ...args]))
