@@ -124,7 +124,7 @@ t.test('commands of plugins run without the services that they do not require', 
   t.equal(missing.code, 2)
   t.match(
     missing.stderr,
-    /^svc count: the configuration is incomplete\n {2}SVC_SHELVES is required.*\n {2}SVC_SAFE_CODE is required.*\n`svc count --help` says what it does\.\n$/,
+    /^svc count: the configuration is incomplete\n {2}SVC_SHELVES is required.*\n {2}SVC_SAFE_CODE is required.*\n`svc count --help` describes it\.\n$/,
   )
   const lines = 'svc: unknown command "serverr": did you mean server?\n`svc --help` lists the commands.\n'
   t.same(unknown, { code: 2, stdout: '', stderr: lines }, 'what is missing is not its reason')

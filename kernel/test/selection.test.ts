@@ -185,7 +185,7 @@ t.test('a setting of a disabled plugin is refused with the name of the plugin', 
   const env = { SVC_CONFIG_FILE: config, SVC_SHELVES_WOOD: 'fir' }
   const { code, stderr } = await run(['server', '--shelves-wood=elm'], env)
   t.equal(code, 2)
-  const remark = 'is of the plugin "shelves", which is disabled: remove one of the two'
+  const remark = 'belongs to the plugin "shelves", which is disabled: remove the setting, or enable the plugin'
   for (const key of ['--shelves-wood (flag)', 'SVC_SHELVES_WOOD (environment)', `shelves (${config})`]) {
     t.match(stderr, `  ${key} ${remark}\n`)
   }

@@ -190,7 +190,7 @@ t.test('the death of a thread fails its calls, is reported, and the thread is re
   )
   t.match(
     lines.find(line => line.msg === 'worker thread failed'),
-    { err: { message: 'nobody catches this' } },
+    { err: { message: 'an uncaught error' } },
   )
   await pool.drain()
   await t.rejects(threads.call(1, 'many.exit'), { code: 'thread_gone' })
