@@ -1,7 +1,7 @@
 /** Signed requests of the API, repeated where it asks for that. */
 import type { Clock } from 'svc/kernel'
 import { type Signer, signRequest } from 'svc/plugins/auth-sigv4/api'
-import { PermanentDnsError } from 'svc/plugins/dns/api'
+import { PermanentDnsError, pause } from 'svc/plugins/dns/api'
 import type { HttpClient } from 'svc/plugins/http-client/api'
 import { errorCodeOf, parseDocument } from './documents.ts'
 import type { CloudSettings } from './settings.ts'
@@ -58,7 +58,7 @@ export function createRequests(client: HttpClient, apiUrl: string, settings: Clo
       const code = errorCodeOf(body)
       const delayMs = repeatMs[sent]
       if (!passingCodes.has(code) || delayMs === undefined) throw problemOf(host, status, code)
-      await sleep(clock, delayMs, signal)
+      await pause(clock, delayMs, signal)
     }
   }
 }
@@ -71,19 +71,4 @@ function problemOf(host: string, status: number, code: string): Error {
   const isPassing =
     status < 400 || status >= 500 || status === 408 || status === 429 || passingCodes.has(code) || racingCodes.has(code)
   return isPassing ? new Error(said) : new PermanentDnsError(said)
-}
-
-/** Rejects with the reason of the signal. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    const end = () => {
-      cancel()
-      signal.removeEventListener('abort', end)
-      if (signal.aborted) reject(signal.reason)
-      else resolve()
-    }
-    const cancel = clock.after(delayMs, end)
-    signal.addEventListener('abort', end, { once: true })
-  })
 }

@@ -24,6 +24,7 @@ export { dnsErrors } from './errors.ts'
 export { canonicalName, challengeName, domainOf, nameProblem } from './name.ts'
 export { type NameserverAddress, nameserverProblem, parseNameserver } from './nameserver.ts'
 export { PermanentDnsError } from './permanent-error.ts'
+export { pause } from './waiting.ts'
 
 /** Steps of a publication, in this order. The extra `Step` of `upstream_failure`, and `step` of a test. */
 export type DnsStep = 'present' | 'propagation' | 'cleanup'
@@ -64,8 +65,8 @@ export interface DnsPublication {
 export interface DnsService {
   /**
    * Publishes a value; resolves when the provider has confirmed it. The same provider, name and value again is the same publication.
-   * Repeats what may succeed, three times in all. What was perhaps published when this rejects is removed in the background. Rejects with
-   * `dns_provider_not_found` too.
+   * Makes three attempts if a failure may be transient. If it rejects, a value that may have been published is removed in the background.
+   * Also rejects with `dns_provider_not_found`.
    */
   present(challenge: DnsChallenge, signal?: AbortSignal): Promise<DnsPublication>
   /**

@@ -1,5 +1,5 @@
 /**
- * The contract suite of the extension point `dns.provider`: what the plugin `dns` relies on. `test/contract.test.ts` of each kind runs it:
+ * The contract suite of the extension point `dns.provider`: the guarantees that the plugin `dns` relies on. `test/contract.test.ts` of each kind runs it:
  *
  *     t.test('the provider keeps the contract', t => dnsProviderContract(t, async t => {
  *       const server = await startMyServer(t)

@@ -1,4 +1,4 @@
-/** The services in every thread: what is published is in the main thread, which the others ask. */
+/** The services in every thread; publications are in the main thread, which the other threads call. */
 import type { Random, Threads } from 'svc/kernel'
 import type { DnsChallenge, DnsProvidersService, DnsPublication, DnsService, DnsTestOutcome } from './api.ts'
 import type { ProviderTests } from './provider-test.ts'
