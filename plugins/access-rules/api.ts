@@ -48,8 +48,8 @@ export interface AccessRulesService {
   /** Whether anonymous access is blocked in this bucket. */
   ignoresPublic(bucket: string): MaybePromise<boolean>
   /**
-   * For who serves objects without asking policies: the rule that denies this to the caller, undefined where none does. Without an
-   * identity the caller is anybody. The key is in the form of SVC_KEY_NORMALIZATION. An allow of a lower number outranks a deny.
+   * For plugins that serve objects without policies: the rule that denies this to the caller, undefined if none does. Without an
+   * identity the caller is anonymous. The key is in the form of SVC_KEY_NORMALIZATION. An allow of a lower number outranks a deny.
    */
   denial(
     bucket: string,

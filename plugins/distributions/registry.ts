@@ -63,8 +63,8 @@ export interface Registry<Ready> {
   /** The users of this key group. */
   useOf(keyGroup: string): Promise<KeyGroupUse>
   /**
-   * Makes a change of what `decide` has seen: all distributions. Called again where somebody else was faster. Throws
-   * `precondition_failed` where the conditions of the change itself do not hold.
+   * Commits the change that `decide` makes of all distributions; after a concurrent change it calls `decide` again. Throws
+   * `precondition_failed` if the conditions of the change itself do not hold.
    */
   change(
     decide: (all: readonly StoredDocument<StoredDistribution>[]) => MaybePromise<Change | undefined>,

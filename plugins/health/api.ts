@@ -1,5 +1,5 @@
 /**
- * Health: what load balancers, orchestrators and people ask. A plugin that can fail while the process lives contributes a
+ * Health probes for load balancers, orchestrators and people. A plugin that can fail while the process runs contributes a
  * check to `health.check`; the id of the contribution is its name in the answer.
  */
 export interface HealthState {

@@ -1,8 +1,8 @@
 /**
- * Outbound: connections to places that operators and users name (webhooks, brokers, purges, identity providers). One check for all of
- * them, so that none can be led to an address that nobody meant: link-local addresses and those of metadata services answer
- * whoever asks from this machine, with its credentials. What a name resolves to is checked as it is connected to, not before. Over HTTP
- * there is a client; client libraries of other protocols get a `lookup`.
+ * Outgoing connections to hosts that operators and users name (webhooks, brokers, purges, identity providers). One check for all of
+ * them, so that a host name cannot lead to a forbidden address: metadata services on link-local addresses give the credentials of this
+ * machine to any local program. The addresses of a name are checked at the connection, not before. For HTTP there is a client; client
+ * libraries of other protocols get a `lookup`.
  */
 import type { LookupFunction } from 'node:net'
 
@@ -10,7 +10,7 @@ export { HttpClientError, type HttpClientErrorReason } from './error.ts'
 export { createAddressGuard, type GuardOptions } from './guard.ts'
 
 /**
- * What may be connected to. `private`: everything except link-local, metadata, unspecified, multicast and reserved addresses;
+ * The allowed addresses. `private`: everything except link-local, metadata, unspecified, multicast and reserved addresses;
  * loopback and private networks are allowed. `public`: neither are these.
  */
 export type Reach = 'private' | 'public'

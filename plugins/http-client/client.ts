@@ -1,6 +1,6 @@
 /**
- * A client over undici. Addresses are checked where connections are made: a literal before, a name in the lookup whose answer is
- * what is then connected to, so that nothing is resolved a second time in between.
+ * A client over undici. Addresses are checked when a connection is made: a literal before it, a name in the lookup whose result is used
+ * for the connection, so that no name is resolved a second time in between.
  */
 import type { Clock } from 'svc/kernel'
 import type { Agent, Dispatcher, request as UndiciRequest } from 'undici'

@@ -1,6 +1,6 @@
 /**
- * Locks: who may do something for long that must not be done twice at a time, as deleting all that is in a bucket. A lock is a *lease*: its
- * holder renews it, and who no longer does loses it. Short changes need none, their commits have preconditions.
+ * Locks for long work that must not run twice at the same time, such as deleting all objects of a bucket. A lock is a *lease*: its holder
+ * renews it, and loses it without renewal. Short changes need no lock, because their commits have preconditions.
  */
 import type { MaybePromise } from 'svc/kernel'
 import type { TransactionBuilder } from 'svc/plugins/store/api'
@@ -45,8 +45,8 @@ export interface HoldOptions {
 
 export interface LockService {
   /**
-   * Runs `work` while this thread holds the lock. Rejects with what `work` rejects with, and with `conflict`, which names the holder, when
-   * somebody else has the lock for longer than is waited.
+   * Runs `work` while this thread holds the lock. Rejects with the error of `work`, or with `conflict`, which names the holder, if another
+   * holder keeps the lock for longer than the wait.
    */
   hold<T>(resource: string, options: HoldOptions, work: (lease: Lease) => Promise<T>): Promise<T>
   /** Oldest first. */

@@ -32,8 +32,8 @@ const extensionProtocols = 16
 export const parseClientHello = (bytes: Buffer): ClientHello => createHelloParser()(bytes)
 
 /**
- * Takes a connection piece by piece, until what it returns is not `incomplete`. The handshake message comes out of one or several records,
- * and a client may cut records and pieces anywhere. Each byte is looked at once: before the handshake nobody has shown who they are.
+ * Parses the begin of a connection piece by piece, until the result is not `incomplete`. The handshake message is in one or several
+ * records, and a client may split records and pieces anywhere. Each byte is processed once, because the client is not yet authenticated.
  */
 export function createHelloParser(): (piece: Buffer) => ClientHello {
   const header = Buffer.alloc(5)

@@ -1,6 +1,6 @@
 /**
- * Subscriptions of this thread, and what other threads want of ours. Lines cross threads in batches, already filtered; when
- * they come faster than that, they are counted and dropped: watching never slows a request.
+ * Subscriptions of this thread, and the filters of other threads' subscriptions. Lines cross threads in batches, already filtered; lines
+ * beyond the size of a batch are counted and dropped, so that a subscription never slows a request.
  */
 import { hostname } from 'node:os'
 import type { Clock, Random, Threads } from 'svc/kernel'

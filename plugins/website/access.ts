@@ -1,4 +1,4 @@
-/** Who may read: everybody, whoever has a signature, whoever authenticates, or nobody. Asked on every request, and for every object that is read for it. */
+/** Access control of a behavior: public, signed, authenticated or deny. Checked on every request, for every object that it reads. */
 import { type Clock, chain, isCatalogError, type MaybePromise } from 'svc/kernel'
 import type { AccessRulesService } from 'svc/plugins/access-rules/api'
 import type { Visit } from 'svc/plugins/distributions/api'

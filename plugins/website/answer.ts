@@ -29,7 +29,7 @@ export async function send(visit: Visit, answer: WebAnswer): Promise<void> {
     visit.rehearsal.onAnswer(status, head)
     return
   }
-  // Nothing here reads bodies: what is still to come must not be taken for the next request.
+  // The body of the request is not read, and must not be taken for the next request.
   if (request.httpVersionMajor === 1 && hasRequestBody(visit)) head.push('Connection', 'close')
   if (data === undefined || !hasBody || request.method === 'HEAD') {
     if (data?.kind === 'stream') data.close()

@@ -8,7 +8,7 @@ const mayNeedDecoding = /[%\u0080-\uffff]/
 const refused = /[\u0000-\u001f\u007f\\]/
 const dotSegment = /(^|\/)\.{1,2}(\/|$)/
 
-/** The decoded path with its leading slash; undefined for what is answered 400. `raw`: a character for each byte, without the query. */
+/** The decoded path with its leading slash; undefined for paths that are answered 400. `raw`: one character per byte, without the query. */
 export function decodePath(raw: string, normalizeKey: (text: string) => string): string | undefined {
   if (raw.charCodeAt(0) !== 47 /* / */ || raw.includes('#')) return undefined
   let path = raw

@@ -32,8 +32,8 @@ export function parseJson(text: string, argument: string): unknown {
 }
 
 /**
- * The fields that the file of the last argument gives. It holds the value of the field, or what the server answers when it is
- * asked for the document: an object with that field.
+ * The fields in the file of the last argument. The file holds the value of the field, or the server's answer to a read of the
+ * document: an object with that field.
  */
 export function fieldsOfDocument(field: Field, text: string, argument: string): Record<string, unknown> {
   const { name, takesText } = field

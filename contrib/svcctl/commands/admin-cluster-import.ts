@@ -28,7 +28,7 @@ export default defineCommand<Options>({
   summary: 'Imports an archive of `admin cluster export`, completely or not at all.',
   description:
     'Users, groups, policies, access keys, configuration and settings of buckets; objects come with `mirror`. The server must have the ' +
-    'root credentials of the one that made it. With --mode replace whatever the archive does not have is removed, but for buckets. ' +
+    'root credentials of the exporting one. --mode replace also removes everything that the archive does not have, except buckets. ' +
     'Needs admin:ImportCluster.',
   arguments: [
     { name: 'alias', summary: 'of the server', kind: 'alias' },

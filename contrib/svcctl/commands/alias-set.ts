@@ -101,7 +101,7 @@ async function verify(
       throw failure(
         'console_endpoint',
         `${endpoint} is the address of the console and the Admin API. Give that of S3, by default ${besidePort(endpoint, -1)}; ` +
-          'svcctl finds the other one from it, or is told by --admin-url.',
+          'svcctl derives the other address from it, unless --admin-url names it.',
       )
     }
     throw error

@@ -40,7 +40,7 @@ t.test('errors name the problem, and never repeat the key', async t => {
   refused(t, /private key does not match the first certificate/, authority.intermediate + good.leaf, good.key)
   refused(
     t,
-    /Certificate 1 .* not issued by certificate 2; its issuer is certificate 3: the order is leaf/,
+    /Certificate 1 .* not issued by certificate 2; its issuer is certificate 3: the order is the leaf/,
     good.leaf + authority.root + authority.intermediate,
     good.key,
   )

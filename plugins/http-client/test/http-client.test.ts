@@ -235,7 +235,7 @@ t.test('a request ends in time with a reason, for any behaviour of the server', 
   const halves: Record<string, readonly [string | undefined, string, RegExp]> = {
     'says nothing': [undefined, 'timeout', /no answer within 300 ms/],
     'closes at once': ['', 'unreachable', /without an answer/],
-    'sends garbage': ['\x00\xff garbage\r\n\r\n', 'answer', /no HTTP/],
+    'sends garbage': ['\x00\xff garbage\r\n\r\n', 'answer', /is not HTTP/],
     'sends half a head': ['HTTP/1.1 200 OK\r\ncontent-', 'unreachable', /without an answer/],
     'sends headers without end': [`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}`, 'answer', /more headers/],
   }
